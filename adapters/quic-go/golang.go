@@ -39,11 +39,29 @@ func http2Server(files http.Handler, security *tls.Config, streams int) (*http.S
 	}, nil
 }
 
+// firstHTTP2Window is the connection's before any WINDOW_UPDATE (RFC 9113, 6.9.2); net/http adds its own to it.
+const firstHTTP2Window = 65_535
+
+// usualHTTP2Windows are those of net/http's client. It says so nowhere but in its sources, so it is always told them.
+var usualHTTP2Windows = http2Windows{stream: 4 << 20, connection: 1<<30 + firstHTTP2Window}
+
+// http2Knobs are a client's over TCP. net/http takes what is out of its bounds for "not set", so these are checked here.
+var http2Knobs = map[string]knob{
+	"http2_stream_window": {overHTTP2, windowKnob(1, func(s *settings, n int) { s.http2Windows.stream = n })},
+	"http2_connection_window": {overHTTP2, windowKnob(2*firstHTTP2Window, func(s *settings, n int) {
+		s.http2Windows.connection = n
+	})},
+}
+
 // http2ClientConn is HTTP/2 on a TLS connection that is complete.
 func http2ClientConn(ctx context.Context, d dialing, socket net.Conn) (http2Conn, error) {
 	transport := &http.Transport{
-		Protocols:          onlyHTTP2(),
-		HTTP2:              &http.HTTP2Config{StrictMaxConcurrentRequests: true},
+		Protocols: onlyHTTP2(),
+		HTTP2: &http.HTTP2Config{
+			StrictMaxConcurrentRequests:   true,
+			MaxReceiveBufferPerStream:     d.settings.http2Windows.stream,
+			MaxReceiveBufferPerConnection: d.settings.http2Windows.connection - firstHTTP2Window,
+		},
 		DisableCompression: true,
 		TLSClientConfig:    d.security,
 		DialTLSContext:     func(context.Context, string, string) (net.Conn, error) { return socket, nil },

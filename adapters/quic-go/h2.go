@@ -225,6 +225,7 @@ func dialTLS(ctx context.Context, d dialing) (net.Conn, error) {
 	handshake := now()
 	line := tcpConnectionLine(conn, socket)
 	line.Primes, line.TStartNs, line.THandshakeNs = &d.primes, d.start, handshake
+	line.HTTP2StreamWindow, line.HTTP2ConnectionWindow = d.settings.http2Windows.stream, d.settings.http2Windows.connection
 	emit(line)
 	return conn, nil
 }

@@ -21,6 +21,7 @@ const (
 type settings struct {
 	quic                 *quic.Config
 	maxConcurrentStreams int // h2 server; 0: net/http's own
+	http2Windows         http2Windows
 	fallbackDelay        time.Duration
 	stallTimeout         time.Duration // 0: none
 	altSvcPort           int           // 0: no Alt-Svc
@@ -28,6 +29,11 @@ type settings struct {
 	moveAt               time.Duration // after the start of the load; 0: never
 	moveAfterSilence     time.Duration // 0: never
 }
+
+// http2Windows is how much of answers an HTTP/2 client takes before it has opened its windows further, in bytes.
+type http2Windows struct{ stream, connection int }
+
+const mostHTTP2Window = 1<<31 - 1 // RFC 9113, 6.9.1
 
 // A knob changes one setting; `protocols` are those for which it means something.
 type knob struct {
@@ -38,6 +44,7 @@ type knob struct {
 var (
 	quicOnly   = []string{protocolH3, protocolHQ, protocolEither}
 	all        = []string{protocolH3, protocolHQ, protocolH2, protocolEither}
+	overHTTP2  = []string{protocolH2, protocolEither}
 	eitherOnly = []string{protocolEither}
 )
 
@@ -68,12 +75,12 @@ type role struct {
 
 var (
 	serving  = role{true, serverKnobs}
-	fetching = role{false, mergedKnobs(raceKnobs, moveKnobs)}
+	fetching = role{false, mergedKnobs(raceKnobs, moveKnobs, http2Knobs)}
 )
 
 // newSettings applies knobs over the stack's own defaults.
 func newSettings(protocol string, values map[string]string, as role) (*settings, error) {
-	result := &settings{quic: &quic.Config{}, fallbackDelay: defaultFallbackDelay}
+	result := &settings{quic: &quic.Config{}, http2Windows: usualHTTP2Windows, fallbackDelay: defaultFallbackDelay}
 	acceptEarlyData(result.quic, true)
 	trace(result.quic, as.serves)
 	for name, value := range values {
@@ -113,6 +120,18 @@ func countKnob(set func(*settings, uint64)) func(*settings, string) error {
 			return errors.New("not a positive whole number")
 		}
 		set(s, n)
+		return nil
+	}
+}
+
+// windowKnob takes a window of HTTP/2 that is not smaller than the least, in bytes.
+func windowKnob(least uint64, set func(*settings, int)) func(*settings, string) error {
+	return func(s *settings, value string) error {
+		n, err := strconv.ParseUint(value, 10, 62)
+		if err != nil || n < least || n > mostHTTP2Window {
+			return fmt.Errorf("not a whole number from %d to %d", least, mostHTTP2Window)
+		}
+		set(s, int(n))
 		return nil
 	}
 }

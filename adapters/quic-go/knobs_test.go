@@ -35,6 +35,11 @@ func TestKnobsThatAreRefused(t *testing.T) {
 		{"too large a packet", protocolH3, "initial_packet_size", "1453", serving, false},
 		{"zero window", protocolH3, "max_stream_window", "0", serving, false},
 		{"negative window", protocolH3, "max_stream_window", "-1", serving, false},
+		{"of HTTP/2 only", protocolH3, "http2_stream_window", "7", fetching, true},
+		{"of clients over TCP", protocolH2, "http2_stream_window", "7", serving, true},
+		{"no window", protocolH2, "http2_stream_window", "0", fetching, false},
+		{"more than HTTP/2 allows", protocolH2, "http2_stream_window", "2147483648", fetching, false},
+		{"less than net/http adds", protocolH2, "http2_connection_window", "131069", fetching, false},
 		{"of clients that choose", protocolH3, "fallback_delay", "0.1", fetching, true},
 		{"of clients alone", protocolEither, "stall_timeout", "1", serving, true},
 		{"no time", protocolEither, "stall_timeout", "NaN", fetching, false},
@@ -63,6 +68,24 @@ func TestStreamLimitMeansTheSameOverTCP(t *testing.T) {
 	}
 	if s.maxConcurrentStreams != 7 {
 		t.Errorf("maxConcurrentStreams = %d", s.maxConcurrentStreams)
+	}
+}
+
+func TestWindowsOfHTTP2(t *testing.T) {
+	cases := []struct {
+		knobs map[string]string
+		want  http2Windows
+	}{
+		{nil, http2Windows{4_194_304, 1_073_807_359}},
+		{map[string]string{"http2_stream_window": "1"}, http2Windows{1, 1_073_807_359}},
+		{map[string]string{"http2_connection_window": "131070"}, http2Windows{4_194_304, 131_070}},
+		{map[string]string{"http2_connection_window": "2147483647"}, http2Windows{4_194_304, 2_147_483_647}},
+	}
+	for _, c := range cases {
+		s, err := newSettings(protocolH2, c.knobs, fetching)
+		if err != nil || s.http2Windows != c.want {
+			t.Errorf("%v: %+v, %v; want %+v", c.knobs, s.http2Windows, err, c.want)
+		}
 	}
 }
 

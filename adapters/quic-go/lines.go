@@ -52,6 +52,9 @@ type connectionLine struct {
 	THandshakeNs int64  `json:"t_handshake_ns"`
 	// CongestionControl is the kernel's answer for this connection's socket (h2).
 	CongestionControl string `json:"congestion_control,omitempty"`
+	// The windows that a client offers at first, in bytes (h2).
+	HTTP2StreamWindow     int `json:"http2_stream_window,omitempty"`
+	HTTP2ConnectionWindow int `json:"http2_connection_window,omitempty"`
 	// GSO is whether UDP segmentation offload was in use when the handshake ended (QUIC).
 	GSO *bool `json:"gso,omitempty"`
 }

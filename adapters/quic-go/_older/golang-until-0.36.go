@@ -49,6 +49,11 @@ type oneHTTP2Conn struct {
 
 func (c oneHTTP2Conn) Close() error { return c.socket.Close() }
 
+// usualHTTP2Windows are those of golang.org/x/net/http2's client, which cannot be set.
+var usualHTTP2Windows = http2Windows{stream: 4 << 20, connection: 1<<30 + 65_535}
+
+var http2Knobs = map[string]knob{}
+
 // http2ClientConn is HTTP/2 on a TLS connection that is complete.
 func http2ClientConn(_ context.Context, _ dialing, socket net.Conn) (http2Conn, error) {
 	transport := &http2.Transport{DisableCompression: true, StrictMaxConcurrentStreams: true}

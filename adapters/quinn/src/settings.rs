@@ -16,6 +16,10 @@ use quinn::{AckFrequencyConfig, MtuDiscoveryConfig, TransportConfig, VarInt};
 use crate::bounded::{BoundedConfig, Bounds};
 
 const LARGEST: u64 = (1 << 62) - 1;
+/// The largest window of HTTP/2 (RFC 9113, 6.9.1).
+const LARGEST_HTTP2: u64 = (1 << 31) - 1;
+/// The smallest window of an HTTP/2 connection, which its beginning gives (RFC 9113, 6.9.2).
+const LEAST_HTTP2_CONNECTION: u64 = 65_535;
 const LEAST_PAYLOAD: u64 = 1200;
 /// The default upper bound of quinn's own discovery.
 const MOST_PAYLOAD: u64 = 1452;
@@ -50,8 +54,26 @@ pub struct Settings {
     pub preferred_address: Option<Ipv4Addr>,
     /// Over TCP: data in the SYN.
     pub fast_open: bool,
+    /// A client's over TCP.
+    pub http2_windows: Http2Windows,
     /// A client's over QUIC: when it moves to its second address.
     pub moves: Moves,
+}
+
+/// How much of answers an HTTP/2 client takes before it has opened its windows further, bytes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Http2Windows {
+    /// Of each stream.
+    pub stream: u32,
+    /// Of the connection.
+    pub connection: u32,
+}
+
+impl Default for Http2Windows {
+    /// Those of hyper's client. It says so nowhere but in its sources, so it is always told them.
+    fn default() -> Self {
+        Self { stream: 2 << 20, connection: 5 << 20 }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -81,6 +103,14 @@ impl Settings {
             }
         } else {
             settings.fast_open = knobs.flag("fast_open")?.unwrap_or(false);
+            if !server {
+                if let Some(bytes) = knobs.count("http2_stream_window", 1..=LARGEST_HTTP2)? {
+                    settings.http2_windows.stream = bytes as u32;
+                }
+                if let Some(bytes) = knobs.count("http2_connection_window", LEAST_HTTP2_CONNECTION..=LARGEST_HTTP2)? {
+                    settings.http2_windows.connection = bytes as u32;
+                }
+            }
         }
         knobs.finish(protocol)?;
         Ok(settings)
@@ -255,9 +285,23 @@ mod tests {
             ("h3", false, "preferred_address", "true", 127),
             ("h2", true, "preferred_address", "true", 127),
             ("h3", true, "window_after_loss", "0.5", 127),
+            ("h3", false, "http2_stream_window", "7", 127),
+            ("h2", true, "http2_stream_window", "7", 127),
+            ("h2", false, "http2_stream_window", "0", 2),
+            ("h2", false, "http2_stream_window", "2147483648", 2),
+            ("h2", false, "http2_connection_window", "65534", 2),
         ] {
             assert_eq!(set(protocol, server, name, value).unwrap_err().exit_code(), code, "{name}");
         }
+    }
+
+    #[test]
+    fn windows_of_http2_are_hypers_unless_they_are_set() {
+        let usual = Http2Windows { stream: 2_097_152, connection: 5_242_880 };
+        assert_eq!(Settings::new("h2", false, Knobs::default()).unwrap().http2_windows, usual);
+        let set_to = |name, value| set("h2", false, name, value).unwrap().http2_windows;
+        assert_eq!(set_to("http2_stream_window", "1"), Http2Windows { stream: 1, ..usual });
+        assert_eq!(set_to("http2_connection_window", "65535"), Http2Windows { connection: 65_535, ..usual });
     }
 
     #[test]

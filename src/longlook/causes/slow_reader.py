@@ -15,7 +15,12 @@ from longlook.explain.side import Pair, Side
 from longlook.explain.signs import MOST_EVIDENCE
 from longlook.study.processors import text_of, times
 
-_CLASSES = (LedgerClass.PROPAGATION, LedgerClass.STREAM_CREDIT, LedgerClass.CONNECTION_CREDIT, LedgerClass.CLIENT_IDLE)
+_CLASSES = (
+    LedgerClass.PROPAGATION,
+    *(LedgerClass.STREAM_CREDIT, LedgerClass.CONNECTION_CREDIT),
+    *(LedgerClass.HTTP2_STREAM_CREDIT, LedgerClass.HTTP2_CONNECTION_CREDIT),
+    LedgerClass.CLIENT_IDLE,
+)
 _LATE_NS = 1_000_000
 _SHARES = ("25%", "50%", "100%")
 _PARTS = (Fraction(1, 4), Fraction(1, 2), Fraction(1))

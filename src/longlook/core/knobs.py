@@ -12,6 +12,8 @@ from longlook.core.stack import Knob
 
 _LARGEST_WINDOW = 2**62 - 1
 """The largest number that QUIC can encode."""
+LARGEST_HTTP2_WINDOW = 2**31 - 1
+"""RFC 9113, 6.9.1."""
 
 CONGESTION_CONTROL = Knob(str, None, None, "congestion control")
 INITIAL_WINDOW = Knob(int, "packets", None, "congestion window at the start", minimum=1, maximum=10_000)
@@ -39,6 +41,14 @@ MAX_STREAM_WINDOW = Knob(
 MAX_CONNECTION_WINDOW = Knob(
     int, "bytes", None, "largest connection window that auto-tuning may reach", minimum=1, maximum=_LARGEST_WINDOW
 )
+HTTP2_STREAM_WINDOW = Knob(
+    int, "bytes", None, "HTTP/2's window of each stream, as it is offered at first",
+    roles=("client",), minimum=1, maximum=LARGEST_HTTP2_WINDOW, protocols=("h2",),
+)  # fmt: skip
+HTTP2_CONNECTION_WINDOW = Knob(
+    int, "bytes", None, "HTTP/2's window of the connection, as it is offered at first",
+    roles=("client",), minimum=65_535, maximum=LARGEST_HTTP2_WINDOW, protocols=("h2",),
+)  # fmt: skip
 MAX_INCOMING_STREAMS = Knob(
     int, "streams", None, "requests at once per connection", roles=("server",), minimum=1, maximum=2**20
 )

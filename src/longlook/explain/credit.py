@@ -5,12 +5,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from longlook.core.knobs import LARGEST_HTTP2_WINDOW
+from longlook.core.model import Trial
 from longlook.explain import changes
-from longlook.explain.cause import Change, Finding, Intervention, Target, Untestable
+from longlook.explain.cause import Change, Evidence, Finding, Intervention, Sign, Target, Untestable
 from longlook.explain.facts import Integers
-from longlook.explain.facts.credits import FirstCredits
-from longlook.explain.moments import during
+from longlook.explain.facts.credits import FirstCredits, Http2Windows
+from longlook.explain.ledger import LedgerClass
+from longlook.explain.moments import during, stretches, stretches_shown
 from longlook.explain.side import Pair, Side
+from longlook.explain.signs import bdp_bytes
 
 LARGER = (2, 4, 8)
 """By which factors credits are raised: the last one cures, the others are doses."""
@@ -57,6 +61,14 @@ def _begun_with(side: Side, names: tuple[str, ...]) -> int | None:
     return {"stream": first.stream_bytes, "connection": first.connection_bytes}.get(names[0])
 
 
+def largest_window(trial: Trial, name: str) -> int:
+    """Return how far the client of a trial lets a window of QUIC grow, in bytes: `max_stream_window` or the like; 0
+    where it is not known.
+    """
+    known = changes.in_effect(trial, "client", name)
+    return known if isinstance(known, int) else 0
+
+
 def most_in_flight(side: Side) -> int | None:
     """Return the most bytes that the server had in flight, where its congestion window would have allowed a quarter
     more throughout; None where it filled its window or its log does not say.
@@ -91,17 +103,65 @@ def _window(side: Side, times_ns: Integers, limits: "np.ndarray[tuple[int], np.d
 
 
 def raised(
-    finding: Finding, pair: Pair, offered: Callable[[Side, int], Change | str]
+    finding: Finding, pair: Pair, opened: Callable[[Side, int], Change | str], held: Callable[[Side, int], Change | str]
 ) -> list[Intervention | Untestable]:
     """Return larger windows for the loser's client, the largest as cure, and the loser's window for the winner's.
 
-    `offered` gives the change by which a side's client offers a window in bytes, or why there is none.
+    `opened` gives the change by which a side's client offers at least so many bytes, and no less than before, and
+    `held` that by which it offers no more; or why there is none.
     """
     if finding.dose is None:
         return [changes.cure(Target.LOSER, "no log says how large the window was")]
-    larger = [(float(factor), offered(pair.loser, factor * int(finding.dose))) for factor in LARGER]
+    larger = [(float(factor), opened(pair.loser, factor * int(finding.dose))) for factor in LARGER]
     return [
         changes.cure(Target.LOSER, larger[-1][1]),
-        changes.transplant(offered(pair.winner, int(finding.dose))),
+        changes.transplant(held(pair.winner, int(finding.dose))),
         *changes.doses(Target.LOSER, larger),
     ]
+
+
+def http2_sign(pair: Pair, ledger_class: LedgerClass, what: str) -> Sign | None:
+    """Return the sign that the loser waits longer for HTTP/2's credit: of a `stream`, or of the `connection`.
+
+    None where the window is two bandwidth-delay products or more: it suffices, and the client takes its time to read.
+    """
+    more_ns, side = pair.excess_ns(ledger_class), pair.loser
+    product, window_bytes = bdp_bytes(side), _http2_window(side, what)
+    if more_ns <= 0 or (product and window_bytes is not None and window_bytes >= 2 * product):
+        return None
+    found = stretches(side, ledger_class)
+    shown = stretches_shown(side, found, f"HTTP/2's credit for the {what} is used up")
+    if window_bytes is None:
+        return Sign(more_ns, shown)
+    first = Evidence(int(found.begin_ns[0]) - side.start_ns, f"a window of {window_bytes} bytes is used up")
+    return Sign(more_ns, (first, *shown), dose=float(window_bytes))
+
+
+def http2_widened(finding: Finding, pair: Pair, what: str) -> list[Intervention | Untestable]:
+    """Return larger windows of HTTP/2 for the loser's client, the largest as cure, the loser's window for the winner's,
+    and doses on both sides of the loser's own, in bytes.
+    """
+    if finding.dose is None:
+        return [changes.cure(Target.LOSER, f"the client does not report its window of HTTP/2 for the {what}")]
+    own = int(finding.dose)
+
+    def offered(side: Side, window_bytes: int) -> Change | str:
+        label = f"an HTTP/2 window of {window_bytes} bytes for the {what}"
+        return changes.knob(side.trial, "client", f"http2_{what}_window", window_bytes, label)
+
+    larger = sorted({min(factor * own, LARGEST_HTTP2_WINDOW) for factor in LARGER})
+    cure = larger[-1]
+    return [
+        changes.cure(Target.LOSER, offered(pair.loser, cure), float(cure)),
+        changes.transplant(offered(pair.winner, own)),
+        *changes.doses(
+            Target.LOSER, [(float(each), offered(pair.loser, each)) for each in (max(1, own // 2), *larger[:-1])]
+        ),
+    ]
+
+
+def _http2_window(side: Side, what: str) -> int | None:
+    if side.server is None:
+        return None
+    windows = Http2Windows.of(side.timeline, side.trial, side.server.flow)
+    return windows.stream_bytes if what == "stream" else windows.connection_bytes

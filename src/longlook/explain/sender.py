@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from longlook.explain.series import Bands, Integers, Marks, Series, changes
-from longlook.timeline.events import EventKind, Events, among
+from longlook.timeline.events import LIMIT_ENDED, EventKind, Events, among
 
 COLUMNS = {
     "cwnd": "cwnd_bytes",
@@ -93,6 +93,7 @@ def _column(rows: pa.Table, column: str, start_ns: int) -> Series | None:
 
 def _moments(events: Events, kind: EventKind, vantage: str, flow: str, start_ns: int) -> Marks:
     rows = events.select(kind, vantage, flow)
+    rows = rows.filter(pc.invert(among(rows["detail"], [LIMIT_ENDED])))
     several = kind is EventKind.PACKET_LOST  # a stack that only counts logs how many at once
     weight = np.where(pc.is_null(rows["packet_number"]).to_numpy(), _floats(rows["value"]), 1) if several else None
     return Marks.of(_integers(rows["time_ns"]) - start_ns, None if weight is None else np.maximum(weight, 1))

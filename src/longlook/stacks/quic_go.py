@@ -59,8 +59,10 @@ _VERSIONS = (
 )  # each but the last has module files in adapters/quic-go/versions
 
 
-def _bytes_knob(help_text: str, since: str | None = None) -> Knob:
-    return Knob(int, "bytes", None, help_text, minimum=1, maximum=2**62 - 1, since=since, protocols=("h3",))
+def _bytes_knob(help_text: str, since: str | None = None, usual: int | None = None) -> Knob:
+    return Knob(
+        int, "bytes", None, help_text, minimum=1, maximum=2**62 - 1, since=since, protocols=("h3",), usual=usual
+    )
 
 
 def _quic_knob(help_text: str, since: str, roles: tuple[str, ...] = ("server", "client")) -> Knob:
@@ -119,9 +121,11 @@ _TUNED = {
 
 _KNOBS = {
     "initial_stream_window": _bytes_knob("QUIC: stream window offered at first (stack: 512 KiB)", "0.20.1"),
-    "max_stream_window": _bytes_knob("QUIC: largest stream window that auto-tuning may reach (stack: 6 MiB)"),
+    "max_stream_window": _bytes_knob(
+        "QUIC: largest stream window that auto-tuning may reach (stack: 6 MiB)", usual=6 << 20
+    ),
     "initial_connection_window": _bytes_knob("QUIC: connection window offered at first (stack: 768 KiB)", "0.20.1"),
-    "max_connection_window": _bytes_knob("QUIC: largest connection window (stack: 15 MiB)"),
+    "max_connection_window": _bytes_knob("QUIC: largest connection window (stack: 15 MiB)", usual=15 << 20),
     "initial_packet_size": Knob(
         int, "bytes", None, "QUIC: first UDP payload size",
         minimum=1200, maximum=1452, since="0.44.0", protocols=("h3",),
@@ -133,6 +137,12 @@ _KNOBS = {
     "max_incoming_streams": Knob(
         int, "streams", None, "requests at once per connection (stack: 100 over h3, 250 over h2)",
         ("server",), minimum=1,
+    ),
+    "http2_stream_window": with_default(
+        knobs.HTTP2_STREAM_WINDOW, "stack: 4 MiB", usual=4 << 20, since="0.37.5"
+    ),
+    "http2_connection_window": with_default(
+        knobs.HTTP2_CONNECTION_WINDOW, "stack: 1 GiB", usual=(1 << 30) + 65_535, minimum=131_070, since="0.37.5"
     ),
     "fallback_delay": Knob(
         float, "seconds", None, "how long after QUIC, not yet connected, TCP is tried too (adapter: 0.25)",

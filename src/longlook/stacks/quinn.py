@@ -58,6 +58,8 @@ _OF_QUIC = {
 _KNOBS = {
     **{name: replace(knob, protocols=("h3",)) for name, knob in _OF_QUIC.items()},
     "max_incoming_streams": with_default(knobs.MAX_INCOMING_STREAMS, "stack: 100 over h3, 200 over h2"),
+    "http2_stream_window": with_default(knobs.HTTP2_STREAM_WINDOW, "stack: 2 MiB", usual=2 << 20),
+    "http2_connection_window": with_default(knobs.HTTP2_CONNECTION_WINDOW, "stack: 5 MiB", usual=5 << 20),
     "allow_0rtt": knobs.ALLOW_0RTT,
     "fast_open": knobs.FAST_OPEN,
 }

@@ -102,8 +102,8 @@ SETTINGS: Mapping[str, Callable[[object], Scalar]] = {
 USUAL: Mapping[str, Scalar] = {
     CONGESTION_CONTROL: "cubic",
     "tcp_initial_window": 10,
-    "tcp_receive_buffer": "6MiB",
-    "tcp_send_buffer": "4MiB",
+    "tcp_receive_buffer": "64MiB",
+    "tcp_send_buffer": "64MiB",
     "tcp_pacing": False,
     "tcp_idle_restart": True,
     "tcp_hystart": True,
@@ -120,7 +120,8 @@ USUAL: Mapping[str, Scalar] = {
     "tcp_mss": "1460B",
     "tcp_mtu_probing": False,
 }
-"""What Linux has where nothing is set, as canonical values; no first threshold is as good as the largest one."""
+"""What a trial's TCP has where nothing is set, as canonical values: what Linux has, but for the buffers, which are the
+laboratory's. No first threshold is as good as the largest one."""
 
 OF_KNOB: Mapping[str, str] = {
     "ack_threshold": "tcp_quickack",

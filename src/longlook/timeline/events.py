@@ -45,6 +45,9 @@ QUEUE_FULL = frozenset({"rejected", "dos_prevention"})
 Such a packet was not looked at, so that its row has no packet number space.
 """
 
+LIMIT_ENDED = "ended"
+"""In `detail` of a row of kind `blocked` of the kernel's: its limit no longer holds."""
+
 EVENT_KINDS: Mapping[EventKind, str] = {
     EventKind.PACKET_SENT: "The vantage sent a packet. Columns: space, packet_number, size_bytes.",
     EventKind.PACKET_RECEIVED: "The vantage received a packet. Columns: space, packet_number, size_bytes.",
@@ -70,7 +73,8 @@ EVENT_KINDS: Mapping[EventKind, str] = {
     "tail loss probe (name = tlp). The value is how many in a row.",
     EventKind.BLOCKED: "The sender ran into a limit. Columns: name = connection, stream, streams_bidi, "
     "streams_uni, receive_window or send_buffer, stream. The value is the limit in "
-    "bytes or streams, detail = frame_sent, frame_received or state.",
+    "bytes or streams, detail = frame_sent, frame_received or state. After a row of the kernel's with "
+    "detail = ended, the limit no longer holds.",
     EventKind.APP_LIMITED: "The stack or the kernel logged that the application gives too little to send. "
     "The value is 1 from now, 0 no longer.",
     EventKind.MILESTONE: "The connection passed a milestone. Names: started, handshake_keys, "

@@ -7,6 +7,8 @@ import pytest
 from longlook.causes import (
     ack_starvation,
     connection_credit,
+    http2_connection_window,
+    http2_stream_window,
     late_credit,
     pacing_limited,
     rtt_overestimated,
@@ -14,9 +16,10 @@ from longlook.causes import (
     stream_credit,
     stream_ids,
 )
-from longlook.core.model import Trial
-from longlook.explain.cause import Cause, Intervention, Kind, Target
+from longlook.core.model import Endpoint, Trial
+from longlook.explain.cause import Cause, Finding, Intervention, Kind, Sign, Target, Untestable
 from longlook.explain.ledger import LedgerClass
+from longlook.explain.side import Side
 from tests.data.scenes import TCP, Scene, ns
 from tests.data.sides import ENDPOINT, USEFUL, fetching, found_by, pair, side
 
@@ -50,13 +53,23 @@ def test_a_small_window_is_seen_and_made_larger(cause: Cause, name: str, waits: 
     made = [item for item in cause.interventions(found, tested) if isinstance(item, Intervention)]
     cure = made[0]
     assert cure.target is Target.LOSER
-    assert cure.change.settings == {
-        f"client_knobs.initial_{knob}_window": 96_000,
-        f"client_knobs.max_{knob}_window": 96_000,
-    }
+    assert cure.change.settings == {f"client_knobs.initial_{knob}_window": 96_000}  # it may grow to more already
     assert made[1].kind is Kind.TRANSPLANT
     assert made[1].change.settings[f"client_knobs.max_{knob}_window"] == 12_000
     assert [item.dose for item in made[2:]] == [2.0, 4.0, 8.0]
+
+
+@pytest.mark.parametrize(("cause", "name", "waits", "knob"), CREDIT)
+def test_a_window_is_never_made_smaller_than_it_may_grow_and_not_held_below_what_it_shall_be(
+    cause: Cause, name: str, waits: LedgerClass, knob: str
+) -> None:
+    tested = pair(side(Scene(rate_bps=10**10), BUSY, (waits, 60.0)))
+    made = cause.interventions(Finding(cause.name, "a", "client", {0: Sign(1, (), dose=2e6)}, 1), tested)
+    assert isinstance(made[0], Intervention)
+    assert made[0].change.settings == {
+        f"client_knobs.initial_{knob}_window": 16_000_000,
+        f"client_knobs.max_{knob}_window": 16_000_000,
+    }
 
 
 @pytest.mark.parametrize(("cause", "name", "waits", "knob"), CREDIT)
@@ -99,6 +112,71 @@ def test_a_receive_window_of_tcp_is_made_larger_by_its_buffer() -> None:
     cure = connection_credit.CAUSE.interventions(found, tested)[0]
     assert isinstance(cure, Intervention)
     assert cure.change.settings == {"tcp_receive_buffer": "288KiB"}
+
+
+def test_a_receive_window_that_its_buffer_does_not_bound_has_no_cure_that_is_stricter_than_what_is_there() -> None:
+    scene = fetching(10, flow=TCP, rate_bps=100_000_000)
+    scene.log(31.0, "blocked", name="receive_window", value=67_584.0)
+    waits = (BUSY, (LedgerClass.CONNECTION_CREDIT, 60.0))
+    tested = pair(side(scene, *waits, trial=replace(over_tcp(), link=scene.trial.link)))
+    (only,) = connection_credit.CAUSE.interventions(found_by(connection_credit.CAUSE, tested), tested)
+    assert isinstance(only, Untestable)
+    assert "64MiB" in only.reason
+    small = replace(over_tcp(receive_buffer_bytes=300_000), link=scene.trial.link)
+    half = pair(side(scene, *waits, trial=small))
+    made = connection_credit.CAUSE.interventions(found_by(connection_credit.CAUSE, half), half)
+    assert [item.dose for item in made if isinstance(item, Intervention) and item.kind is Kind.DOSE] == [4.0, 8.0]
+
+
+HTTP2 = [
+    (http2_stream_window.CAUSE, "stream", LedgerClass.HTTP2_STREAM_CREDIT),
+    (http2_connection_window.CAUSE, "connection", LedgerClass.HTTP2_CONNECTION_CREDIT),
+]
+CLIENTS = (Endpoint("quinn", "0.11.12"), Endpoint("quic-go", "0.65.0"))
+
+
+def over_http2(waits: LedgerClass, client: Endpoint, ms: float = 60.0, **windows: int) -> Side:
+    """An arm over HTTP/2 and 10 Mbit/s, 20 ms, whose client reports its windows."""
+    scene = fetching(10, flow=TCP)
+    scene.metadata["http2_windows"] = {TCP: windows}
+    scene.log(20.0, "metrics", cwnd_bytes=60_000, in_flight_bytes=10_000)
+    return side(scene, BUSY, (waits, ms), trial=replace(over_tcp(), link=scene.trial.link, client=client))
+
+
+@pytest.mark.parametrize(("cause", "name", "waits"), HTTP2)
+def test_a_small_window_of_http2_is_seen_and_made_larger_and_smaller(
+    cause: Cause, name: str, waits: LedgerClass
+) -> None:
+    quinn, go = CLIENTS
+    tested = pair(over_http2(waits, quinn, **{name: 40_000}), over_http2(waits, go, 10.0, **{name: 10**6}))
+    found = found_by(cause, tested)
+    assert (found.strength_ns, found.dose) == (ns(50.0), 40_000)
+    made = [item for item in cause.interventions(found, tested) if isinstance(item, Intervention)]
+    key = f"client_knobs.http2_{name}_window"
+    cure, *others = made
+    assert (cure.kind, cure.target, cure.change.settings, cure.dose) == (Kind.CURE, Target.LOSER, {key: 320_000}, 3.2e5)
+    doses = [item for item in others if item.kind is Kind.DOSE]
+    if name == "stream":
+        transplant = others[0]
+        assert (transplant.kind, transplant.target) == (Kind.TRANSPLANT, Target.WINNER)
+        assert transplant.change.settings == {key: 40_000}
+    assert [(item.dose, item.change.settings[key]) for item in doses] == [
+        (float(each), each) for each in (20_000, 80_000, 160_000)
+    ]
+
+
+def test_a_window_of_http2_that_would_fill_the_path_twice_is_not_small() -> None:
+    for cause, name, waits in HTTP2:
+        assert cause.detect(pair(over_http2(waits, CLIENTS[0], **{name: 50_000}))) is None
+        assert cause.detect(pair(over_http2(waits, CLIENTS[0], **{name: 49_999}))) is not None
+
+
+def test_a_window_of_http2_grows_to_the_largest_there_is_and_no_further() -> None:
+    tested = pair(over_http2(LedgerClass.HTTP2_STREAM_CREDIT, CLIENTS[0], stream=40_000))
+    sign = Sign(1, (), dose=6e8)
+    made = http2_stream_window.CAUSE.interventions(Finding("http2_stream_window", "a", "client", {0: sign}, 1), tested)
+    doses = [item.dose for item in made if isinstance(item, Intervention) and item.dose is not None]
+    assert sorted(doses) == [3e8, 1.2e9, 2_147_483_647.0]
 
 
 def buffered(in_flight: int, window: int = 60_000) -> Scene:

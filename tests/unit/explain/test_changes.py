@@ -53,7 +53,7 @@ def test_a_knob_that_needs_another_controller_is_refused_before_a_trial_runs() -
         (tcp(), {"tcp_initial_window": 10}, "TCP has tcp_initial_window 10 already"),
         (tcp(initial_window_packets=32), {"tcp_initial_window": 32}, "TCP has tcp_initial_window 32 already"),
         (tcp(), {"tcp_pacing": False}, "TCP has tcp_pacing off already"),
-        (tcp(), {"tcp_receive_buffer": "6144KiB"}, "TCP has tcp_receive_buffer 6144KiB already"),
+        (tcp(), {"tcp_receive_buffer": "65536KiB"}, "TCP has tcp_receive_buffer 65536KiB already"),
         (tcp(), {"congestion_control": "cubic"}, "TCP has congestion_control cubic already"),
         (tcp(initial_window_packets=32), {"tcp_initial_window": 10}, None),
         (tcp(), {"tcp_initial_window": 10, "tcp_pacing": True}, None),

@@ -59,6 +59,12 @@ pub struct ConnectionLine {
     /// The kernel's answer for a TCP socket.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub congestion_control: Option<String>,
+    /// A client's over HTTP/2: the window that it offers for each stream at first, bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub http2_stream_window: Option<u32>,
+    /// The same for the connection.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub http2_connection_window: Option<u32>,
     /// UDP segmentation offload was in use, where that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gso: Option<bool>,
@@ -83,6 +89,8 @@ impl ConnectionLine {
             t_start_ns: None,
             t_handshake_ns,
             congestion_control: None,
+            http2_stream_window: None,
+            http2_connection_window: None,
             gso: None,
         }
     }

@@ -45,6 +45,9 @@ impl Connection {
         let mut line = ConnectionLine::now("h2", local, remote);
         line.primes = Some(opening.primes);
         line.t_start_ns = Some(opening.t_start_ns);
+        let windows = shared.settings.http2_windows;
+        line.http2_stream_window = Some(windows.stream);
+        line.http2_connection_window = Some(windows.connection);
         line.congestion_control = Some(congestion_control(socket.as_fd()).map_err(|error| error.to_string())?);
         let host = ServerName::try_from(shared.job.host.clone()).map_err(|error| error.to_string())?;
         let connector = TlsConnector::from(Arc::new(shared.tls.config(opening.early))).early_data(opening.early);
@@ -58,7 +61,9 @@ impl Connection {
             gate.open();
         }
         let stream = OpeningStream::new(stream, gate.clone(), line);
-        let opened = http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await;
+        let mut builder = http2::Builder::new(TokioExecutor::new());
+        builder.initial_stream_window_size(windows.stream).initial_connection_window_size(windows.connection);
+        let opened = builder.handshake(TokioIo::new(stream)).await;
         let (requests, driver) = opened.map_err(|error| error.to_string())?;
         let driver = tokio::spawn(async move {
             if let Err(error) = driver.await {

@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 
+use super::limit::Limit;
 use super::message::Message;
 use super::metrics::Metrics;
 use crate::event::{Event, Kind, Source, Vantage};
@@ -98,7 +99,8 @@ pub struct Connection {
     state_since_ns: i64,
     timeouts: i64,
     pub(super) app_limited: bool,
-    pub(super) blocked: [bool; 2],
+    /// The receive window and the send buffer.
+    pub(super) limits: [Limit; 2],
     pub(super) bbr: Option<&'static str>,
     pub(super) initial_window: Option<i64>,
 }
@@ -126,7 +128,7 @@ impl Connection {
             state_since_ns: i64::MIN,
             timeouts: 0,
             app_limited: false,
-            blocked: [false; 2],
+            limits: [Limit::default(); 2],
             bbr: None,
             initial_window: None,
         }

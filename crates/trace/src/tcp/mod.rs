@@ -1,6 +1,7 @@
 //! Recordings of the kernel's TCP (crates/tcptrace) → events. docs/capture.md has the mapping.
 
 mod connection;
+mod limit;
 mod message;
 mod metrics;
 mod points;

@@ -1,6 +1,7 @@
 //! Rows from samples of a socket: everything that no tracepoint reports, or all rows where there are no tracepoints.
 
 use super::connection::{Connection, Counters, Waiting};
+use super::limit::Edge;
 use super::message::Message;
 use super::metrics::Metrics;
 use crate::event::{Event, Kind};
@@ -59,12 +60,18 @@ impl Connection {
         let limits = [("receive_window", message.send_window()), ("send_buffer", message.send_buffer())];
         for (number, (name, limit)) in limits.into_iter().enumerate() {
             let grew = now[number] > before[number];
-            if grew && !self.blocked[number] {
-                let (name, detail) = (writer.text(name), writer.text("state"));
-                let value = limit.map(|bytes| bytes as f64);
-                writer.push(Event { name, detail, value, ..self.row(time_ns, Kind::Blocked) })?;
+            let name = writer.text(name);
+            match self.limits[number].sample(time_ns, grew) {
+                Some(Edge::Begun) => {
+                    let (value, detail) = (limit.map(|bytes| bytes as f64), writer.text("state"));
+                    writer.push(Event { name, detail, value, ..self.row(time_ns, Kind::Blocked) })?;
+                }
+                Some(Edge::Ended(ended_ns)) => {
+                    let detail = writer.text("ended");
+                    writer.push(Event { name, detail, ..self.row(ended_ns, Kind::Blocked) })?;
+                }
+                None => {}
             }
-            self.blocked[number] = grew;
         }
         Ok(())
     }

@@ -44,6 +44,8 @@ _PROTOCOLS: Mapping[str, tuple[str, ...]] = {
     "max_incoming_streams": ("h3", "h2"),
     "allow_0rtt": ("h3", "h2"),
     "fast_open": ("h2",),
+    "http2_stream_window": ("h2",),
+    "http2_connection_window": ("h2",),
     "threads": ("http/1.0",),
     **dict.fromkeys(racing.PROOFS, (EITHER,)),
     **dict.fromkeys(traffic.PROOFS, DATAGRAM_PROTOCOLS),

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 
-from longlook.conformance import Check, Finding, verdict, wire
+from longlook.conformance import Check, Finding, Want, verdict, wire
 from longlook.conformance.evidence import Seen
 from longlook.conformance.links import path
 from longlook.conformance.proofs.ask import Ask, transfer
 from longlook.conformance.qlogs import parameters
+from longlook.core.model import Scalar
 
 _OFFERED = 300_007
 """Neither a stack's default nor a round number."""
@@ -63,8 +64,36 @@ def max_window(ask: Ask) -> Check:
     initial = ask.name.replace("max_", "initial_")
     tuned = initial in ask.siblings
     largest = _SMALL if tuned else _ABOVE_INITIAL
-    start = {initial: largest // 2} if tuned else {}
+    start: dict[str, Scalar] = {initial: largest // 2} if tuned else {}
     link, workload = (path(50, _RTT_S), transfer(6_000_000)) if tuned else (path(120, _RTT_S), transfer(15_000_000))
+    wants = {
+        "default": ask.want(start, link, workload),
+        "set": ask.want({**start, ask.name: largest}, link, workload),
+    }
+    return _limited(ask, largest, wants)
+
+
+def http2_window(ask: Ask) -> Check:
+    """Demand that on a long path no round trip carries more than the window over TCP, and more without the knob."""
+    link, workload = path(50, _RTT_S), transfer(6_000_000)
+    wants = {"default": ask.want({}, link, workload), "set": ask.want({ask.name: _SMALL}, link, workload)}
+    return _limited(ask, _SMALL, wants)
+
+
+def send_buffer(ask: Ask) -> Check:
+    """Demand that on a long path no round trip carries more than the sender keeps, and more without the knob."""
+    if ask.role == "client":
+        return ask.without("a client sends only requests, which fill no buffer")
+    link, workload = path(50, _RTT_S), transfer(6_000_000)
+    wants = {
+        "default": ask.want({}, link, workload, unlimited=True),
+        "set": ask.want({ask.name: _SMALL}, link, workload, unlimited=True),
+    }
+    return _limited(ask, _SMALL, wants)
+
+
+def _limited(ask: Ask, largest: int, wants: Mapping[str, Want]) -> Check:
+    """Demand that no round trip of the trial `set` carries more than `largest` bytes, and more by `default`."""
 
     def judge(seen: Mapping[str, Seen]) -> Finding:
         most = {name: wire.most_in(seen[name].packets, _RTT_S) for name in ("default", "set")}
@@ -73,30 +102,6 @@ def max_window(ask: Ask) -> Check:
             return verdict(False, f"{text}; {seen['set'].why}")
         return verdict(most["set"] <= largest * _HEADERS and most["default"] >= 1.5 * most["set"], text)
 
-    wants = {
-        "default": ask.want(start, link, workload),
-        "set": ask.want({**start, ask.name: largest}, link, workload),
-    }
-    return ask.check(wants, judge)
-
-
-def send_buffer(ask: Ask) -> Check:
-    """Demand that on a long path no round trip carries more than the sender keeps, and more without the knob."""
-    if ask.role == "client":
-        return ask.without("a client sends only requests, which fill no buffer")
-    link, workload = path(50, _RTT_S), transfer(6_000_000)
-
-    def judge(seen: Mapping[str, Seen]) -> Finding:
-        most = {name: wire.most_in(seen[name].packets, _RTT_S) for name in ("default", "set")}
-        text = f"at most {most['set']} bytes in a round trip with {_SMALL}, {most['default']} by default"
-        if not seen["set"].ok or most["set"] is None or most["default"] is None:
-            return verdict(False, f"{text}; {seen['set'].why}")
-        return verdict(most["set"] <= _SMALL * _HEADERS and most["default"] >= 1.5 * most["set"], text)
-
-    wants = {
-        "default": ask.want({}, link, workload, unlimited=True),
-        "set": ask.want({ask.name: _SMALL}, link, workload, unlimited=True),
-    }
     return ask.check(wants, judge)
 
 
@@ -106,4 +111,6 @@ PROOFS = {
     "initial_connection_window": initial_connection_window,
     "max_stream_window": max_window,
     "max_connection_window": max_window,
+    "http2_stream_window": http2_window,
+    "http2_connection_window": http2_window,
 }

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from longlook.core.model import Scalar, Trial
 from longlook.explain.facts.sender import SenderFacts
+from longlook.timeline.timeline import Timeline
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,26 @@ class FirstCredits:
             _smallest(logged, "initial_max_stream_data_bidi_local", knobs.get("initial_stream_window")),
             _smallest(logged, "initial_max_data", knobs.get("initial_connection_window")),
         )
+
+
+@dataclass(frozen=True)
+class Http2Windows:
+    """What an HTTP/2 client lets a server send before it opens its windows further, in bytes; None: nobody says."""
+
+    stream_bytes: int | None
+    connection_bytes: int | None
+
+    @classmethod
+    def of(cls, timeline: Timeline, trial: Trial, flow: str) -> "Http2Windows":
+        """Return the windows that a connection's client reported, else those that the study set."""
+        reported = timeline.metadata.get("http2_windows", {}).get(flow, {})
+        knobs = trial.client.knobs
+
+        def window(name: str) -> int | None:
+            value = reported.get(name, knobs.get(f"http2_{name}_window"))
+            return value if isinstance(value, int) else None
+
+        return cls(window("stream"), window("connection"))
 
 
 def configured_buffer_bytes(trial: Trial) -> int | None:

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from longlook.core.model import Json, Vantage
 from longlook.explain.facts.columns import Booleans, Integers, Steps, are, codes, integers
-from longlook.timeline.events import QUEUE_FULL, EventKind
+from longlook.timeline.events import LIMIT_ENDED, QUEUE_FULL, EventKind
 from longlook.timeline.timeline import Timeline
 
 UNNUMBERED = -1
@@ -67,6 +67,7 @@ class SenderFacts:
     timers: Marks  # loss timers: set, expired, cancelled
     timeouts: Marks  # probe and retransmission timeouts that fired
     blocked: Marks  # by a limit; value = the limit
+    unblocked: Marks  # no longer, of the kernel's limits
 
     @classmethod
     def all_of(cls, timeline: Timeline, vantage: Vantage) -> "tuple[SenderFacts, ...]":
@@ -120,6 +121,8 @@ def _one(rows: pa.Table, vantage: Vantage, flow: str) -> SenderFacts:
     source, sources = codes(rows["source"])
     limited = chosen(EventKind.APP_LIMITED)
     limited = limited.filter(pa.array(~are(limited["source"], "tcp")))
+    blocked = chosen(EventKind.BLOCKED)
+    ended = are(blocked["detail"], LIMIT_ENDED)
     written = [text for code, text in enumerate(sources) if text not in ("derived", "link") and (source == code).any()]
     return SenderFacts(
         vantage=vantage,
@@ -139,7 +142,8 @@ def _one(rows: pa.Table, vantage: Vantage, flow: str) -> SenderFacts:
         spurious=_marks(chosen(EventKind.PACKET_SPURIOUS)),
         timers=_marks(chosen(EventKind.LOSS_TIMER)),
         timeouts=_marks(chosen(EventKind.PTO)),
-        blocked=_marks(chosen(EventKind.BLOCKED)),
+        blocked=_marks(blocked.filter(pa.array(~ended))),
+        unblocked=_marks(blocked.filter(pa.array(ended))),
     )
 
 

@@ -20,6 +20,8 @@ class LedgerClass(StrEnum):
     APPLICATION = "application"
     STREAM_CREDIT = "stream_credit"
     CONNECTION_CREDIT = "connection_credit"
+    HTTP2_STREAM_CREDIT = "http2_stream_credit"
+    HTTP2_CONNECTION_CREDIT = "http2_connection_credit"
     SEND_BUFFER = "send_buffer"
     CONGESTION_WINDOW = "congestion_window"
     PACING = "pacing"
@@ -46,6 +48,8 @@ CLASSES: Mapping[LedgerClass, str] = {
     LedgerClass.APPLICATION: "the server's program gives the sender nothing to send",
     LedgerClass.STREAM_CREDIT: "the client's credit for a stream is used up",
     LedgerClass.CONNECTION_CREDIT: "the client's credit for the connection is used up (TCP: the receive window)",
+    LedgerClass.HTTP2_STREAM_CREDIT: "the client's credit of HTTP/2 for its streams is used up",
+    LedgerClass.HTTP2_CONNECTION_CREDIT: "the client's credit of HTTP/2 for the connection is used up",
     LedgerClass.SEND_BUFFER: "the server's buffer of data that is sent and not acknowledged is full",
     LedgerClass.CONGESTION_WINDOW: "the congestion window is full; detail = the state that made it small",
     LedgerClass.PACING: "the window has room, and the sender spreads its packets over time",

@@ -9,8 +9,10 @@ from longlook.explain.facts.credits import FirstCredits, configured_buffer_bytes
 from longlook.explain.facts.link import LinkFacts
 from longlook.explain.facts.sender import SenderFacts
 from longlook.explain.ledger.classes import LedgerClass
+from longlook.explain.ledger.http2 import http2_credit
 from longlook.explain.ledger.load import Load
 from longlook.explain.ledger.moments import Moments
+from longlook.explain.ledger.tcp_flight import TcpFlight
 from longlook.timeline.states import State
 
 _STAMP_NS = 1_000_000
@@ -27,7 +29,7 @@ Named = dict[str | None, Booleans]
 """Where something holds, by the text that a ledger's detail has for it."""
 
 CREDIT_BY_RULE = "rule: with room in the window it waits for the client"
-"""The detail of `stream_credit`, `connection_credit` and `send_buffer` where no event says so."""
+"""The detail of `stream_credit`, `connection_credit`, HTTP/2's credits and `send_buffer` where no event says so."""
 PACED_BY_RULE = "rule: the window has room"
 """The detail of `pacing` where the sender logs no rate, and of `application` where its log does not say it."""
 
@@ -149,9 +151,10 @@ class _Sender:
         self._window = sender.window.at(seen_ns, -1) if sender.window is not None else np.full(len(seen_ns), -1)
         self._state = sender.state.at(seen_ns, -1) if sender.state is not None else np.full(len(seen_ns), -1)
         if self._tcp:
+            self._flight = TcpFlight.of(load.data, load.back, sender.flow)
             segment = max(1, int(sizes.max(initial=1)))
             self.known = self._window >= 0
-            used = (self._segments_in_flight() + _DEFERRED_SEGMENTS) * segment
+            used = (self._flight.segments(seen_ns) + _DEFERRED_SEGMENTS) * segment
             self.full = self.known & (used >= self._window)
             # In recovery the kernel sends a segment for each that leaves the path (RFC 6937).
             self.full |= self.known & self._in_state(State.RECOVERY, State.TIMEOUT)
@@ -170,26 +173,6 @@ class _Sender:
         chosen = np.array([name in states for name in self._sender.states] + [False], np.bool_)
         return np.asarray(chosen[self._state], np.bool_)
 
-    def _segments_in_flight(self) -> Integers:
-        """Return how many new segments had reached the link and were not acknowledged by what had left it (TCP).
-
-        The kernel's window counts segments, however small they are.
-        """
-        data, back = self._load.data, self._load.back
-        own = np.flatnonzero(data.of_flow(self._sender.flow) & (data.payload_bytes > 0))
-        acks = np.flatnonzero(back.of_flow(self._sender.flow) & back.delivered & (back.acknowledgement > 0))
-        if len(own) == 0 or len(acks) == 0:
-            return np.zeros(len(self._seen_ns), np.int64)
-        origin = int(data.transport_sequence[own[0]])
-        ends = _unwrapped(data.transport_sequence[own], origin) + data.payload_bytes[own]
-        new = ends > np.concatenate([[-1], np.maximum.accumulate(ends)[:-1]])
-        acks = acks[np.argsort(back.departure_ns[acks], kind="stable")]
-        acked = np.maximum.accumulate(_unwrapped(back.acknowledgement[acks], origin))
-        so_far = np.concatenate([[0], np.searchsorted(ends[new], acked, side="right")])
-        sent = np.searchsorted(data.arrival_ns[own[new]], self._seen_ns, side="right")
-        returned = np.searchsorted(back.departure_ns[acks], self._seen_ns, side="right")
-        return np.asarray(np.maximum(0, sent - so_far[returned]), np.int64)
-
     def _application(self) -> Booleans:
         """Return where the sender logged that it had nothing to send, for longer than a pacer explains.
 
@@ -206,29 +189,36 @@ class _Sender:
     def blocked(self) -> dict[LedgerClass, Booleans]:
         """Return where the sender ran into a limit of the receiver or its buffer after its last packet with data.
 
-        The kernel logs when such a time began and not when it ended: there it lasts while each packet waits for one
-        from the client with room in the window.
+        The kernel logs when such a time began and ended: in between, it is where each packet waits for one from the
+        client with room in the window.
         """
         marks = self._sender.blocked
         found: dict[LedgerClass, Booleans] = {}
         for name, ledger_class in BLOCKED_CLASSES.items():
             times = np.sort(np.concatenate([marks.time_ns[marks.named(name)], self._reported(name)]))
             last = np.append(times, -1)[np.searchsorted(times, self._seen_ns, side="right") - 1]
-            held = self._moments.triggered if self._tcp else last >= self._previous_ns - _STAMP_NS
+            held = last >= self._previous_ns - _STAMP_NS
+            if self._tcp:
+                ends = np.append(-1, np.sort(self._sender.unblocked.time_ns[self._sender.unblocked.named(name)]))
+                ended = ends[np.searchsorted(ends, self._seen_ns, side="right") - 1]
+                held = self._moments.triggered & (last >= ended)
             found[ledger_class] = found.get(ledger_class, np.zeros_like(held)) | ((last >= 0) & held)
         return found
 
     def credit(self) -> dict[LedgerClass, Booleans]:
         """Return where, with room in the window, the next packet waited for one from the client, and not for a pacer.
 
-        An acknowledgement was not needed then, so it was credit: of the kernel's TCP, room in its buffer, as it logs
-        the receiver's window. Of QUIC it is the smaller of the client's credits, if a round trip held a quarter of it,
-        or if the sender stopped with as much in flight; the latter shows a buffer of configured size as well.
+        An acknowledgement was not needed then, so it was credit: over TCP that of HTTP/2, or room in the kernel's
+        buffer, as it logs the receiver's window. Of QUIC it is the smaller of the client's credits, if a round trip
+        held a quarter of it, or if the sender stopped with as much in flight; the latter shows a buffer of configured
+        size as well.
         """
         held = self.known & ~self.full & self._moments.triggered
         waited = self._next_ns - self._previous_ns > self._pause_ns
         if self._tcp:
-            return {LedgerClass.SEND_BUFFER: held & waited}
+            sender, previous_ns = self._sender, self._previous_ns
+            http2 = http2_credit(self._load, sender.flow, previous_ns, self._flight, self._datagram)
+            return {**{name: held & where for name, where in http2.items()}, LedgerClass.SEND_BUFFER: held & waited}
         first = FirstCredits.of(self._load.trial, self._sender, self._load.client)
         offered = {
             LedgerClass.STREAM_CREDIT: NEVER if first.stream_bytes is None else first.stream_bytes,
@@ -323,9 +313,3 @@ class _Sender:
             return np.asarray(by_window, np.int64)
         rate_bps = self._sender.pacing.at(self._seen_ns, 0)
         return np.where(rate_bps > 0, burst * 8 * 10**9 // np.maximum(1, rate_bps) + _STAMP_NS, by_window)
-
-
-def _unwrapped(numbers: Integers, origin: int) -> Integers:
-    """Return 32-bit numbers in order of time as offsets from the first; neighbours lie within half of their range."""
-    steps = np.diff(numbers, prepend=origin).astype(np.uint32).astype(np.int32).astype(np.int64)
-    return np.cumsum(steps)

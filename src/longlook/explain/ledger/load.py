@@ -1,11 +1,14 @@
 """The load of a trial as the ledger sees it: its span, its packets in both directions, its phases. Pure."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from longlook.core.flows import spoken
 from longlook.core.model import Trial, Vantage
 from longlook.explain.facts.columns import Booleans, Integers, between
+from longlook.explain.facts.credits import Http2Windows
 from longlook.explain.facts.link import LinkFacts
 from longlook.explain.facts.objects import ObjectFacts
 from longlook.explain.facts.opening import OpeningFacts
@@ -32,6 +35,7 @@ class Load:
     live: bool
     paced_kernel: bool  # the trial's TCP is paced by its queueing discipline
     trial: Trial
+    http2: Mapping[str, Http2Windows]  # by flow of a sender, over HTTP/2
     behind: "Load | None" = None  # the same load on the link behind the middle, where there is one
     beyond: tuple[LinkFacts, ...] = ()  # the other link's directions, where its connection crosses that, too
 
@@ -57,12 +61,21 @@ class Load:
             live=live,
             paced_kernel=bool(trial.tcp.get("pacing", False)),
             trial=trial,
+            http2=_http2_windows(timeline, trial),
         )
         return with_behind(load, timeline) if BEHIND in trial.further else load
 
     def active(self, times_ns: Integers) -> Booleans:
         """Return at which times an answer has begun to leave its sender and not passed the bottleneck."""
         return between(times_ns, self.objects.answered_ns, self.objects.served_ns)
+
+
+def _http2_windows(timeline: Timeline, trial: Trial) -> dict[str, Http2Windows]:
+    """Return the windows of the connections over TCP on which HTTP/2 is spoken."""
+    if "h2" not in spoken(trial.protocol):
+        return {}
+    flows = [sender.flow for sender in SenderFacts.all_of(timeline, Vantage.SERVER) if sender.source == "tcp"]
+    return {flow: Http2Windows.of(timeline, trial, flow) for flow in flows}
 
 
 def with_behind(load: Load, timeline: Timeline) -> Load:

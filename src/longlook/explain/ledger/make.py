@@ -69,7 +69,7 @@ def _edges(load: Load, service: Service, behind: Behind | None) -> Integers:
     for sender in load.senders:
         steps = (sender.window, sender.in_flight, sender.state, sender.app_limited)
         moments += [each.time_ns for each in steps if each is not None]
-        moments += [sender.lost.time_ns, sender.blocked.time_ns]
+        moments += [sender.lost.time_ns, sender.blocked.time_ns, sender.unblocked.time_ns]
     moments.append(np.array([load.connecting_ns, load.connected_ns, *(load.fallback or ())], np.int64))
     every = np.concatenate(moments)
     inside = every[(every > load.start_ns) & (every < load.end_ns)]

@@ -64,6 +64,8 @@ LEDGER_COLOURS = {
     "ack_wait": "#f4b3a6",
     "stream_credit": "#d39a1e",
     "connection_credit": "#8f5f12",
+    "http2_stream_credit": "#c2701f",
+    "http2_connection_credit": "#6e3d0c",
     "send_buffer": "#e3cf6b",
     "link_useful": "#8fbce0",
     "link_overhead": "#c6dcef",

@@ -33,6 +33,7 @@ def read_competition(folder: Path, trial: Trial, run: Run) -> CompetitionRecord:
         endpoints.rows += own.rows
         endpoints.connections += own.connections
         endpoints.video = endpoints.video or own.video
+        endpoints.http2_windows |= own.http2_windows
         for name, account in own.accounts.items():
             if account.present:
                 endpoints.accounts[f"{FLOWS}/{flow['name']}/{name}"] = account

@@ -50,6 +50,7 @@ class Endpoints:
     connections: list[Connection] = field(default_factory=list)
     accounts: dict[str, Account] = field(default_factory=dict)
     video: dict[str, Any] = field(default_factory=dict)  # what a player's manifest says
+    http2_windows: dict[str, dict[str, int | None]] = field(default_factory=dict)  # by flow, as the client offers them
 
 
 def read_endpoints(folder: Path, addresses: tuple[str, str] | None = None) -> Endpoints:
@@ -86,6 +87,9 @@ class _Client:
             client_address, server_address = self._addresses
             local, remote = f"{client_address}:{port_of(local)}", f"{server_address}:{port_of(remote)}"
         flow = flow_name(protocol, local, remote)
+        offered = {name: count(line, f"http2_{name}_window") for name in ("stream", "connection")}
+        if any(bytes_ is not None for bytes_ in offered.values()):
+            self._found.http2_windows[flow] = offered
         self._found.connections.append(Connection(started, port_of(local), flow, priming, server_address))
         common = {"vantage": Vantage.CLIENT, "flow": flow, "priming": priming, "protocol": protocol}
         self._add(started, Kind.CONNECTION_STARTED, common)

@@ -1,0 +1,38 @@
+"""HTTP/2's window of a stream is smaller than what the path holds."""
+
+from collections.abc import Sequence
+
+from longlook.explain.cause import Cause, Finding, Intervention, Sign, Untestable
+from longlook.explain.credit import http2_sign, http2_widened
+from longlook.explain.ledger import LedgerClass
+from longlook.explain.side import Pair
+
+
+def detect(pair: Pair) -> Sign | None:
+    """Return a sign where the loser's server waits longer for HTTP/2's credit of a stream, whose window is below two
+    bandwidth-delay products.
+
+    With more than that the window suffices, and the client reads late (`slow_reader`).
+    """
+    return http2_sign(pair, LedgerClass.HTTP2_STREAM_CREDIT, "stream")
+
+
+def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
+    """Return windows up to eight times as large for the loser's client and half of its own, and the loser's window for
+    the winner's.
+    """
+    return http2_widened(finding, pair, "stream")
+
+
+CAUSE = Cause(
+    name="http2_stream_window",
+    title="Small HTTP/2 stream window",
+    sentence="its client's HTTP/2 window of {size} for each stream is used up before more of it arrives",
+    source="RFC 9113, 6.9; linera-protocol#6822; golang/go#47840; dotnet/runtime#43086",
+    role="client",
+    classes=(LedgerClass.HTTP2_STREAM_CREDIT,),
+    needs=("metrics",),
+    detect=detect,
+    interventions=interventions,
+    cured_by="an HTTP/2 window eight times as large",
+)
