@@ -181,14 +181,14 @@ def _collected(exchange: Path, jobs: Sequence[Job], result: BootResult, began_un
     """Move the finished trials into their folders, and return all results.
 
     A program that spins has broken a limit, so its trial has failed. It is the first that was not finished: those
-    behind it never began.
+    behind it never began. Where the guest took too much, or left what it could not, nothing that it left is believed.
     """
     runs: list[Run] = []
     at_work = True
     for number, job in enumerate(jobs):
-        run = _taken(exchange / str(number), job)
+        run = None if result.broke else _taken(exchange / str(number), job)
         if run is None:
-            run = _lost(job, result, began_unix_ns, failed=result.spun and at_work)
+            run = _lost(job, result, began_unix_ns, failed=result.broke or (result.spun and at_work))
             at_work = False
         runs.append(run)
     return runs
