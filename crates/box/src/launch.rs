@@ -46,7 +46,7 @@ fn attempt(options: &Options) -> Result<ExitCode, Failure> {
             Begun::Box { keeper, report, mut layers } => {
                 layers["refused"] = Value::Object(refusals);
                 // The caller's end of this pipe closes with the caller: then the kernel must not run either.
-                if let Err(error) = writeln!(caller, "{layers}") {
+                if let Err(error) = tell(&mut caller, &layers) {
                     sys::end_ward(0);
                     let _ = sys::wait(keeper);
                     return Err(Failure::new(format!("nobody is left to be told: {error}")));
@@ -55,7 +55,7 @@ fn attempt(options: &Options) -> Result<ExitCode, Failure> {
             }
         }
     }
-    let _ = writeln!(caller, "{}", json!({"refused": refusals}));
+    let _ = tell(&mut caller, &json!({"refused": refusals}));
     Ok(ExitCode::from(3))
 }
 
@@ -97,12 +97,17 @@ fn supervise(keeper: i32, report: BufReader<File>, caller: &mut File) -> Result<
     let mut status = keepers;
     for line in report.lines().map_while(Result::ok) {
         if let Some(reason) = line.strip_prefix(NOT_STARTED) {
-            let _ = writeln!(caller, "{}", json!({"not_started": reason}));
+            let _ = tell(caller, &json!({"not_started": reason}));
         } else if let Some(text) = line.strip_prefix(ENDED) {
             status = text.parse().unwrap_or(keepers);
         }
     }
     sys::end_as(status)
+}
+
+/// Writes a line to the caller at once.
+fn tell(caller: &mut File, line: &Value) -> std::io::Result<()> {
+    caller.write_all(format!("{line}\n").as_bytes())
 }
 
 fn pipe() -> nix::Result<(OwnedFd, OwnedFd)> {
