@@ -24,6 +24,14 @@ pub struct Places<'a> {
     pub memory: &'a Path,
 }
 
+/// Whether this kernel has Landlock.
+pub fn exists() -> bool {
+    Ruleset::default().handle_access(AccessFs::ReadFile).and_then(Ruleset::create).is_ok_and(|rules| {
+        let descriptor: Option<std::os::fd::OwnedFd> = rules.into();
+        descriptor.is_some()
+    })
+}
+
 /// Keeps this process, and all that it starts, to the places: no TCP, no signals and no sockets beyond the box.
 pub fn enclose(places: &Places, layers: &mut Layers) {
     match restrict(places) {

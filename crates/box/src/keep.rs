@@ -62,15 +62,13 @@ pub fn run(options: &Options, start: Start) -> ! {
 fn enter(options: &Options, plan: Plan, caller: (Uid, Gid), layers: &mut Layers) -> Result<(), Refused> {
     umask(Mode::from_bits_truncate(0o022));
     resources::join(&options.cgroups, layers);
-    if plan == Plan::UserNamespace {
-        privileges::map_user(options.user, caller)?;
-    } else if caller.0.is_root() {
-        let owned = view::hand_over(options).map_err(|error| Refused::new("another user, the exchange folder", error));
-        if plan == Plan::Root {
-            owned?;
+    match plan {
+        Plan::UserNamespace => privileges::map_user(options.user, caller)?,
+        Plan::Root if !caller.0.is_root() => return Err(Refused("another user: only root can become one".into())),
+        Plan::Root => {
+            view::hand_over(options).map_err(|error| Refused::new("another user, the exchange folder", error))?;
         }
-    } else if plan == Plan::Root {
-        return Err(Refused("another user: only root can become one".into()));
+        Plan::Bare => {}
     }
     if plan == Plan::Bare {
         for layer in ["mounts", "processes", "network"] {

@@ -1,12 +1,14 @@
 //! The user of a box, and what it may do: nothing.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
 use nix::unistd::{Gid, Uid, getegid, geteuid, setgroups, setresgid, setresuid};
 
 use crate::layers::{Layers, Plan, Refused};
 use crate::options::Options;
-use crate::sys;
+use crate::{fence, sys, view};
 
 // linux/securebits.h: root has no privileges, a change of user keeps none, and neither can be changed again.
 const SECURE: libc::c_ulong = 0b1110_0011;
@@ -37,9 +39,9 @@ pub fn give_up(options: &Options, plan: Plan, layers: &mut Layers) -> Result<(),
             become_user(options.user).map_err(|error| Refused::new("another user", error))?;
             layers.set("user", options.user.to_string());
         }
-        Plan::Bare => match become_user(options.user) {
+        Plan::Bare => match other_user(options) {
             Ok(()) => layers.set("user", options.user.to_string()),
-            Err(error) => layers.lack("user", format!("another user: {error}")),
+            Err(reason) => layers.lack("user", reason),
         },
     }
     sys::drop_capabilities().map_err(|error| Refused::new("capabilities", error))?;
@@ -49,6 +51,23 @@ pub fn give_up(options: &Options, plan: Plan, layers: &mut Layers) -> Result<(),
     let kept = if secured.is_ok() { "none, for ever" } else { "none, and no new ones" };
     layers.set("privileges", kept);
     Ok(())
+}
+
+/// Becomes the box's user where paths are the host's. A folder that only its owner may enter is no reason to do without
+/// the guest: Landlock, or the trust of the caller, then has to do.
+fn other_user(options: &Options) -> Result<(), String> {
+    if options.trust || fence::exists() {
+        let paths = options.views.iter().chain([&options.exchange]);
+        if let Some(folder) = paths.flat_map(|path| path.ancestors().skip(1)).find(|folder| is_closed(folder)) {
+            return Err(format!("another user could not enter {}", folder.display()));
+        }
+    }
+    view::hand_over(options).map_err(|error| format!("another user, the exchange folder: {error}"))?;
+    become_user(options.user).map_err(|error| format!("another user: {error}"))
+}
+
+fn is_closed(folder: &Path) -> bool {
+    fs::metadata(folder).is_ok_and(|state| state.permissions().mode() & 0o001 == 0)
 }
 
 fn become_user(user: u32) -> nix::Result<()> {

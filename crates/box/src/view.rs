@@ -131,9 +131,11 @@ fn make_memory(options: &Options) -> io::Result<()> {
     Ok(mount(Some("longlook-memory"), MEMORY, Some("tmpfs"), flags, Some(settings.as_str()))?)
 }
 
-/// Makes the exchange folder, and what is in it now, the box's user's own.
+/// Makes the exchange folder, what is in it now, and the folder for memory the box's user's own.
 pub fn hand_over(options: &Options) -> io::Result<()> {
-    chown(&options.exchange, Some(options.user), Some(options.user))?;
+    for folder in options.memory_folder.iter().chain([&options.exchange]) {
+        chown(folder, Some(options.user), Some(options.user))?;
+    }
     for entry in fs::read_dir(&options.exchange)? {
         lchown(entry?.path(), Some(options.user), Some(options.user))?;
     }

@@ -10,3 +10,8 @@ _YES = ("1", "yes", "true")
 def programs_are_trusted() -> bool:
     """Return whether LONGLOOK_TRUST_PROGRAMS says so."""
     return os.environ.get(TRUST, "").lower() in _YES
+
+
+def trust_programs() -> None:
+    """Say so for this process and for all that it starts."""
+    os.environ[TRUST] = "1"

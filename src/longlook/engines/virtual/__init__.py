@@ -27,7 +27,7 @@ from longlook.engines.lost import lost_run
 from longlook.engines.virtual.boot import CONSOLE, BootResult, Guest
 from longlook.engines.virtual.bundle import make_bundle
 from longlook.engines.virtual.guest_run import GuestRun, run_guest
-from longlook.engines.virtual.probe import find_guest, note_on
+from longlook.engines.virtual.probe import fence_note, find_guest, note_on
 from longlook.engines.virtual.watch import SPIN_TIMEOUT
 from longlook.engines.virtual.watch import wall_limit_s as usual_wall_limit_s
 from longlook.lab.artefacts import digests, raise_if_full
@@ -72,9 +72,9 @@ class VirtualEngine:
         }
 
     def notes(self) -> Sequence[str]:
-        """Return how guests run their programs, where that is not the usual way."""
-        note = note_on(self._entered())
-        return () if note is None else (note,)
+        """Return how guests run their programs, and what confines them, where that is not the usual way."""
+        guest = self._entered()
+        return tuple(note for note in (note_on(guest), fence_note(guest)) if note is not None)
 
     def interrupt(self) -> None:
         """Kill every guest."""

@@ -41,6 +41,9 @@ MEMORY_BEYOND_BYTES = 1 << 30
 FIRST_USER, USERS = 65472, 48
 """The users of boxes: the last of those that systemd gives to services for as long as they run."""
 
+FENCES = ("user", "mounts", "landlock")
+"""The layers of which one at least keeps a program that leaves its guest from the files of whoever runs Longlook."""
+
 _OPEN_TO_OTHERS = 0o004
 
 
@@ -58,7 +61,7 @@ class Layers:
 
 @dataclass(frozen=True)
 class Box:
-    """A box for one guest. `shown` are paths of the host that it sees; `memory_folder` counts where it has no mounts."""
+    """A box for one guest. `shown` are paths of the host that it sees; `memory_folder` counts where it has none."""
 
     exchange: Path
     user: int

@@ -40,9 +40,8 @@ class Bounds:
 
 def too_much(exchange: Path, console: str, bounds: Bounds) -> str | None:
     """Return the bound that a running guest has broken, as the reason to end it; None where it keeps all."""
-    byte_count = files = 0
-    for path, state in _entries(exchange):
-        files += 1
+    byte_count = 0
+    for files, (path, state) in enumerate(_entries(exchange), 1):
         byte_count += max(state.st_size, state.st_blocks * 512)
         if path == console and state.st_size > bounds.console_bytes:
             return f"{WROTE} {mebibytes(bounds.console_bytes)} on its console"

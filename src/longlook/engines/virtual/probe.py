@@ -13,7 +13,7 @@ from longlook.core.programs import box_program
 from longlook.core.trust import programs_are_trusted
 from longlook.engines.virtual import groups
 from longlook.engines.virtual.boot import Boot, Guest, boot
-from longlook.engines.virtual.box import shown_in_box
+from longlook.engines.virtual.box import FENCES, shown_in_box
 from longlook.engines.virtual.cpus import one_cpu
 from longlook.engines.virtual.scratch import exchange_directory
 from longlook.provision.guest_kernel import kernel_program
@@ -32,10 +32,8 @@ def find_guest() -> Guest:
     """
     groups.clear()
     program = kernel_program(lambda _text: None)
-    record = (
-        paths.state_dir()
-        / f"guest-{codec.content_hash([program.digest, box_program().digest, _boot_id(), os.geteuid(), _policy()])}.json"
-    )
+    here = [program.digest, box_program().digest, _boot_id(), os.geteuid(), _policy()]
+    record = paths.state_dir() / f"guest-{codec.content_hash(here)}.json"
     try:
         # The same kernel may lie elsewhere now.
         return replace(codec.decode(Guest, json.loads(record.read_text())), kernel=program.path)
@@ -47,6 +45,16 @@ def find_guest() -> Guest:
             partial.write_text(json.dumps(asdict(guest)))
             partial.replace(record)
         return guest
+
+
+def fence_note(guest: Guest) -> str | None:
+    """Return what a user should know about the box of guests here: that nothing of it keeps programs from files."""
+    if any(layer in guest.box.there for layer in FENCES):
+        return None
+    return (
+        "virtual time: nothing confines a program that leaves its guest on this machine "
+        f"({guest.box}); you said that you trust the programs under test"
+    )
 
 
 def note_on(guest: Guest) -> str | None:
