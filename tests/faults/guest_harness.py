@@ -1,6 +1,5 @@
 """Rogue trials in virtual time, studies of rogues for the command line, and what is left of guests."""
 
-import os
 import subprocess
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -13,7 +12,7 @@ from longlook.engines.virtual import VirtualEngine
 from longlook.provision import guest_kernel
 from tests.faults.harness import Home
 from tests.support.command_line import LONGLOOK
-from tests.support.processes import all_pids
+from tests.support.processes import all_pids, command_line, parent_of
 
 STUDY = """
 schema = 1
@@ -132,15 +131,16 @@ class GuestHome(Home):
                     run.kill()
 
     def guests(self) -> list[int]:
-        """Every process of every guest that works for this home: kernels, and what runs their programs."""
-        found = []
-        for pid in all_pids():
-            try:
-                if str(Path(f"/proc/{pid}/cwd").readlink()).startswith(str(self.path)):
-                    found.append(pid)
-            except OSError:
-                continue
-        return [pid for pid in found if pid != os.getpid()]
+        """Every process of every guest that works for this home: launchers, kernels, what runs their programs."""
+        parents = {pid: parent_of(pid) for pid in all_pids()}
+        found = {pid for pid in parents if self._is_launcher(command_line(pid))}
+        while more := {pid for pid, parent in parents.items() if parent in found} - found:
+            found |= more
+        return sorted(found)
+
+    def _is_launcher(self, arguments: bytes) -> bool:
+        program, *others = arguments.split(b"\0")
+        return program.endswith(b"longlook-box") and any(part.startswith(bytes(self.path)) for part in others)
 
     def litter(self) -> list[Path]:
         """What ended runs must not leave: unfinished boots, scratch folders."""

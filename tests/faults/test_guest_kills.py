@@ -12,7 +12,7 @@ import pytest
 
 from longlook.core.model import Outcome
 from longlook.engines.virtual import VirtualEngine
-from tests.faults.guest_harness import GuestHome
+from tests.faults.guest_harness import GuestHome, kernel
 from tests.faults.harness import wait_until
 from tests.support.processes import command_line
 
@@ -37,7 +37,7 @@ def _wait_for(run: Ended, condition: Callable[[], object]) -> None:
 
 
 def _kernels(home: GuestHome) -> int:
-    return sum(b"time-travel" in command_line(pid) for pid in home.guests())
+    return sum(command_line(pid).split(b"\0")[0] == os.fsencode(kernel()) for pid in home.guests())
 
 
 @pytest.mark.parametrize("kill", list(KILLS))

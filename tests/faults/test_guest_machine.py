@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import shutil
 import site
 import subprocess
@@ -17,6 +18,7 @@ import longlook
 from longlook.core import codec
 from longlook.core.errors import MachineError
 from longlook.core.model import Outcome
+from longlook.core.programs import box_program
 from longlook.engines.virtual import VirtualEngine
 from longlook.engines.virtual.probe import find_guest
 from longlook.lab.linux.view import hidden_folders
@@ -25,14 +27,14 @@ from tests.faults.harness import DRIVER, results
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
 
-WITHOUT_SECCOMP = (sys.executable, str(Path(__file__).with_name("seccomp_run.py")))
+REFUSING = (sys.executable, str(Path(__file__).with_name("seccomp_run.py")))
 NOBODY = 65534
 SMALL_SHM = ("unshare", "--mount", "--propagation=private", "sh", "-c")
 
 
 def test_where_seccomp_is_refused_guests_run_by_ptrace_and_say_so(guest_home: GuestHome) -> None:
     outs = [guest_home.path / name for name in ("run-1", "run-2")]
-    for out, prefix in zip(outs, ((), WITHOUT_SECCOMP), strict=True):
+    for out, prefix in zip(outs, ((), (*REFUSING, "seccomp")), strict=True):
         run = guest_home.longlook("run", str(guest_home.study()), "--out", str(out), prefix=prefix)
         output = "".join(run.communicate(timeout=120))
         assert run.returncode == 0, output
@@ -75,15 +77,17 @@ def test_a_kernel_that_moved_or_changed_is_seen(guest_home: GuestHome, monkeypat
         find_guest()
 
 
-def test_a_small_dev_shm_is_passed_over(guest_home: GuestHome) -> None:
-    script = 'mount -t tmpfs -o size=64m tmpfs /dev/shm && exec "$@"'
+@pytest.mark.parametrize("refused", [(), (*REFUSING, "namespaces")], ids=["a box", "no box"])
+def test_a_small_dev_shm_is_passed_over(guest_home: GuestHome, refused: tuple[str, ...]) -> None:
+    script = f'mount -t tmpfs -o size=64m tmpfs /dev/shm && exec {shlex.join(refused)} "$@"'
     driver = guest_home.drive(guest_home.job(), prefix=(*SMALL_SHM, script, "sh"), engine="virtual")
     (answer,) = results(driver)
     assert answer["run"]["outcome"] == Outcome.OK
 
 
 def test_a_guest_whose_memory_finds_no_room_gives_the_reason(guest_home: GuestHome) -> None:
-    script = 'mount -t tmpfs -o size=1030m tmpfs /dev/shm && exec "$@"'
+    refused = (*REFUSING, "namespaces")  # a box has a file system for the guest's memory
+    script = f'mount -t tmpfs -o size=1030m tmpfs /dev/shm && exec {shlex.join(refused)} "$@"'
     job = guest_home.job(client={"fault": "eats_memory"})
     patient = replace(guest_home, spin_timeout_s="20")
     (answer,) = results(patient.drive(job, prefix=(*SMALL_SHM, script, "sh"), engine="virtual"))
@@ -117,6 +121,7 @@ def test_an_ordinary_user_needs_no_privilege(guest_home: GuestHome) -> None:
     packages = [str(Path(longlook.__file__).parents[1]), *site.getsitepackages(), str(DRIVER.parents[2])]
     environment = {**guest_home.environment(), "LONGLOOK_KERNEL": str(program), "PYTHONPATH": ":".join(packages)}
     environment |= {"LONGLOOK_LINK": job.programs["link"].path, "HOME": str(guest_home.path)}
+    environment |= {"LONGLOOK_BOX": box_program().path}
     command = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--bounding-set=-all"]
     command += ["--inh-caps=-all", "--no-new-privs"]
     with _traversable(guest_home.path):

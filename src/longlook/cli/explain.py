@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from longlook.cli.options import AsJsonLines, EngineOptions, expand_options, new_folder
+from longlook.cli.options import AsJsonLines, EngineOptions, TrustPrograms, expand_options, new_folder
 from longlook.core.errors import InputError, InterruptedByUserError
 
 if TYPE_CHECKING:
@@ -24,10 +24,11 @@ class TrialOptions:
     ] = None
     jobs: Annotated[int | None, typer.Option(min=1, help="Trials at once; default: one for each CPU.")] = None
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Run again what the cache holds.")] = False
+    trust_programs: TrustPrograms = False
 
     def options(self, engine: str) -> "RunOptions":
         """Return the options of runs by an engine."""
-        return EngineOptions(engine, self.jobs, self.no_cache).run_options()
+        return EngineOptions(engine, self.jobs, self.no_cache, self.trust_programs).run_options()
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
+from longlook.core import trust
 from longlook.core.cpus import usable_cpus
 from longlook.core.errors import InputError
 
@@ -64,6 +65,12 @@ def _parameters_of(kind: type) -> list[inspect.Parameter]:
     ]
 
 
+TrustPrograms = Annotated[
+    bool,
+    typer.Option("--trust-programs", help="Run programs under test also where nothing confines them."),
+]
+
+
 @dataclass(frozen=True)
 class EngineOptions:
     """The engine, its use of the CPUs and of the cache."""
@@ -71,6 +78,11 @@ class EngineOptions:
     engine: Annotated[str, typer.Option(help="Where a trial's time comes from: virtual or live.")] = "virtual"
     jobs: Annotated[int | None, typer.Option(min=1, help="Trials at once; default: one for each CPU.")] = None
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Run again what the cache holds.")] = False
+    trust_programs: TrustPrograms = False
+
+    def __post_init__(self) -> None:
+        if self.trust_programs:
+            trust.trust_programs()
 
     @property
     def jobs_at_once(self) -> int:

@@ -1,4 +1,4 @@
-"""The programs of the wheel: beside this Python, or where LONGLOOK_LINK and LONGLOOK_TRACE point."""
+"""The programs of the wheel: beside this Python, or where LONGLOOK_BOX, LONGLOOK_LINK and LONGLOOK_TRACE point."""
 
 import hashlib
 import json
@@ -43,3 +43,12 @@ def ask_link(*arguments: str) -> str:
 def trace_program() -> Program:
     """Return the `longlook-trace` binary of this installation; MachineError where there is none."""
     return wheel_program("longlook-trace", "LONGLOOK_TRACE", "the decoder of traces")
+
+
+@cache
+def box_program() -> Program:
+    """Return the `longlook-box` binary of this installation; MachineError where there is none.
+
+    Its digest is no part of a trial: what a guest computes does not depend on the box around it.
+    """
+    return wheel_program("longlook-box", "LONGLOOK_BOX", "the box of guests")

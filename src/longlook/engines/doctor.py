@@ -14,6 +14,8 @@ from longlook.engines.virtual.probe import find_guest, note_on
 from longlook.lab import capability
 from longlook.provision import debian, encoder, guest_kernel, pins, players
 
+_BOX_HINT = "docs/virtual-time.md says what each layer is, and what a machine needs for it"
+
 
 @dataclass(frozen=True)
 class Need:
@@ -80,6 +82,7 @@ def _guest_kernel() -> Iterator[Need]:
     else:
         detail = f"a guest boots and runs its programs by {guest.userspace}"
         yield Need("virtual time", met=True, detail=note_on(guest) or detail, fix=None)
+        yield Need("guests' box", not guest.box.missing, str(guest.box), _BOX_HINT, required=False)
 
 
 def _stacks() -> Iterator[Need]:

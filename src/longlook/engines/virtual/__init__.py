@@ -28,7 +28,7 @@ from longlook.engines.virtual.boot import CONSOLE, BootResult, Guest
 from longlook.engines.virtual.break_out import attacks, judged
 from longlook.engines.virtual.bundle import make_bundle
 from longlook.engines.virtual.guest_run import GuestRun, run_guest
-from longlook.engines.virtual.probe import find_guest, note_on
+from longlook.engines.virtual.probe import fence_note, find_guest, note_on
 from longlook.engines.virtual.watch import SPIN_TIMEOUT
 from longlook.engines.virtual.watch import wall_limit_s as usual_wall_limit_s
 from longlook.lab.artefacts import digests, raise_if_full, seal
@@ -73,9 +73,9 @@ class VirtualEngine:
         }
 
     def notes(self) -> Sequence[str]:
-        """Return how guests run their programs, where that is not the usual way."""
-        note = note_on(self._entered())
-        return () if note is None else (note,)
+        """Return how guests run their programs, and what confines them, where that is not the usual way."""
+        guest = self._entered()
+        return tuple(note for note in (note_on(guest), fence_note(guest)) if note is not None)
 
     def interrupt(self) -> None:
         """Kill every guest."""
@@ -182,16 +182,17 @@ def _collected(exchange: Path, jobs: Sequence[Job], result: BootResult, began_un
     """Move the finished trials into their folders, and return all results.
 
     A program that spins has broken a limit, so its trial has failed. It is the first that was not finished: those
-    behind it never began.
+    behind it never began. Where the guest took too much, or left what it could not, nothing that it left is believed.
     """
     runs: list[Run] = []
     at_work = True
     found = attacks(result.console)
     for number, job in enumerate(jobs):
         attack = found.get(number)
-        run = _taken(exchange / str(number), job)
+        run = None if result.broke else _taken(exchange / str(number), job)
         if run is None:
-            run = _lost(job, result, began_unix_ns, failed=(result.spun and at_work) or attack is not None)
+            failed = result.broke or (result.spun and at_work) or attack is not None
+            run = _lost(job, result, began_unix_ns, failed=failed)
             at_work = False
         runs.append(_resealed(judged(run, attack), job, result.console) if attack else run)
     return runs

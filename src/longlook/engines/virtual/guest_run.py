@@ -2,7 +2,7 @@
 
 1. The exchange directory, an empty folder of the host, gets `request.json`: the jobs, their environment, and the
    folders of the host that the guest's own file systems would hide (`lab.linux.view`).
-2. `boot.boot` starts the kernel on a CPU of its own, with the exchange directory as its working directory and
+2. `boot.boot` starts the kernel in a box, on a CPU of its own, with the exchange directory as its working directory and
    `bundle_loader` as its first process, which runs `main` of a module (`lab.guest`) from a bundle.
 3. In the guest, `lab.guest` reads the request, runs the jobs in a laboratory, copies each finished folder into the
    exchange directory, writes `error.json` where something went wrong, and switches the guest off.
@@ -21,8 +21,10 @@ from longlook.core import codec, paths, registry
 from longlook.core.errors import InputError, MachineError
 from longlook.core.flows import endpoints_of
 from longlook.core.job import Job
+from longlook.core.trust import TRUST
 from longlook.engines.virtual import bundle_loader
 from longlook.engines.virtual.boot import Boot, BootResult, Guest, boot
+from longlook.engines.virtual.box import shown_in_box
 from longlook.engines.virtual.cpus import one_cpu
 from longlook.lab.artefacts import raise_if_full
 from longlook.lab.guest import ERROR, REQUEST, GuestRequest
@@ -30,7 +32,7 @@ from longlook.lab.linux.view import closed_folders, hidden_folders
 from longlook.lab.needed import job_paths, python_paths
 
 _PYTHON = {"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}
-_NOT_FOR_GUESTS = ("LONGLOOK_DATAPATH",)
+_NOT_FOR_GUESTS = ("LONGLOOK_BOX", "LONGLOOK_DATAPATH", TRUST)
 _FOR_GUESTS = ("LD_LIBRARY_PATH", "PATH")
 _FOLDERS = ("LD_LIBRARY_PATH", "LONGLOOK_ADAPTERS", "LONGLOOK_LINK", "LONGLOOK_PLUGINS", "PATH", "PYTHONPATH")
 """Variables that list folders, or name a file. Relative ones are made absolute: a guest has another directory."""
@@ -56,7 +58,7 @@ def run_guest(guest: Guest, run: GuestRun, exchange: Path, stop: threading.Event
     environment = _environment()
     needed = sorted(set(_needed(run.jobs, environment)))
     host_folders = hidden_folders(needed)
-    closed = closed_folders(needed)
+    closed = () if "mounts" in guest.box.there else closed_folders(needed)  # a box's folders are open
     jobs = tuple(replace(job, folder="") for job in run.jobs)  # a guest has folders of its own
     request = GuestRequest(
         jobs, environment, exact=guest.exact, host_folders=host_folders, closed=closed, plugins=_stacks(jobs)
@@ -64,8 +66,10 @@ def run_guest(guest: Guest, run: GuestRun, exchange: Path, stop: threading.Event
     (exchange / REQUEST).write_text(json.dumps(codec.encode(request)))
     with one_cpu() as cpu:
         init = (sys.executable, "-S", bundle_loader.__file__, run.bundle, run.module)
-        result = boot(guest, Boot(init, _PYTHON, run.seed, cpu, run.wall_limit_s), exchange, stop)
-    if not (exchange / ERROR).exists():
+        shown = shown_in_box((*needed, guest.kernel, run.bundle))
+        options = Boot(init, _PYTHON, run.seed, cpu, run.wall_limit_s, shown, max(1, len(jobs)))
+        result = boot(guest, options, exchange, stop)
+    if result.broke or not (exchange / ERROR).exists():
         return result
     text = (exchange / ERROR).read_text()
     if not text:

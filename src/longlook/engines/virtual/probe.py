@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -10,7 +9,11 @@ from pathlib import Path
 from longlook.core import codec, paths
 from longlook.core.errors import MachineError
 from longlook.core.job import Program
+from longlook.core.programs import box_program
+from longlook.core.trust import programs_are_trusted
+from longlook.engines.virtual import groups
 from longlook.engines.virtual.boot import Boot, Guest, boot
+from longlook.engines.virtual.box import FENCES, shown_in_box
 from longlook.engines.virtual.cpus import one_cpu
 from longlook.engines.virtual.scratch import exchange_directory
 from longlook.provision.guest_kernel import kernel_program
@@ -28,13 +31,10 @@ def find_guest() -> Guest:
 
     Raise MachineError where none boots; nothing ever switches to another engine by itself.
     """
-    if shutil.which("setpriv") is None:
-        raise MachineError("setpriv is missing", f"sudo apt-get install util-linux, {_LIVE}")
+    groups.clear()
     program = kernel_program(lambda _text: None)
-    record = (
-        paths.state_dir()
-        / f"guest-{codec.content_hash([_RECORD, program.digest, _boot_id(), os.geteuid(), _policy()])}.json"
-    )
+    here = [_RECORD, program.digest, box_program().digest, _boot_id(), os.geteuid(), _policy()]
+    record = paths.state_dir() / f"guest-{codec.content_hash(here)}.json"
     try:
         # The same kernel may lie elsewhere now.
         return replace(codec.decode(Guest, json.loads(record.read_text())), kernel=program.path)
@@ -46,6 +46,16 @@ def find_guest() -> Guest:
             partial.write_text(json.dumps(asdict(guest)))
             partial.replace(record)
         return guest
+
+
+def fence_note(guest: Guest) -> str | None:
+    """Return what a user should know about the box of guests here: that nothing of it keeps programs from files."""
+    if any(layer in guest.box.there for layer in FENCES):
+        return None
+    return (
+        "virtual time: nothing confines a program that leaves its guest on this machine "
+        f"({guest.box}); you said that you trust the programs under test"
+    )
 
 
 def note_on(guest: Guest) -> str | None:
@@ -65,9 +75,10 @@ def _probe(program: Program) -> Guest:
     for userspace in ("seccomp", "ptrace") if _KEEPS_PROGRAMS_IN in kernel else ("ptrace",):
         guest = Guest(program.path, userspace=userspace, answers=answers)
         with one_cpu() as cpu, exchange_directory() as exchange:
-            result = boot(replace(guest, memory="256M"), Boot(("echo", _HELLO), {}, 1, cpu, _PROBE_LIMIT_S), exchange)
+            options = Boot(("echo", _HELLO), {}, 1, cpu, _PROBE_LIMIT_S, shown_in_box([guest.kernel]))
+            result = boot(replace(guest, memory="256M"), options, exchange)
         if _HELLO in result.console:  # the kernel panics afterwards, because its first process ended
-            return guest
+            return replace(guest, box=result.layers)
         lines = result.console.strip().splitlines()
         failures.append(f"{userspace}: {lines[-1] if lines else result.reason or 'it printed nothing'}")
     raise MachineError(
@@ -77,9 +88,10 @@ def _probe(program: Program) -> Guest:
 
 
 def _policy() -> list[str]:
-    """Return this process's seccomp state: a record made in one container does not hold in another."""
+    """Return what this process may do: a record made in one container does not hold in another."""
     lines = Path("/proc/self/status").read_text().splitlines()
-    return [line for line in lines if line.startswith(("Seccomp", "NoNewPrivs"))]
+    kept = [line for line in lines if line.startswith(("Seccomp", "NoNewPrivs", "CapEff"))]
+    return [*kept, str(programs_are_trusted())]
 
 
 def _boot_id() -> str:

@@ -1,4 +1,4 @@
-"""Exchange directories outside of a run folder: removed by their maker, or by the next one where that was killed."""
+"""Temporary folders outside of a run folder: removed by their maker, or by the next one where that was killed."""
 
 import fcntl
 import os
@@ -9,16 +9,24 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-_PREFIX = "longlook-exchange-"
-_PREFIXES = (_PREFIX, "longlook-box-")  # the second is that of versions before 2026-11-22
+_EXCHANGE = "longlook-exchange-"
+_OLD = ("longlook-box-",)  # of versions before 2026-11-22
 _YOUNG_S = 60.0  # it may not be locked yet
 
 
 @contextmanager
 def exchange_directory() -> Iterator[Path]:
+    """Yield an empty exchange directory and remove it afterwards."""
+    with temporary_folder(_EXCHANGE, Path(tempfile.gettempdir())) as folder:
+        yield folder
+
+
+@contextmanager
+def temporary_folder(prefix: str, parent: Path) -> Iterator[Path]:
     """Yield an empty folder and remove it afterwards; first remove those that killed processes left."""
-    _clear()
-    with tempfile.TemporaryDirectory(prefix=_PREFIX) as name:
+    for left in (prefix, *_OLD):
+        _clear(left, parent)
+    with tempfile.TemporaryDirectory(prefix=prefix, dir=parent) as name:
         lock = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX)  # the kernel releases it when this process dies
@@ -27,9 +35,8 @@ def exchange_directory() -> Iterator[Path]:
             os.close(lock)
 
 
-def _clear() -> None:
-    folder = Path(tempfile.gettempdir())
-    for path in (path for prefix in _PREFIXES for path in folder.glob(f"{prefix}*")):
+def _clear(prefix: str, parent: Path) -> None:
+    for path in parent.glob(f"{prefix}*"):
         with suppress(OSError):  # another user's, in use, or gone
             if time.time() - path.stat().st_mtime < _YOUNG_S:
                 continue

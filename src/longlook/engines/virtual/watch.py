@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from longlook.core.errors import InputError, InterruptedByUserError
+from longlook.lab.kept import open_regular
 from longlook.lab.linux.proctable import cpu_of_tree
 
 SPIN_TIMEOUT = "LONGLOOK_SPIN_TIMEOUT_S"
@@ -25,6 +26,7 @@ PROGRAM, SPINS = "the program", "spins"
 _SPIN_TIMEOUT_S = 20.0
 _WALL_LIMIT_S = 900.0
 _LOOK_EVERY_S = 0.2
+_WEIGH_EVERY_S = 1.0
 _ANSWER = re.compile(rb"longlook: (.{1,16})\[(\d+)\] at (\d+) ns\n")
 _TAIL_BYTES = 1 << 16
 
@@ -64,13 +66,20 @@ def _seconds(name: str, usual_s: float) -> float:
 
 
 def watch(
-    pid: int, console: Path, limits: Limits, stop: threading.Event, finished: Callable[[], int] = lambda: 0
+    pid: int,
+    console: Path,
+    limits: Limits,
+    stop: threading.Event,
+    finished: Callable[[], int] = lambda: 0,
+    too_much: Callable[[], str | None] = lambda: None,
 ) -> str | None:
     """Wait for the end of a guest; return why it must be killed, or None when it has ended by itself.
 
-    `finished` returns how many of its trials are done. Raise InterruptedByUserError when `stop` is set.
+    `pid` is that of its launcher, which passes SIGUSR2 on. `finished` returns how many of its trials are done,
+    `too_much` why it has written too much. Raise InterruptedByUserError when `stop` is set.
     """
     spin = _Spin(pid, console, limits.spin_timeout_s)
+    weigh_at_s = time.monotonic() + _WEIGH_EVERY_S
     deadline, done = time.monotonic() + limits.wall_s, 0
     descriptor = os.pidfd_open(pid)
     try:
@@ -84,6 +93,10 @@ def watch(
                 deadline, done = time.monotonic() + limits.wall_s, now_done
             if time.monotonic() >= deadline:
                 return f"the guest finished no trial in {limits.wall_s:.0f} s of real time"
+            if time.monotonic() >= weigh_at_s:
+                if (reason := too_much()) is not None:
+                    return reason
+                weigh_at_s = time.monotonic() + _WEIGH_EVERY_S
             if limits.answers and (name := spin.look(descriptor)):
                 return (
                     f"{name} {SPINS}: it used {limits.spin_timeout_s:g} s of CPU without asking for the "
@@ -122,10 +135,10 @@ class _Spin:
         return name
 
     def _judge(self, cpu_s: float) -> str | None:
-        size = self._console.stat().st_size
-        with self._console.open("rb") as file:
+        with open_regular(self._console) as file:
+            size = os.fstat(file.fileno()).st_size
             file.seek(max(0, size - _TAIL_BYTES))
-            answers = _ANSWER.findall(file.read())
+            answers = _ANSWER.findall(file.read(_TAIL_BYTES))
         if not answers or size == self._answered:
             return None
         self._answered = size

@@ -1,0 +1,45 @@
+//! Limits of what a box may take: by control groups, which the caller made, and by `setrlimit`.
+
+use std::path::PathBuf;
+
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+
+use crate::layers::Layers;
+use crate::options::Options;
+
+/// The guest's memory is one file, and the largest that a guest may write.
+pub const SLACK_BYTES: u64 = 64 << 20;
+
+/// Makes this process a member of the control groups. Call it while the host's files are in sight.
+pub fn join(groups: &[PathBuf], layers: &mut Layers) {
+    if groups.is_empty() {
+        layers.lack("cgroup", "no control group can be made here");
+        return;
+    }
+    for group in groups {
+        if let Err(error) = std::fs::write(group.join("cgroup.procs"), "0") {
+            layers.lack("cgroup", format!("{}: {error}", group.display()));
+            return;
+        }
+    }
+    layers.set("cgroup", "processes and memory");
+}
+
+/// Lowers the limits of this process and of all that it starts.
+pub fn limit(options: &Options, layers: &mut Layers) {
+    let limits = [
+        (Resource::RLIMIT_CORE, 0),
+        (Resource::RLIMIT_MEMLOCK, 0),
+        (Resource::RLIMIT_MSGQUEUE, 0),
+        (Resource::RLIMIT_NPROC, options.tasks),
+        (Resource::RLIMIT_FSIZE, options.memory_bytes + SLACK_BYTES),
+    ];
+    for (resource, most) in limits {
+        let done = getrlimit(resource).and_then(|(_, hard)| setrlimit(resource, most.min(hard), most.min(hard)));
+        if let Err(error) = done {
+            layers.lack("limits", format!("{resource:?}: {error}"));
+            return;
+        }
+    }
+    layers.set("limits", format!("{} processes of the box's user, files of {}", options.tasks, options.memory_bytes));
+}

@@ -1,0 +1,132 @@
+"""The box around a guest: what `longlook-box` is asked for, and what it reports (docs/virtual-time.md).
+
+Programs under test may find a way out of their guest. The guest's kernel therefore runs as a user that has nothing, in
+namespaces of its own, and sees of the host only what is named here, read-only.
+"""
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn
+
+from longlook.core.errors import MachineError
+from longlook.core.programs import box_program
+from longlook.core.trust import TRUST_HINT, programs_are_trusted
+from longlook.lab.linux.folders import both_ends, outermost
+
+SYSTEM = (
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/etc",
+    "/opt",
+    "/nix",
+    "/snap",
+    "/var/cache/fontconfig",
+)
+"""Where a host has its programs, their libraries and their settings; those that exist are seen in every box."""
+
+TASKS = 4096
+"""Processes of the host that a guest may have: one for each process of the guest, and its kernel."""
+
+MEMORY_BEYOND_BYTES = 1 << 30
+"""Memory of the host that a guest may take beyond the guest's own, most of it for files of the host that it reads."""
+
+FIRST_USER, USERS = 65472, 48
+"""The users of boxes: the last of those that systemd gives to services for as long as they run."""
+
+FENCES = ("user", "mounts", "landlock")
+"""The layers of which one at least keeps a program that leaves its guest from the files of whoever runs Longlook."""
+
+_OPEN_TO_OTHERS = 0o004
+
+
+@dataclass(frozen=True)
+class Layers:
+    """What the box of a guest was made of: each layer with its detail, and each one that is missing with the reason."""
+
+    there: Mapping[str, str] = field(default_factory=dict)
+    missing: Mapping[str, str] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        lacking = "; ".join(f"{name} ({reason})" for name, reason in self.missing.items())
+        return f"{', '.join(self.there)}; missing: {lacking or 'nothing'}"
+
+
+@dataclass(frozen=True)
+class Box:
+    """A box for one guest. `shown` are paths of the host that it sees; `memory_folder` counts where it has none."""
+
+    exchange: Path
+    user: int
+    memory_bytes: int
+    shown: Sequence[str]
+    memory_folder: str | None
+    groups: Sequence[Path]
+
+    def command(self, report: int) -> list[str]:
+        """Return the launcher and its arguments, before those of the kernel; it reports to an open descriptor."""
+        place = () if self.memory_folder is None else ("--memory-folder", self.memory_folder)
+        return [
+            box_program().path,
+            *("--user", str(self.user), "--exchange", str(self.exchange.resolve())),
+            *("--memory-bytes", str(self.memory_bytes), *place, "--tasks", str(TASKS), "--report-fd", str(report)),
+            *(argument for path in self.shown for argument in ("--view", path)),
+            *(argument for group in self.groups for argument in ("--cgroup", str(group))),
+            *(("--trust",) if programs_are_trusted() else ()),
+            "--",
+        ]
+
+
+def user_of(cpu: int) -> int:
+    """Return the user of the box of the guest that runs on a CPU: guests of one CPU alone have a user in common."""
+    return FIRST_USER + cpu % USERS
+
+
+def shown_in_box(needed: Iterable[str]) -> list[str]:
+    """Return the paths of the host that a box shows: the system's and the needed ones, with both ends of links.
+
+    Raise MachineError for a needed path that only its owner may read: the box's user is another one.
+    """
+    wanted = [end for path in needed for end in both_ends(path) if os.path.lexists(end) and end != "/"]
+    if os.geteuid() == 0:
+        for path in wanted:
+            _raise_if_closed(Path(path))
+    ends = [end for path in SYSTEM for end in both_ends(path) if os.path.lexists(end)]
+    return outermost([*ends, *wanted])
+
+
+def _raise_if_closed(path: Path) -> None:
+    if path.exists() and not path.stat().st_mode & _OPEN_TO_OTHERS:
+        raise MachineError(
+            f"{path} cannot be read by the unprivileged user that guests run as",
+            f"chmod -R go+rX {path}, and: umask 022",
+        )
+
+
+def layers_of(report: str) -> Layers:
+    """Return the layers that a launcher reported; raise MachineError where it made no box or started no kernel."""
+    lines = [json.loads(line) for line in report.splitlines()]
+    told: dict[str, Any] = {name: value for line in lines for name, value in line.items()}
+    if "not_started" in told:
+        raise MachineError(
+            f"the guest's kernel cannot be started in its box: {told['not_started']}",
+            "every user must be able to read and execute it: chmod go+rx, and its folders",
+        )
+    if "layers" not in told:
+        _refuse(told.get("refused", {}))
+    return Layers(told["layers"], told["missing"])
+
+
+def _refuse(refusals: Mapping[str, str]) -> NoReturn:
+    reasons = "; ".join(refusals.values()) or "longlook-box ended without a word"
+    raise MachineError(
+        f"a guest cannot be confined here, and programs under test are not trusted: {reasons}",
+        f"run as root, allow user namespaces, or use a kernel with Landlock (5.13); else {TRUST_HINT}",
+    )
