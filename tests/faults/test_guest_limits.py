@@ -1,11 +1,15 @@
 """Programs under test that take too much, in virtual time: the same limits, the same words, and no way to the host."""
 
+import json
+import os
+import time
 from pathlib import Path
 
 import pytest
 
 from longlook.core.model import Capture, Outcome
 from longlook.engines.virtual import VirtualEngine
+from longlook.lab.linux.users import BLOCK, FIRST_USER
 from tests.faults.guest_harness import GuestHome
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(900)]
@@ -15,6 +19,8 @@ BROKEN = [
     ("client", "complains_without_pause", "wrote more than 64 MiB to standard error"),
     ("client", "bombs", "started processes and threads up to the limit of 1024"),
     ("server", "logs_without_end", "wrote 768 MiB of traces or more"),
+    ("client", "makes_folders", "wrote more than 10000 files and folders of traces"),
+    ("client", "digs_deep", "wrote traces in folders more than 8 deep"),
 ]
 
 
@@ -37,4 +43,42 @@ def test_programs_have_no_privilege_and_no_way_to_the_host(guest_home: GuestHome
     job = guest_home.job(**{role: {"fault": "breaks_out"}})
     with VirtualEngine() as engine:
         assert engine.run(job).outcome is Outcome.OK
-    assert (Path(job.folder) / f"{role}.stderr").read_text() == "broke out: [], uid 65534\n"
+    report = (Path(job.folder) / f"{role}.stderr").read_text()
+    before, _, user = report.strip().partition(", uid ")
+    assert before == "broke out: []"
+    assert int(user) in range(FIRST_USER, FIRST_USER + BLOCK)
+
+
+@pytest.mark.parametrize("role", ["server", "client"])
+def test_programs_cannot_touch_one_another(guest_home: GuestHome, role: str) -> None:
+    job = guest_home.job(**{role: {"fault": "attacks_others"}})
+    with VirtualEngine() as engine:
+        assert engine.run(job).outcome is Outcome.OK
+    report = json.loads((Path(job.folder) / f"{role}.stderr").read_text())
+    assert report["done"] == []
+
+
+def test_nothing_passes_from_program_to_program_or_to_the_next_trial_of_a_guest(guest_home: GuestHome) -> None:
+    marking = {role: {"fault": "looks_for_marks"} for role in ("server", "client")}
+    jobs = [guest_home.job(name, **marking) for name in ("first", "second")]
+    with VirtualEngine() as engine:
+        assert [run.outcome for run in engine.run_together(jobs)] == [Outcome.OK, Outcome.OK]
+    for job in jobs:
+        assert [(Path(job.folder) / f"{role}.stderr").read_text() for role in marking] == ["marks: []\n"] * 2
+
+
+def test_traces_have_neither_owner_nor_modes_of_their_program(guest_home: GuestHome) -> None:
+    job = guest_home.job(server={"fault": "leaves_modes"}, capture=Capture(qlog=True))
+    with VirtualEngine() as engine:
+        assert engine.run(job).outcome is Outcome.OK
+    left = sorted(path for path in (Path(job.folder) / "qlog" / "server").rglob("*") if path.is_file())
+    assert [path.name for path in left] == ["closed.qlog", "deeper.qlog", "run.qlog"]
+    assert {(path.stat().st_mode & 0o7777, path.stat().st_uid) for path in left} == {(0o644, os.geteuid())}
+
+
+def test_children_that_fork_without_end_end_their_trial_soon(guest_home: GuestHome) -> None:
+    began = time.monotonic()
+    run = guest_home.run(client={"fault": "bombs_busily"}, timeout_s=60.0)
+    assert run.outcome is Outcome.FAILED
+    assert run.reason
+    assert time.monotonic() - began < 120

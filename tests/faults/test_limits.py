@@ -10,7 +10,7 @@ import pytest
 from longlook.core.job import Job
 from longlook.core.model import Capture, Outcome
 from longlook.engines.live import LiveEngine
-from longlook.lab.linux.confine import FIRST_USER, USERS
+from longlook.lab.linux.users import FIRST_USER, USERS
 from tests.faults.harness import Home
 from tests.support.undisturbed import UndisturbedEngine
 
@@ -24,6 +24,16 @@ BROKEN = [
     ("client", "bombs", "started processes and threads up to the limit of 1024"),
     ("client", "eats_memory", "used more than 2048 MiB of memory"),
     ("server", "logs_without_end", "wrote 768 MiB of traces or more"),
+    ("client", "shares_memory", "used more than 2048 MiB of memory"),
+    ("client", "fills_files_in_memory", "used more than 2048 MiB of memory"),
+    ("client", "fills_segments", "used more than 2048 MiB of memory"),
+    ("client", "fills_traces", "wrote 768 MiB of traces or more"),
+    ("server", "makes_folders", "wrote more than 10000 files and folders of traces"),
+    ("client", "digs_deep", "wrote traces in folders more than 8 deep"),
+    ("server", "fills_home", "filled its home folder, which holds 768 MiB and 10000 files and folders"),
+    ("client", "makes_folders_at_home", "filled its home folder, which holds 768 MiB and 10000 files and folders"),
+    ("client", "fills_tmp", "filled /tmp, which holds 256 MiB and 10000 files and folders"),
+    ("server", "fills_shm", "filled /dev/shm, which holds 256 MiB and 10000 files and folders"),
 ]
 
 
@@ -38,6 +48,43 @@ def test_a_limit_that_is_broken_is_named(home: Home, engine: LiveEngine, role: s
     left = [path for path in Path(job.folder).rglob("*") if path.is_file()]
     assert sum(path.stat().st_size for path in left) < 900 << 20
     assert engine.run(home.job("next")).outcome is Outcome.OK
+
+
+def test_children_that_fork_without_end_are_ended_whatever_their_session(home: Home, engine: LiveEngine) -> None:
+    """A thousand processes of Python may also be too much memory, which is then broken first."""
+    began = time.monotonic()
+    run = engine.run(home.job(client={"fault": "bombs_busily"}, timeout_s=60.0))
+    assert run.outcome is Outcome.FAILED
+    limits = ("started processes and threads up to the limit of 1024", "used more than 2048 MiB of memory")
+    assert run.reason in [f"the client {limit}" for limit in limits]
+    assert time.monotonic() - began < 60  # 2 to 8 s on two CPUs that others use, too
+
+
+def test_traces_have_neither_owner_nor_modes_of_their_program(home: Home, engine: LiveEngine) -> None:
+    job = home.job(server={"fault": "leaves_modes"}, capture=Capture(qlog=True))
+    assert engine.run(job).outcome is Outcome.OK
+    left = sorted(path for path in (Path(job.folder) / "qlog" / "server").rglob("*") if path.is_file())
+    assert [path.name for path in left] == ["closed.qlog", "deeper.qlog", "run.qlog"]
+    assert {(path.stat().st_mode & 0o7777, path.stat().st_uid) for path in left} == {(0o644, os.geteuid())}
+
+
+def test_nothing_passes_from_trial_to_trial_or_from_program_to_program(home: Home, engine: LiveEngine) -> None:
+    marking = {role: {"fault": "looks_for_marks"} for role in ("server", "client")}
+    for name in ("first", "second"):
+        job = home.job(name, **marking)
+        assert engine.run(job).outcome is Outcome.OK
+        for role in marking:
+            assert (Path(job.folder) / f"{role}.stderr").read_text() == "marks: []\n"
+
+
+@pytest.mark.parametrize("role", ["server", "client"])
+def test_programs_cannot_touch_one_another(home: Home, engine: LiveEngine, role: str) -> None:
+    """The other program runs, too: a server before its client, a client beside its server."""
+    job = home.job(**{role: {"fault": "attacks_others"}})
+    assert engine.run(job).outcome is Outcome.OK
+    report = json.loads((Path(job.folder) / f"{role}.stderr").read_text())
+    assert report["done"] == []
+    assert report["user"] in PROGRAM_USERS if os.geteuid() == 0 else report["user"] == 0
 
 
 @pytest.mark.parametrize("role", ["server", "client"])

@@ -22,6 +22,7 @@ from longlook.core import codec
 from longlook.core.errors import InputError, LonglookError, MachineError
 from longlook.core.job import Job
 from longlook.lab.linux.isolation import mount_own, run_isolated
+from longlook.lab.linux.users import Claim
 from longlook.lab.stale_state import Record, open_record
 from longlook.lab.timing import Timing
 
@@ -36,18 +37,20 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="longlook.lab.agent")
     parser.add_argument("--job", type=Path, help="run this one job, then end")
     options = parser.parse_args(arguments)
-    record = open_record()
+    record, users = open_record(), Claim()
     outside = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
     try:
         if options.job is not None:
             request = {"op": "run", "job": _job_data(options.job)}
-            return run_isolated(lambda: _serve([json.dumps(request)], record, outside), None, lambda _pid: None)
-        return run_isolated(lambda: _serve(sys.stdin, record, outside), sys.stdin.fileno(), _send_hello)
+            requests: Iterable[str] = [json.dumps(request)]
+            return run_isolated(lambda: _serve(requests, record, outside, users.first), None, lambda _pid: None)
+        return run_isolated(lambda: _serve(sys.stdin, record, outside, users.first), sys.stdin.fileno(), _send_hello)
     except LonglookError as error:
         _send_error(error)
         return error.exit_code
     finally:
         os.close(outside)
+        users.close()
         record.close()
 
 
@@ -68,7 +71,7 @@ def _send_hello(pid: int) -> None:
     _send({"event": "hello", "pid": pid})
 
 
-def _serve(requests: Iterable[str], record: Record, outside: int) -> int:
+def _serve(requests: Iterable[str], record: Record, outside: int, first_user: int) -> int:
     """Work through requests; return the exit code of the last error, or 0."""
     from longlook.lab.laboratory import Laboratory  # slow to import: after `hello`, while no request is there yet
 
@@ -77,7 +80,7 @@ def _serve(requests: Iterable[str], record: Record, outside: int) -> int:
     try:
         mount_own()
         os.umask(0o022)  # programs under test are another user, and read some of what is written here
-        laboratory = Laboratory(*_folders(Path(record.scratch)), record.marker, Timing(), outside)
+        laboratory = Laboratory(*_folders(Path(record.scratch)), record.marker, Timing(), outside, first_user)
         for line in requests:
             request = json.loads(line)
             if request["op"] == "quit":

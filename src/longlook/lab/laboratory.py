@@ -9,6 +9,7 @@ from longlook.core.job import Job
 from longlook.core.model import Run
 from longlook.lab.environment import Environment
 from longlook.lab.linux.proctable import children_of
+from longlook.lab.linux.users import FIRST_USER
 from longlook.lab.process import end_everything, kill_orphan
 from longlook.lab.sandbox import Sandbox
 from longlook.lab.session import Sessions
@@ -17,7 +18,7 @@ from longlook.lab.timing import Timing
 from longlook.lab.topology import datapath
 from longlook.lab.trial import run_trial
 
-_OPEN_FILES, _OPEN_FILES_A_FLOW = 200, 12
+_OPEN_FILES, _OPEN_FILES_A_FLOW = 200, 24
 """What a laboratory has open by itself, and for the client and the server of a flow, at most."""
 
 _ROUNDS = 100  # of killing orphans: the children of an orphan come to light when it is gone
@@ -26,14 +27,22 @@ _ROUNDS = 100  # of killing orphans: the children of an orphan come to light whe
 class Laboratory:
     """Runs jobs. Its process must be pid 1 of a PID namespace, so that orphans of programs become its children.
 
-    `scratch` is an existing folder that becomes the programs' own, for their temporary files; `private` is one that
-    they cannot enter. `marker` is the laboratory's name in programs and control groups. `outside` is a descriptor of
-    the network namespace that it was started in; None in a guest.
+    `scratch` is an existing folder, at whose path programs have temporary files; `private` is one that they cannot
+    enter. `marker` is the laboratory's name in programs and control groups. `outside` is a descriptor of the network
+    namespace that it was started in; None in a guest. `first_user` is that of the block of users of its programs.
     """
 
-    def __init__(self, scratch: Path, private: Path, marker: str, timing: Timing, outside: int | None = None) -> None:
+    def __init__(
+        self,
+        scratch: Path,
+        private: Path,
+        marker: str,
+        timing: Timing,
+        outside: int | None = None,
+        first_user: int = FIRST_USER,
+    ) -> None:
         environment, path = Environment(scratch, marker), datapath()
-        sandbox = Sandbox(scratch, virtual=timing.virtual)
+        sandbox = Sandbox(scratch, marker, first_user, virtual=timing.virtual)
         self._sessions = Sessions(environment, sandbox, private, path, outside)
         self._facilities = Facilities(self._sessions, environment, sandbox, path, timing)
         self._trials = 0
@@ -54,7 +63,9 @@ class Laboratory:
 
     def _end_orphans(self) -> None:
         """Kill orphans that programs left; those in a session client's namespace belong to it (a crash reporter)."""
-        kept = {process.pid for process in self._sessions.processes()}
+        sessions = self._sessions.processes()
+        kept = {process.pid for process in sessions}
+        kept |= {process.compartment.init for process in sessions if process.compartment is not None}
         if not kept and os.getpid() == 1:
             end_everything()
             return

@@ -13,27 +13,40 @@ STDERR_BYTES = 64 << 20
 """Standard error of one program in one trial."""
 
 KEPT_BYTES = 768 << 20
-"""Traces and TLS secrets of all servers, or of all clients, of a trial; also the longest file, and temporary files."""
+"""Traces and TLS secrets of all servers, or of all clients, of a trial; also the longest file, and a program's home."""
+
+ROOM_BYTES = 256 << 20
+"""Each other place in which a program may have temporary files: `/tmp`, `/var/tmp`, `/dev/shm`."""
 
 KEPT_FILES = 10_000
-"""How many files of traces the servers, or the clients, of a trial may leave."""
+"""How many files of traces, with their folders, the servers or the clients of a trial may leave; also how many files
+and folders a program may have in each place for temporary ones."""
 
 MEMORY_BYTES = 2 << 30
-"""Memory of its own that a program with its descendants may use; a guest has no more than this for everything."""
+"""Memory that a program with its descendants may use; a guest has no more than this for everything."""
 
-TASKS, TASKS_A_FLOW = 1024, 32
-"""Processes and threads of all programs of a trial together, and how many more for each flow beyond the first."""
+TASKS = 1024
+"""Processes and threads of a program."""
+
+TASKS_IN_GUEST = 1024
 
 TASKS_OF_OTHERS = 128
-"""How many more processes and threads the kernel allows: it counts all of the user, session clients' too."""
+"""How many more processes and threads the kernel allows, which counts by user: those that start and end, and where
+programs have no user of their own those of others."""
 
 OPEN_FILES = 1 << 16
 """Descriptors of one process."""
 
 
-def tasks_of(flows: int) -> int:
-    """Return how many processes and threads the programs of a trial with so many flows may have together."""
-    return TASKS + TASKS_A_FLOW * max(0, flows - 1)
+def sentence(broken: str, home: str, tasks: int = TASKS) -> str:
+    """Return what a program did that broke a limit, by the name that `Compartment.broken` has for it."""
+    if broken == "tasks":
+        return f"started processes and threads up to the limit of {tasks}"
+    if broken == "memory":
+        return f"used more than {mebibytes(MEMORY_BYTES)} of memory"
+    size = KEPT_BYTES if broken == home else ROOM_BYTES
+    place = "its home folder" if broken == home else broken
+    return f"filled {place}, which holds {mebibytes(size)} and {KEPT_FILES} files and folders"
 
 
 def of_each_process(longest_file: int | None) -> dict[int, int]:
@@ -42,7 +55,8 @@ def of_each_process(longest_file: int | None) -> dict[int, int]:
     `longest_file` is in bytes, None for no limit.
     """
     files = {} if longest_file is None else {resource.RLIMIT_FSIZE: longest_file}
-    return files | {resource.RLIMIT_NOFILE: OPEN_FILES, resource.RLIMIT_CORE: 0}
+    tasks = {resource.RLIMIT_NPROC: TASKS + TASKS_OF_OTHERS}
+    return files | tasks | {resource.RLIMIT_NOFILE: OPEN_FILES, resource.RLIMIT_CORE: 0}
 
 
 def mebibytes(count: int) -> str:

@@ -15,7 +15,8 @@ from typing import Any
 
 from longlook.core.errors import MachineError
 from longlook.lab import limits
-from longlook.lab.linux.confine import Confinement
+from longlook.lab.linux.compartment import Compartment
+from longlook.lab.linux.confine import Confinement, Spawn
 from longlook.lab.linux.namespace import Namespace
 from longlook.lab.observations import signal_name
 
@@ -59,6 +60,9 @@ class Process:
     exit: Exit | None = None
     broke: str | None = None
     before_reap: Callable[[], None] = lambda: None  # called while what it started still runs
+    user: int | None = None  # that it alone runs as
+    home: str = ""  # the folder where it has temporary files
+    compartment: Compartment | None = None  # in real time, of a program under test
     _rest: bytes = b""
     _printed: int = 0
     _line_count: int = 0
@@ -106,8 +110,19 @@ class Process:
         """Kill the program because it broke a limit, and read no more of its output; only the first limit counts."""
         if self.broke is None:
             self.broke = limit
+            if self.compartment is not None:
+                self.compartment.kill()
             self.send(signal.SIGKILL)
             self._close_stdout()
+
+    def alarm(self) -> int | None:
+        """Return a descriptor with news (POLLPRI) once the kernel has kept it from a limit; None without one."""
+        return None if self.compartment is None or self.broke is not None else self.compartment.alarm()
+
+    def check_compartment(self) -> None:
+        """Kill the program if the kernel has kept it from breaking a limit."""
+        if self.compartment is not None and (broken := self.compartment.broken()) is not None:
+            self.breaks(limits.sentence(broken, self.home))
 
     def check_stderr(self) -> None:
         """Kill the program if it has written too much to standard error since its output was redirected."""
@@ -139,12 +154,18 @@ class Process:
         return self.exit is not None
 
     def reap(self) -> None:
-        """Collect the exit status of a program that has ended or been killed, and kill what is left of its group."""
+        """Collect the exit status of a program that has ended or been killed, and kill what is left of it."""
         self.before_reap()
+        self.check_compartment()
+        if self.compartment is not None:
+            self.compartment.kill()
         with suppress(ProcessLookupError):  # before the wait: until then the group's number cannot be anyone else's
             os.killpg(self.pid, signal.SIGKILL)
         _, status, usage = os.wait4(self.pid, 0)
         self.exit = Exit(os.waitstatus_to_exitcode(status), usage.ru_utime + usage.ru_stime)
+        if self.compartment is not None:
+            self.compartment.close()
+            self.compartment = None
         self.read()
 
     def close(self) -> None:
@@ -223,18 +244,22 @@ def start(  # noqa: PLR0913
             *((os.POSIX_SPAWN_DUP2, descriptor, descriptor) for descriptor in inherit),
         ]
 
-        def spawn() -> int:
+        def spawn(way: Spawn) -> int:
+            own = [(os.POSIX_SPAWN_DUP2, *pair) for pair in way.descriptors]
+            command = list(way.argv)
             return os.posix_spawnp(
-                argv[0], list(argv), dict(env), file_actions=actions, setsid=True, setsigdef=_HANDLED_BY_PYTHON
+                command[0], command, dict(env), file_actions=actions + own, setsid=True, setsigdef=_HANDLED_BY_PYTHON
             )
 
+        compartment = None
         if confinement is not None:
-            pid = confinement.start(spawn, namespace.descriptor)
-            if confinement.view is not None:  # in a guest this would move the program's time by a tick
+            started = confinement.start(argv, spawn, namespace.descriptor)
+            pid, compartment = started.pid, started.compartment
+            if compartment is not None:  # in a guest this would move the program's time by a tick
                 _offer_to_memory_killer(pid)
         else:
             with namespace.inside():
-                pid = spawn()
+                pid = spawn(Spawn(argv))
     except OSError as error:
         for descriptor in (out_read, in_write, log):
             if descriptor >= 0:
@@ -249,7 +274,18 @@ def start(  # noqa: PLR0913
             if descriptor >= 0:
                 os.close(descriptor)
     os.set_blocking(out_read, False)
-    return Process(name, pid, os.pidfd_open(pid), out_read, in_write if with_stdin else None, log, stderr_log)
+    return Process(
+        name,
+        pid,
+        os.pidfd_open(pid),
+        out_read,
+        in_write if with_stdin else None,
+        log,
+        stderr_log,
+        user=None if confinement is None else confinement.user,
+        home=env.get("HOME", ""),
+        compartment=compartment,
+    )
 
 
 def watch(
@@ -277,6 +313,10 @@ def watch(
                 ready[process.pidfd] = process.reap
         for descriptor in ready:
             poll.register(descriptor, select.POLLIN)
+        for process in processes:
+            if (alarm := process.alarm()) is not None:
+                ready[alarm] = process.check_compartment
+                poll.register(alarm, select.POLLPRI)
         for descriptor, _ in poll.poll(min(left_s, every_s()) * 1000):
             ready[descriptor]()
     return True

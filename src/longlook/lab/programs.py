@@ -8,7 +8,7 @@ from longlook.core import registry
 from longlook.core.errors import InputError
 from longlook.core.flows import offers_preferred_address
 from longlook.core.job import Job, Program
-from longlook.core.model import Capture, Endpoint, Scalar
+from longlook.core.model import Endpoint, Scalar
 from longlook.core.stack import Command, ProxyJob, RelayJob, ServerJob, Stack
 from longlook.lab import multipath
 from longlook.lab.clients import PlainClient
@@ -18,6 +18,7 @@ from longlook.lab.needed import job_paths
 from longlook.lab.process import Process, start
 from longlook.lab.sandbox import Sandbox
 from longlook.lab.topology import SECOND_SERVER_ADDRESS, SERVER_PORT, Side
+from longlook.lab.traces import TracePlaces
 
 PROXY, RELAY = "proxy", "relay"
 """Names of processes, and of the files that they leave."""
@@ -38,8 +39,8 @@ class Launch:
     environment: Environment
     sandbox: Sandbox
     folder: Path  # the flow's
+    traces: TracePlaces  # of the whole trial
     name: str
-    flows: int  # of the whole trial, which share a limit of processes
 
 
 def start_server(job: Job, program: Program, address: str, launch: Launch) -> Process:
@@ -60,7 +61,7 @@ def start_server(job: Job, program: Program, address: str, launch: Launch) -> Pr
         knobs=trial.server.knobs,
     )
     command = stack.server_command(program, server_job)
-    variables, traces = _variables(job, "server", launch.name)
+    variables, traces = _variables(job, "server", launch)
     return start(
         "server",
         command.argv,
@@ -68,7 +69,7 @@ def start_server(job: Job, program: Program, address: str, launch: Launch) -> Pr
         launch.environment.variables(variables, command.env),
         stdout_log=launch.folder / "server.jsonl",
         stderr_log=launch.folder / "server.stderr",
-        confinement=_confinement(job, launch, traces),
+        confinement=_confinement("server", job, launch, traces),
     )
 
 
@@ -109,7 +110,7 @@ def _start_beside(job: Job, name: str, command: Command, launch: Launch) -> Proc
         launch.environment.variables({}, command.env),
         stdout_log=launch.folder / f"{name}.jsonl",
         stderr_log=launch.folder / f"{name}.stderr",
-        confinement=_confinement(job, launch, ()),
+        confinement=_confinement(name, job, launch, ()),
     )
 
 
@@ -121,44 +122,44 @@ def plain_client(job: Job, program: Program, launch: Launch) -> PlainClient:
         raise InputError(f"stack {stack.name} has no client that ends with its job", "see: longlook stacks list")
     job_file = launch.folder / "client.json"
     command = stack.client_command(program, str(job_file))
-    variables, traces = _variables(job, "client", launch.name)
+    variables, traces = _variables(job, "client", launch)
     env = launch.environment.variables(variables, command.env)
-    confinement = _confinement(job, launch, traces)
+    confinement = _confinement("client", job, launch, traces)
     return PlainClient(command, env, launch.side, launch.folder, job_file, confinement)
 
 
-def _confinement(job: Job, launch: Launch, traces: Sequence[Path]) -> Confinement:
+def _confinement(role: str, job: Job, launch: Launch, traces: Sequence[Path]) -> Confinement:
     needed = (*job_paths(job), job.folder)
-    return launch.sandbox.of_trial(needed, traces, launch.flows)
+    return launch.sandbox.of_trial(f"{role} {launch.name}", needed, traces)
 
 
-def _variables(job: Job, role: str, name: str) -> tuple[Mapping[str, str], Sequence[Path]]:
+def _variables(job: Job, role: str, launch: Launch) -> tuple[Mapping[str, str], Sequence[Path]]:
     """Return the environment variables that depend on the trial, and the files and folders that they name.
 
     One of several flows gets the source of its randomness: the trial's seed, which all arms of a round share, and the
     flow's name, so that no two flows behave alike.
     """
+    name = launch.name
     source = {"LONGLOOK_SEED": str(job.trial.seed), "LONGLOOK_FLOW": name} if name else {}
-    own, traces = capture_variables(job.trial.capture, Path(job.folder), role, name)
+    own, traces = _capture_variables(job, role, launch)
     prefers = role == "server" and offers_preferred_address(job.trial)
     second = {_SECOND_ADDRESS: SECOND_SERVER_ADDRESS} if prefers else {}
     return {**own, **source, **multipath.variables(job.trial), **second}, traces
 
 
-def capture_variables(capture: Capture, folder: Path, role: str, name: str) -> tuple[Mapping[str, str], Sequence[Path]]:
+def _capture_variables(job: Job, role: str, launch: Launch) -> tuple[Mapping[str, str], Sequence[Path]]:
     """Return the variables that make a program keep its own traces, and the files and folders that they name.
 
     These are made, because a program can write nothing else in a trial's folder. The traces of several flows lie in
     folders, or have names, with the flow's `name`.
     """
     own, made = {}, []
-    if capture.qlog:
-        qlog = folder / "qlog" / role / name
-        qlog.mkdir(parents=True, exist_ok=True)
+    if job.trial.capture.qlog:
+        qlog = launch.traces.make(role, launch.name)
         own["QLOGDIR"] = str(qlog)
         made.append(qlog)
-    if capture.keylog and role == "client":
-        keys = folder / (f"keys-{name}.log" if name else "keys.log")
+    if job.trial.capture.keylog and role == "client":
+        keys = Path(job.folder) / (f"keys-{launch.name}.log" if launch.name else "keys.log")
         keys.touch()
         own["SSLKEYLOGFILE"] = str(keys)
         made.append(keys)

@@ -1,15 +1,17 @@
 """How the programs under test of a laboratory are confined, in both engines (docs/lab.md)."""
 
+import itertools
 import os
-import resource
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from longlook.core.errors import MachineError
 from longlook.lab import limits
-from longlook.lab.linux import isolation, system
-from longlook.lab.linux.confine import Confinement, other_user
-from longlook.lab.linux.program_view import ProgramView
+from longlook.lab.linux import isolation, limit_groups, system
+from longlook.lab.linux.confine import Confinement
+from longlook.lab.linux.limit_groups import LimitGroup
+from longlook.lab.linux.program_view import ProgramView, RoomSize
+from longlook.lab.linux.users import FIRST_USER, Users
 from longlook.lab.needed import python_paths
 
 SMALL_BUFFER_BYTES = 2 << 20
@@ -20,50 +22,62 @@ _READ_BY_OTHERS = 0o004
 
 
 class Sandbox:
-    """Confines the programs of one laboratory; `home` is an existing folder that becomes theirs.
+    """Confines the programs of one laboratory; `home` is an existing folder, at whose path each sees a home of its own.
 
     In a guest (`virtual`) the kernel is the programs' own, and its files are already a view: there they lose their
-    privileges and nothing else.
+    privileges and nothing else. `first_user` is the first of the laboratory's block of users, `marker` its name.
     """
 
-    def __init__(self, home: Path, *, virtual: bool) -> None:
+    def __init__(self, home: Path, marker: str, first_user: int = FIRST_USER, *, virtual: bool) -> None:
         self._home, self._virtual = home, virtual
-        self._user = other_user(virtual=virtual)
+        self._users = Users(first_user)
         self._capabilities = () if virtual or not _needs_large_buffers() else (system.CAP_NET_ADMIN,)
         self._paths = () if virtual else tuple(python_paths())
-        self._of(1, (), (), None).give(home)
+        self._groups = limit_groups.Controllers({}, 1) if virtual else limit_groups.own_controllers()
+        self._group_names = (f"{limit_groups.prefix(marker)}{number}" for number in itertools.count(1))
+        home.chmod(0o1777 if virtual else 0o711)
         if virtual:
             system.allow_no_new_privileges()
 
-    def of_trial(self, needed: Iterable[str], writable: Sequence[Path], flows: int) -> Confinement:
-        """Return how a program of a trial is started; `writable` exist, and become the programs' own.
+    def of_trial(self, name: str, needed: Iterable[str], writable: Sequence[Path]) -> Confinement:
+        """Return how a program of a trial is started; `writable` exist, and become the program's own.
 
-        `needed` are the paths of the trial that the program reads. Raise MachineError for one that it could not read.
+        Programs of other names are other users. `needed` are the paths of the trial that the program reads. Raise
+        MachineError for one that it could not read.
         """
-        return self._of(flows, needed, writable, limits.KEPT_BYTES)
+        return self._of(name, needed, writable, limits.KEPT_BYTES)
 
-    def of_session(self, needed: Iterable[str], writable: Sequence[Path]) -> Confinement:
+    def of_session(self, name: str, needed: Iterable[str], writable: Sequence[Path]) -> Confinement:
         """Return how a session client is started: its files grow over many trials, so none of them has a limit."""
-        return self._of(1, needed, writable, None)
+        return self._of(name, needed, writable, None)
 
-    def _of(self, flows: int, needed: Iterable[str], writable: Sequence[Path], longest_file: int | None) -> Confinement:
+    def _of(self, name: str, needed: Iterable[str], writable: Sequence[Path], longest_file: int | None) -> Confinement:
         paths = tuple(needed)
-        if self._user is not None:
+        user = self._users.of(name)
+        if user is not None:
             _raise_if_unreadable(paths)
-        view = None
-        if not self._virtual:
-            hidden = () if self._user is not None else (str(Path.home()),)
-            view = ProgramView((*self._paths, *_with_neighbours(paths), *_plugins()), self._home, hidden)
         confinement = Confinement(
-            user=self._user,
-            limits=limits.of_each_process(longest_file)
-            | {resource.RLIMIT_NPROC: limits.tasks_of(flows) + limits.TASKS_OF_OTHERS},
+            user=user,
+            limits=limits.of_each_process(longest_file),
             capabilities=self._capabilities,
-            view=view,
+            view=None if self._virtual else self._view(paths, has_user=user is not None),
             writable=tuple(writable),
+            make_group=self._make_group,
         )
         confinement.give(*writable)
         return confinement
+
+    def _view(self, paths: Sequence[str], *, has_user: bool) -> ProgramView:
+        return ProgramView(
+            needed=(*self._paths, *_with_neighbours(paths), *_plugins()),
+            home=self._home,
+            home_size=RoomSize(limits.KEPT_BYTES, limits.KEPT_FILES),
+            room_size=RoomSize(limits.ROOM_BYTES, limits.KEPT_FILES),
+            hidden=() if has_user else (str(Path.home()),),
+        )
+
+    def _make_group(self) -> LimitGroup | None:
+        return self._groups.make(next(self._group_names), limits.TASKS, limits.MEMORY_BYTES)
 
 
 def _needs_large_buffers() -> bool:

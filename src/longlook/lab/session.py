@@ -129,7 +129,7 @@ class Sessions:
                     stdout_log=None,
                     stderr_log=stderr,
                     with_stdin=True,
-                    confinement=self._sandbox.of_session(needed, made),
+                    confinement=self._sandbox.of_session(folder.name, needed, made),
                 )
             undo.pop_all()
         return Session(process, router, side, folder, stderr, certificate, keys, netlogs, capture, stack.remote)

@@ -7,14 +7,14 @@ devices. A record is a JSON file in the state directory (`core.paths.state_dir`)
 import json
 import os
 import secrets
-import shutil
 import tempfile
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from longlook.core import paths
-from longlook.lab.linux import cpuquota
+from longlook.lab.linux import cpuquota, limit_groups
+from longlook.lab.linux.trees import remove_tree
 
 _PREFIX = "longlook-"
 _DEAD = ("Z", "X")
@@ -39,6 +39,7 @@ class Record:
         """Remove the scratch folder and control groups, then the record."""
         _remove_scratch(self)
         cpuquota.clear(self.marker)
+        limit_groups.clear(self.marker)
         self.path.unlink(missing_ok=True)
 
 
@@ -55,6 +56,7 @@ def open_record() -> Record:
     record.path.parent.mkdir(parents=True, exist_ok=True)
     record.path.write_text(json.dumps(asdict(record)))
     scratch.mkdir(mode=0o700)
+    limit_groups.own_controllers()  # by which `close` finds the groups
     return record
 
 
@@ -68,6 +70,7 @@ def clear_stale_state() -> list[str]:
         if _remove_scratch(record):
             removed.append(record.scratch)
         cpuquota.clear(record.marker)
+        limit_groups.clear(record.marker)
         path.unlink(missing_ok=True)
     return removed
 
@@ -96,7 +99,7 @@ def _remove_scratch(record: Record) -> bool:
         return False
     with suppress(FileNotFoundError):
         if scratch.stat().st_uid == os.geteuid():
-            shutil.rmtree(scratch)
+            remove_tree(scratch)
             return True
     return False
 

@@ -22,3 +22,8 @@ class Teardown:
     throttling: dict[str, float]  # of a client with a share of a CPU, or of endpoints with processors of their own
     collectors: Mapping[str, str]  # as in Run
     kernel_counts: Mapping[str, Mapping[str, int]]  # as in Run
+
+    @property
+    def broke(self) -> bool:
+        """Return whether a program broke a limit."""
+        return any(seen.broke is not None for seen in (*self.clients, *self.servers, self.proxy))

@@ -32,6 +32,7 @@ from longlook.lab.tcp_recorder import TcpRecorder
 from longlook.lab.teardown import Teardown
 from longlook.lab.timing import Timing
 from longlook.lab.topology import CLIENT, SERVER, SERVER_PORT, Addresses, Side, addresses_of
+from longlook.lab.traces import TracePlaces
 from longlook.lab.watcher import Watcher
 from longlook.lab.way_in import WayIn
 from longlook.network.further import BEHIND, SECOND
@@ -68,6 +69,7 @@ class Testbed:
         self._virtual = facilities.timing.virtual
         self._link_options = link_options.in_guest(job) if facilities.timing.virtual else link_options.on_host()
         self._serial = serial
+        self._traces = TracePlaces(self._folder, virtual=self._virtual)
         self._throttled_before: dict[str, float] = {}
         self._packets_before: dict[str, int] = {}
         self._recorder: TcpRecorder | None = None
@@ -97,8 +99,8 @@ class Testbed:
         if self.middle is None:
             self.server_side = self._undo.enter_context(Side(self._server_end, network, self._path))
         self.second = self._make_second() if SECOND in trial.further else None
-        watched = (self._programs, self.sides, self._folder, self._environment.scratch)
-        self.watcher = Watcher(*watched, flows=len(trial.flows), virtual=self._virtual)
+        self._undo.callback(self._traces.close)
+        self.watcher = Watcher(self._programs, self._traces, self._environment.scratch, virtual=self._virtual)
         tcp.apply_to_kernel(trial.tcp, own_kernel=self._own_kernel)
         for side in (self.client_side, self.server_side, *(self.second.sides if self.second is not None else ())):
             side.set_tcp(None if trial.flows else trial.congestion_control, tcp_of_sides(trial))
@@ -226,7 +228,7 @@ class Testbed:
             stop(program, self.links.processes)
         self.links.finish(drain=trusted)
         collectors = {**(self._recorder.finish() if self._recorder is not None else {}), **self._profile()}
-        broke = kept.take_stock(self._folder)
+        broke = {**kept.take_stock(self._folder), **self._traces.take_out()}
         held = {
             name: value - self._throttled_before.get(name, 0.0)
             for name, value in {**self._processor_drops(), **slowness}.items()
@@ -379,8 +381,7 @@ class Testbed:
         self.flow_runs.append(FlowRun(trial, client, servers[flow.address_slot], where, folder, phases_of(flow), flow))
 
     def _launch(self, side: Side, folder: Path, name: str) -> Launch:
-        flows = len(self._job.trial.flows)  # a flow's own view of the trial has none
-        return Launch(side, self._environment, self._sandbox, folder, name, flows)
+        return Launch(side, self._environment, self._sandbox, folder, self._traces, name)
 
     def _start_server(self, trial: Trial, program: Program, where: Addresses, folder: Path, name: str) -> Process:
         job = replace(self._job, trial=trial)

@@ -68,7 +68,7 @@ def run_trial(job: Job, facilities: Facilities, serial: int) -> Run:
     if judgement.outcome is not Outcome.OK:
         if not timing.virtual:  # what a guest has no room for, its programs have written
             artefacts.raise_if_full(folder)
-        if out_of_memory_kills() > killed:
+        if out_of_memory_kills() > killed and not teardown.broke:
             reason = f"{judgement.reason}; the kernel ran out of memory and killed a process"
             judgement = replace(judgement, reason=reason)
     run = Run(

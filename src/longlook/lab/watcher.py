@@ -8,42 +8,30 @@ hold, and what a program wrote or printed is counted in any case (`process`, `ke
 import math
 import os
 import time
-from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from longlook.lab import kept, limits
+from longlook.lab import limits
+from longlook.lab.linux.limit_groups import MEMORY, TASKS
 from longlook.lab.process import Process
-from longlook.lab.topology import Side
+from longlook.lab.traces import TracePlaces, growth
 
 _EVERY_S = 0.5
-_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
-_PARENT, _THREADS = 1, 17  # fields of /proc/PID/stat behind the name
-_RESIDENT, _SHARED = 1, 2  # of /proc/PID/statm
 
 
 class Watcher:
     """Looks at the programs of one trial. `processes` returns those that were started so far, by role.
 
-    `sides` are the client's and the server's: a process is recognised by its network namespace, which it cannot leave.
+    `traces` are the places of their traces, `scratch` has the files of session clients.
     """
 
     def __init__(
-        self,
-        processes: Callable[[], dict[str, list[Process]]],
-        sides: Sequence[Side],
-        folder: Path,
-        scratch: Path,
-        *,
-        flows: int,
-        virtual: bool,
+        self, processes: Callable[[], dict[str, list[Process]]], traces: TracePlaces, scratch: Path, *, virtual: bool
     ) -> None:
-        self._processes, self._folder, self._scratch = processes, folder, scratch
-        self._roles = {os.fstat(side.namespace.descriptor).st_ino: side.end.role for side in sides}
-        self._tasks = limits.tasks_of(flows)
+        self._processes, self._traces, self._scratch = processes, traces, scratch
         self._virtual = virtual
-        self._occupied_before = 0 if virtual else kept.occupied(scratch)
+        self._before = None if virtual else growth(scratch)
         self._next_s = 0.0
 
     def every_s(self) -> float:
@@ -59,42 +47,48 @@ class Watcher:
     def look(self) -> None:
         """Kill every program that has broken a limit by now."""
         processes = self._processes()
-        for process in (process for group in processes.values() for process in group):
+        for process in _each(processes):
             process.check_stderr()
-        for role, found in kept.measure(self._folder).items():
-            if (broken := found.broken()) is not None:
-                _break_all(processes.get(role, []), broken)
-        if not self._virtual and kept.occupied(self._scratch) - self._occupied_before >= limits.KEPT_BYTES:
-            most = limits.mebibytes(limits.KEPT_BYTES)
-            everyone = [process for group in processes.values() for process in group]
-            _break_all(everyone, f"or its peer wrote {most} of temporary files or more")
+            process.check_compartment()
+        for role, broken in self._traces.broken().items():
+            _break_all(processes.get(role, []), broken)
+        if self._before is not None and (broken := growth(self._scratch).since(self._before)) is not None:
+            _break_all(processes.get("client", []), broken)
         self.count_tasks()
 
     def count_tasks(self) -> None:
-        """Kill the programs that have too many processes and threads, or use too much memory."""
-        if self._virtual and _tasks_of_machine() < self._tasks:
+        """Kill the programs that have too many processes and threads, or use too much memory, where no group counts."""
+        if self._virtual:
+            self._count_by_user()
             return
-        tasks: Counter[str] = Counter()
-        memory: Counter[int] = Counter()
-        families: defaultdict[int, list[int]] = defaultdict(list)
-        processes = self._processes()
-        owners = {process.pid: process for group in processes.values() for process in group}
-        table = _table(self._roles)
-        for pid, (role, _, threads, own_bytes) in table.items():
-            tasks[role] += threads
-            owner: int | None = _owner(pid, table, owners)
-            if owner is None:
-                owner = next((process.pid for process in processes.get(role, ())), None)
-            if owner is not None:
-                memory[owner] += own_bytes
-                families[owner].append(pid)
-        if tasks.total() >= self._tasks:
-            (role, _), *_ = tasks.most_common()
-            _break_all(processes.get(role, []), f"started processes and threads up to the limit of {self._tasks}")
+        counted = [process for process in _each(self._processes()) if _is_to_be_counted(process)]
+        if not counted:
             return
-        for owner, own_bytes in memory.items():
-            if own_bytes > limits.MEMORY_BYTES and _memory_of(families[owner]) > limits.MEMORY_BYTES:
-                owners[owner].breaks(f"used more than {limits.mebibytes(limits.MEMORY_BYTES)} of memory")
+        families = {process.compartment.namespace(): process for process in counted if process.compartment is not None}
+        members: dict[int, list[int]] = {namespace: [] for namespace in families}
+        for pid in _pids():
+            with suppress(OSError):  # it ended meanwhile
+                namespace = os.stat(f"/proc/{pid}/ns/pid").st_ino  # noqa: PTH116
+                if namespace in members:
+                    members[namespace].append(pid)
+        for namespace, process in families.items():
+            _judge(process, members[namespace])
+
+    def _count_by_user(self) -> None:
+        """Count what programs of a guest have started; each is another user there."""
+        if _tasks_of_machine() < limits.TASKS_IN_GUEST:
+            return
+        members: dict[int, list[int]] = {}
+        for pid in _pids():
+            with suppress(OSError):  # it ended meanwhile
+                members.setdefault(os.stat(f"/proc/{pid}").st_uid, []).append(pid)  # noqa: PTH116
+        for process in _each(self._processes()):
+            if process.user is not None and _tasks_of(members.get(process.user, []), limits.TASKS_IN_GUEST):
+                process.breaks(limits.sentence(TASKS, "", limits.TASKS_IN_GUEST))
+
+
+def _each(processes: dict[str, list[Process]]) -> Iterator[Process]:
+    return (process for group in processes.values() for process in group)
 
 
 def _break_all(processes: Sequence[Process], limit: str) -> None:
@@ -102,44 +96,45 @@ def _break_all(processes: Sequence[Process], limit: str) -> None:
         process.breaks(limit)
 
 
+def _is_to_be_counted(process: Process) -> bool:
+    compartment = process.compartment
+    return compartment is not None and not (compartment.bounds(TASKS) and compartment.bounds(MEMORY))
+
+
+def _judge(process: Process, pids: Sequence[int]) -> None:
+    """Kill a program whose processes are too many, or use too much memory."""
+    if _tasks_of(pids, limits.TASKS):
+        process.breaks(limits.sentence(TASKS, process.home))
+    elif _memory_of(pids, limits.MEMORY_BYTES):
+        process.breaks(limits.sentence(MEMORY, process.home))
+
+
+def _tasks_of(pids: Sequence[int], most: int) -> bool:
+    """Return whether processes have that many threads. They are not looked at one by one if they are that many."""
+    return len(pids) >= most or sum(_number(pid, "status", "Threads") for pid in pids) >= most
+
+
+def _memory_of(pids: Sequence[int], most: int) -> bool:
+    """Return whether processes use more bytes than that, private and shared, without counting twice what they share."""
+    own = ("RssAnon", "RssShmem")
+    if sum(_number(pid, "status", name) for pid in pids for name in own) << 10 <= most:
+        return False
+    return sum(_number(pid, "smaps_rollup", name) for pid in pids for name in ("Pss_Anon", "Pss_Shmem")) << 10 > most
+
+
+def _number(pid: int, file: str, name: str) -> int:
+    """Return a number of a file of a process; 0 where it has ended, or has none of that name."""
+    with suppress(OSError):
+        for line in Path(f"/proc/{pid}/{file}").read_text().splitlines():
+            if line.startswith(f"{name}:"):
+                return int(line.split()[1])
+    return 0
+
+
+def _pids() -> list[int]:
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208
+
+
 def _tasks_of_machine() -> int:
     """Return how many processes and threads the kernel has: in a guest those of the trial and a few of its own."""
     return int(Path("/proc/loadavg").read_text().split()[3].partition("/")[2])
-
-
-_Task = tuple[str, int, int, int]  # role, parent, threads, bytes of its own memory
-
-
-def _table(roles: dict[int, str]) -> dict[int, _Task]:
-    """Return the processes in the endpoints' network namespaces, by pid."""
-    table = {}
-    for name in os.listdir("/proc"):  # noqa: PTH208
-        if not name.isdigit():
-            continue
-        with suppress(OSError):  # it ended meanwhile
-            role = roles.get(os.stat(f"/proc/{name}/ns/net").st_ino)  # noqa: PTH116
-            if role is not None:
-                fields = Path(f"/proc/{name}/stat").read_text().rpartition(")")[2].split()
-                pages = Path(f"/proc/{name}/statm").read_text().split()
-                own_bytes = (int(pages[_RESIDENT]) - int(pages[_SHARED])) * _PAGE_BYTES
-                table[int(name)] = (role, int(fields[_PARENT]), int(fields[_THREADS]), own_bytes)
-    return table
-
-
-def _memory_of(pids: Sequence[int]) -> int:
-    """Return the memory of processes in bytes, without counting twice what they share; slow, so only where in doubt."""
-    total = 0
-    for pid in pids:
-        with suppress(OSError, StopIteration):  # it ended meanwhile
-            lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-            total += int(next(line.split()[1] for line in lines if line.startswith("Pss:"))) << 10
-    return total
-
-
-def _owner(pid: int, table: dict[int, _Task], owners: dict[int, Process]) -> int | None:
-    """Return the program that a process descends from; None for one that has left its family."""
-    while pid not in owners:
-        if pid not in table:
-            return None
-        pid = table[pid][1]
-    return pid

@@ -17,6 +17,8 @@ import sys
 import time
 from pathlib import Path
 
+import rogue_greed
+
 TCP_CONGESTION = 13
 
 
@@ -183,6 +185,7 @@ DEEDS = {
     "logs_without_end": log_without_end,
     "leaves_traps": leave_traps,
     "breaks_out": try_to_break_out,
+    **rogue_greed.DEEDS,
 }
 """What a server or a client does beside its work, before it listens or connects."""
 

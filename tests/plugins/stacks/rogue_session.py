@@ -9,10 +9,11 @@ from longlook.core.model import ConnectionState
 from longlook.core.stack import Command, Knob, Stack, Version
 
 PROGRAM = Path(__file__).parents[1] / "programs" / "rogue.py"
+SOURCES = sorted(PROGRAM.parent.glob("rogue*.py"))
 
 
 def install(_version: str) -> Program:
-    return Program(str(PROGRAM), hashlib.sha256(PROGRAM.read_bytes()).hexdigest())
+    return Program(str(PROGRAM), hashlib.sha256(b"".join(path.read_bytes() for path in SOURCES)).hexdigest())
 
 
 def session_command(program: Program, _identity: Identity) -> Command:

@@ -8,7 +8,8 @@ from pathlib import Path
 from longlook.core.attempts import read_attempt
 from longlook.core.digests import file_digest
 from longlook.core.model import Outcome
-from longlook.lab import artefacts, kept
+from longlook.lab import artefacts
+from longlook.lab.traces import TracePlaces
 from tests.unit.core.test_codec import TRIAL
 from tests.unit.core.test_run_folder import a_run
 
@@ -31,21 +32,16 @@ def test_a_program_s_own_run_json_does_not_alter_its_trial(tmp_path: Path) -> No
         path.write_bytes(before)
 
 
-def test_files_of_programs_keep_neither_modes_nor_owners_nor_names_elsewhere(tmp_path: Path) -> None:
-    own, elsewhere = tmp_path / "trial" / "qlog" / "client", tmp_path / "elsewhere"
-    own.mkdir(parents=True)
+def test_files_of_programs_keep_neither_modes_nor_owners(tmp_path: Path) -> None:
+    places = TracePlaces(tmp_path / "trial", virtual=True)
+    own = places.make("client", "")
     (own / "deep").mkdir(mode=0o777)
     (own / "deep" / "a.qlog").write_text("trace")
     (own / "deep" / "a.qlog").chmod(0o6777)
-    elsewhere.write_text("shared")
-    os.link(elsewhere, own / "b.qlog")
     if os.geteuid() == 0:
         for path in (own, own / "deep", own / "deep" / "a.qlog"):
             shutil.chown(path, 62355, 62355)
-    assert kept.take_stock(tmp_path / "trial") == {}
-    for path, mode in ((own, 0o755), (own / "deep", 0o755), (own / "deep" / "a.qlog", 0o644), (own / "b.qlog", 0o644)):
+    assert places.take_out() == {}
+    for path, mode in ((own, 0o755), (own / "deep", 0o755), (own / "deep" / "a.qlog", 0o644)):
         state = path.stat()
         assert (state.st_mode & 0o7777, state.st_uid, state.st_gid) == (mode, os.geteuid(), os.getegid()), path
-    assert (own / "b.qlog").read_text() == "shared"
-    assert elsewhere.stat().st_nlink == 1
-    assert {path.name for path in own.iterdir()} == {"deep", "b.qlog"}

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from longlook.core.errors import InputError, InterruptedByUserError
-from longlook.lab.kept import open_regular
+from longlook.core.files import open_regular
 from longlook.lab.linux.proctable import cpu_of_tree
 
 SPIN_TIMEOUT = "LONGLOOK_SPIN_TIMEOUT_S"

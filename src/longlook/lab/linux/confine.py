@@ -1,9 +1,10 @@
 """Starts programs without privilege, and without a helper between the laboratory and the program.
 
-On a host a thread gives its privileges up for ever, and what it starts inherits none: users, capabilities, mount
-namespaces and filters of system calls belong to a thread in Linux. In a guest the laboratory becomes another user for
-as long as it takes to start a program. There nothing else may happen: the start of a helper would take random numbers
-from the kernel that the program gets now, and a second thread of Python reads the clock, which moves a trial's time.
+On a host a thread enters the program's compartment, gives its privileges up for ever, and what it starts inherits none:
+users, capabilities, namespaces and filters of system calls belong to a thread in Linux. In a guest the laboratory
+becomes another user for as long as it takes to start a program. There nothing else may happen: the start of a helper
+would take random numbers from the kernel that the program gets now, and a second thread of Python reads the clock,
+which moves a trial's time.
 """
 
 import _thread
@@ -16,17 +17,27 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from longlook.lab.linux import seccomp, system
+from longlook.lab.linux import compartment, seccomp, system
+from longlook.lab.linux.compartment import Compartment
+from longlook.lab.linux.limit_groups import LimitGroup
 from longlook.lab.linux.program_view import ProgramView
+from longlook.lab.linux.users import SYSTEM_CALLS
 
-NOBODY = 65534
-"""The user and the group of programs under test in a guest."""
 
-FIRST_USER, USERS = 61184, 4336
-"""The users of programs under test on a host: those that systemd gives to services for as long as they run."""
+@dataclass(frozen=True)
+class Spawn:
+    """The argument list of a process, and pairs of descriptors, ours and its own, that it has in addition."""
 
-_SYSTEM_CALLS: Mapping[str, tuple[int, int, int]] = {"x86_64": (116, 119, 117), "aarch64": (159, 149, 147)}
-"""setgroups, setresgid and setresuid by machine: the C library's own functions change every thread."""
+    argv: Sequence[str]
+    descriptors: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True)
+class Started:
+    """A process that was started: its pid, and what holds it with all that it starts; None in a guest."""
+
+    pid: int
+    compartment: Compartment | None
 
 
 @dataclass(frozen=True)
@@ -34,7 +45,8 @@ class Confinement:
     """How programs under test run. `user` is theirs; None where this user namespace has no other than its root.
 
     `limits` are those of `setrlimit` by number. `view` is what they see of the host's files, None in a guest, where
-    they see the guest's; the other fields count on a host only: capabilities that they keep, and what they can write.
+    they see the guest's; the other fields count on a host only: capabilities that they keep, what they can write, and
+    what makes the control group of one program, which may be None.
     """
 
     user: int | None
@@ -42,6 +54,7 @@ class Confinement:
     capabilities: tuple[int, ...] = ()
     view: ProgramView | None = None
     writable: Sequence[Path] = field(default=())
+    make_group: Callable[[], LimitGroup | None] = lambda: None
 
     def give(self, *paths: Path) -> None:
         """Make existing files and folders the programs' own."""
@@ -49,27 +62,45 @@ class Confinement:
             if self.user is not None:
                 os.chown(path, self.user, self.user)
 
-    def start(self, spawn: Callable[[], int], network: int) -> int:
-        """Call `spawn`, which makes a process and returns its pid, in a confined thread; return the pid.
+    def start(self, argv: Sequence[str], spawn: Callable[[Spawn], int], network: int) -> Started:
+        """Call `spawn`, which makes a process of an argument list and returns its pid, in a confined thread.
 
-        `network` is a descriptor of the process's network namespace. Raise what `spawn` raises.
+        `spawn` also gets pairs of descriptors, ours and the program's, that the program has in addition. `network` is a
+        descriptor of the process's network namespace. Raise what `spawn` raises.
         """
         view = self.view
         with _lowered(self.limits):
             if view is not None:
-                return _in_thread(lambda: self._give_up_and(spawn, view, network))
+                return self._start_in_compartment(argv, spawn, view, network)
             with system.inside(network), _other_user(self.user):
-                pid = spawn()
+                pid = spawn(Spawn(argv))
             # Only now: a child goes on before the kernel has given its program the new user alone.
-            return self._limited(pid)
+            return Started(self._limited(pid), None)
 
-    def _give_up_and(self, spawn: Callable[[], int], view: ProgramView, network: int) -> int:
-        view.enter(self.writable)
-        system.set_namespace(network, system.CLONE_NEWNET)
-        self._give_up_privileges()
-        system.allow_no_new_privileges()
-        seccomp.refuse_administration()
-        return self._limited(spawn())
+    def _start_in_compartment(
+        self, argv: Sequence[str], spawn: Callable[[Spawn], int], view: ProgramView, network: int
+    ) -> Started:
+        made: list[Compartment] = []
+        group = self.make_group()
+
+        def work() -> int:
+            system.set_namespace(network, system.CLONE_NEWNET)
+            made.append(compartment.enter(view, self.writable, self.user, group))
+            if group is not None:
+                group.enter()
+            self._give_up_privileges()
+            system.allow_no_new_privileges()
+            seccomp.refuse_administration()
+            return self._limited(spawn(Spawn(*((argv,) if group is None else group.command(argv)))))
+
+        try:
+            return Started(_in_thread(work), *made)
+        except BaseException:
+            for each in made:
+                each.close()
+            if group is not None:
+                group.close()
+            raise
 
     def _limited(self, pid: int) -> int:
         """Lower a program's hard limits."""
@@ -86,31 +117,8 @@ class Confinement:
         system.hold_only(self.capabilities)
 
 
-def other_user(*, virtual: bool) -> int | None:
-    """Return the user, and group, that programs of this laboratory run as; None where this user namespace has none.
-
-    A guest has one laboratory. On a host every laboratory has a user of its own, because the kernel counts processes by
-    user: programs of one that start too many must not keep another from starting any.
-    """
-    if os.geteuid() != 0 or platform.machine() not in _SYSTEM_CALLS:
-        return None
-    user = NOBODY if virtual else _user_of_this_laboratory()
-    mapped = all(_is_mapped(name, user) for name in ("uid_map", "gid_map"))
-    return user if mapped and Path("/proc/self/setgroups").read_text().strip() == "allow" else None
-
-
-def _user_of_this_laboratory() -> int:
-    """Return a number that follows from this PID namespace's: the kernel counts those that exist, from 0xf0000000."""
-    return FIRST_USER + Path("/proc/self/ns/pid").stat().st_ino % USERS
-
-
-def _is_mapped(name: str, number: int) -> bool:
-    ranges = [list(map(int, line.split())) for line in Path(f"/proc/self/{name}").read_text().splitlines()]
-    return any(first <= number < first + count for first, _, count in ranges)
-
-
 def _become(user: int) -> None:
-    groups, group, users = _SYSTEM_CALLS[platform.machine()]
+    groups, group, users = SYSTEM_CALLS[platform.machine()]
     number = ctypes.c_uint(user)
     system.call_by_number("setgroups", groups, ctypes.c_size_t(0), None)
     system.call_by_number("setresgid", group, number, number, number)

@@ -3,21 +3,58 @@ folders of their own that they can write to.
 
 Each program gets a mount namespace of its own, which ends with it. Folders that only their owner may enter (the home of
 root, for one) are covered, as are temporary folders, the sockets of services and the user's home; what a program needs
-of them (Longlook's cache, Python, the files to serve) is mounted in its place.
+of them (Longlook's cache, Python, the files to serve) is mounted in its place. What it can write to are rooms: file
+systems in memory, each bounded in bytes and in files, which are new for each program and gone with it.
 """
 
 import os
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from longlook.lab.linux import system
 from longlook.lab.linux.folders import both_ends, is_below, is_closed, outermost
 
 _TEMPORARY = ("/tmp", "/var/tmp")  # noqa: S108
+_SHARED = "/dev/shm"  # noqa: S108
 _COVERED = (*_TEMPORARY, "/run")
-_ROOM = "size=256m"  # of a temporary folder
+_FULL_PAGES = 16  # as many are left at most of a room that is full
+
+
+@dataclass(frozen=True)
+class RoomSize:
+    """How much a room holds: bytes, and files with folders."""
+
+    byte_count: int
+    files: int
+
+    def options(self, mode: str) -> str:
+        """Return the options of a tmpfs of this size."""
+        return f"size={self.byte_count},nr_inodes={self.files},mode={mode}"
+
+
+@dataclass(frozen=True)
+class Room:
+    """A file system that a program may write to. `descriptor` is of its top folder, `place` where it is."""
+
+    place: str
+    descriptor: int
+
+    def is_full(self) -> bool:
+        """Return whether it has no room for another file, or for what another write brings."""
+        return is_full(self.descriptor)
+
+    def close(self) -> None:
+        """Let go of it."""
+        os.close(self.descriptor)
+
+
+def is_full(folder: int | str) -> bool:
+    """Return whether the file system of a folder, or of its descriptor, has no room for another file or write."""
+    space = os.statvfs(folder)
+    return space.f_bfree < _FULL_PAGES or space.f_ffree == 0
 
 
 @dataclass(frozen=True)
@@ -29,32 +66,49 @@ class ProgramView:
 
     needed: tuple[str, ...]
     home: Path
+    home_size: RoomSize
+    room_size: RoomSize  # of each other room
     hidden: tuple[str, ...] = ()
 
-    def enter(self, writable: Sequence[Path]) -> None:
-        """Move this thread into a mount namespace with the view; existing `writable` files and folders can be written.
+    def enter(
+        self, writable: Sequence[Path], user: int | None, before_read_only: Callable[[], None]
+    ) -> tuple[Room, ...]:
+        """Move this thread into a mount namespace with the view, and return its rooms.
 
-        Raise OSError where the kernel refuses it.
+        Existing `writable` files and folders can be written, too. `user` is the home's owner; `before_read_only` is
+        called when all but that is done. Raise OSError where the kernel refuses it.
         """
-        places = [str(place) for place in (self.home, *writable)]
-        shown = _resolved((*self.needed, *places))
-        covers = _covers(shown, (*_COVERED, *self.hidden))
-        system.unshare(system.CLONE_NEWNS)
+        home, places = str(self.home), [str(place) for place in writable]
+        inner = [place for place in places if is_below(place, home)]
+        shown = _resolved((*self.needed, *(place for place in places if place not in inner)))
+        covers = _covers((*shown, home), (*_COVERED, *self.hidden))
         below = {cover: [path for path in shown if is_below(path, cover) and path != cover] for cover in covers}
-        sources = {path: os.open(path, os.O_PATH | os.O_CLOEXEC) for paths in below.values() for path in paths}
+        system.unshare(system.CLONE_NEWNS)
+        sources = {path: os.open(path, os.O_PATH | os.O_CLOEXEC) for path in [*inner, *chain(*below.values())]}
         try:
             for cover, paths in below.items():
-                _cover(cover, paths, sources)
+                options = self.room_size.options("1777" if cover in _TEMPORARY else "0755")
+                _mount_room(cover, options)
+                _show(paths, sources)
+            Path(home).mkdir(parents=True, exist_ok=True)
+            owner = "" if user is None else f",uid={user},gid={user}"
+            _mount_room(home, self.home_size.options("0700") + owner)
+            _show(inner, sources)
         finally:
             for descriptor in sources.values():
                 os.close(descriptor)
+        tops = [home, *(top for top in _TEMPORARY if top in covers)]
+        if os.path.isdir(_SHARED):  # noqa: PTH112
+            _mount_room(_SHARED, self.room_size.options("1777"))
+            tops.append(_SHARED)
         for place in places:
             system.mount(place, place, None, system.MS_BIND)
+        before_read_only()
         system.set_read_only("/", recursive=True)
-        for place in (*places, *(top for top in _TEMPORARY if top in covers), "/dev/shm"):  # noqa: S108
-            if os.path.exists(place):  # noqa: PTH110
-                system.set_writable(place)
-        os.chdir(self.home)
+        for place in (*places, *tops):
+            system.set_writable(place)
+        os.chdir(home)
+        return tuple(Room(top, os.open(top, os.O_PATH | os.O_CLOEXEC)) for top in tops)
 
 
 def _resolved(paths: Sequence[str]) -> list[str]:
@@ -70,11 +124,13 @@ def _covers(shown: Sequence[str], always: Sequence[str]) -> list[str]:
     return outermost(wanted)
 
 
-def _cover(cover: str, shown: Sequence[str], sources: Mapping[str, int]) -> None:
-    """Mount an empty folder over `cover`, and in it what is to be seen of it."""
-    mode = "1777" if cover in _TEMPORARY else "0755"
-    system.mount("tmpfs", cover, "tmpfs", system.MS_NOSUID | system.MS_NODEV, f"{_ROOM},mode={mode}")
-    for path in shown:
+def _mount_room(place: str, options: str) -> None:
+    system.mount("tmpfs", place, "tmpfs", system.MS_NOSUID | system.MS_NODEV, options)
+
+
+def _show(paths: Sequence[str], sources: Mapping[str, int]) -> None:
+    """Mount what is to be seen in empty folders, at its own paths."""
+    for path in paths:
         state = os.fstat(sources[path])
         source = f"/proc/self/fd/{sources[path]}"
         Path(path).parent.mkdir(parents=True, exist_ok=True)

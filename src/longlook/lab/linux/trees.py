@@ -1,0 +1,64 @@
+"""Trees of files that programs under test left: as deep, as wide and as closed as these liked."""
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Something below a folder: its path from there, its state, and whether it is a folder that is not entered."""
+
+    path: str
+    state: os.stat_result
+    too_deep: bool = False
+
+    @property
+    def is_file(self) -> bool:
+        """Return whether it is a regular file, and no link to one."""
+        return stat.S_ISREG(self.state.st_mode)
+
+
+def entries(top: Path, deepest: int) -> Iterator[Entry]:
+    """Yield everything below a folder in the order of paths, folders too; those `deepest` levels down are not entered.
+
+    What vanishes meanwhile, or cannot be read, is left out.
+    """
+    waiting = [""]
+    while waiting:
+        path = waiting.pop()
+        try:
+            state = os.lstat(top / path) if path else os.stat(top)  # noqa: PTH116 (a descriptor's name is a link)
+            depth = path.count("/") + 1 if path else 0
+            is_folder = stat.S_ISDIR(state.st_mode)
+            names = os.listdir(top / path) if is_folder and depth < deepest else []  # noqa: PTH208
+        except OSError:
+            continue
+        if path:
+            yield Entry(path, state, too_deep=is_folder and depth >= deepest)
+        waiting += sorted((f"{path}/{name}" if path else name for name in names), reverse=True)
+
+
+def remove_tree(top: Path) -> None:
+    """Remove a folder with everything below it, however deep: folders are moved up until all lie directly below it."""
+    names = (f".longlook-{number}" for number in count())
+    with suppress(FileNotFoundError):
+        while found := list(os.scandir(top)):
+            for entry in found:
+                if not entry.is_dir(follow_symlinks=False):
+                    os.unlink(entry.path)  # noqa: PTH108
+                    continue
+                os.chmod(entry.path, 0o700)  # noqa: PTH101
+                for inner in list(os.scandir(entry.path)):
+                    if not inner.is_dir(follow_symlinks=False):
+                        os.unlink(inner.path)  # noqa: PTH108
+                        continue
+                    os.chmod(inner.path, 0o700)  # noqa: PTH101
+                    free = next(name for name in names if not os.path.lexists(top / name))
+                    os.rename(inner.path, top / free)  # noqa: PTH104
+                os.rmdir(entry.path)  # noqa: PTH106
+        top.rmdir()
