@@ -63,6 +63,60 @@ metric = "page_load_time"
 """
 
 
+LARGE = """
+schema = 1
+title = "Large initial windows"
+question = "Is a first flight of 500 packets one?"
+rounds = 1
+around = "none"
+metrics = ["page_load_time"]
+
+[defaults]
+server = "quic-go"
+client = "quic-go"
+connection = "cold"
+protocol = "h2"
+congestion_control = "cubic"
+
+[arms.usual]
+tcp_initial_window = 10
+
+[arms.large]
+tcp_initial_window = 500
+
+[workload]
+kind = "download"
+
+[network]
+rate = "100Mbit"
+rtt = "400ms"
+queue = "2MB"
+
+[[factors]]
+name = "size"
+sets = "workload.object"
+levels = ["600KB"]
+
+[[contrasts]]
+name = "large vs usual"
+baseline = "usual"
+contender = "large"
+metric = "page_load_time"
+"""
+
+
+def test_a_first_flight_of_500_packets_is_sent_and_offered(tmp_path: Path) -> None:
+    study, out = tmp_path / "large.toml", tmp_path / "run"
+    study.write_text(LARGE)
+    answer = longlook("run", str(study), "--out", str(out), "--json")
+    assert answer.returncode == 0, answer.stderr
+    samples = pd.read_parquet(out / "samples.parquet")
+    assert set(samples["outcome"]) == {"ok"}
+    load_s = samples.set_index("arm")["value"]
+    assert load_s["large"] == pytest.approx(3 * 0.4 + 600e3 * 8 / 100e6, abs=0.02), "TCP, TLS, and all of it at once"
+    assert load_s["usual"] > load_s["large"] + 4.9 * 0.4, "10, 20, 40, 80, 160, 320 packets"
+
+
 def test_every_rung_acts(tmp_path: Path) -> None:
     study, out = tmp_path / "ladder.toml", tmp_path / "run"
     study.write_text(LADDER)

@@ -68,6 +68,17 @@ def test_what_a_program_reports_must_be_its_own_and_true(
     assert reason in (run.reason or "")
 
 
+def test_an_initial_window_that_the_client_does_not_take_has_failed(guest_home: GuestHome) -> None:
+    tcp = {"initial_window_packets": 12}
+    usual = guest_home.job("usual", tcp=tcp)
+    small = guest_home.job("small", tcp=tcp, client={"fault": "has_a_small_buffer"})
+    with VirtualEngine() as engine:
+        assert engine.run(usual).outcome is Outcome.OK
+        run = engine.run(small)
+    assert run.outcome is Outcome.FAILED
+    assert str(run.reason).startswith("tcp_initial_window = 12 was not brought about: the server sent ")
+
+
 def test_a_program_that_spins_has_failed_and_its_guest_s_console_is_kept(guest_home: GuestHome) -> None:
     lost, after = guest_home.job("lost", client={"fault": "spins"}), guest_home.job("after")
     began = time.monotonic()

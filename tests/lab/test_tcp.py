@@ -87,6 +87,16 @@ def test_settings_come_and_go_with_the_trial() -> None:
         assert set(metrics(side)) == {"cc_algo", "lock"}
 
 
+def test_a_large_initial_window_gets_a_buffer_that_offers_it() -> None:
+    """Linux offers half of its receive buffer at most, whatever the route says."""
+    with Namespace() as router, Side(CLIENT, router, PACKET) as side:
+        for packets, at_first in ((44, 131_072), (45, 131_400), (500, 1_460_000)):
+            side.set_tcp("cubic", {"initial_window_packets": packets})
+            assert setting(side, "tcp_rmem").split()[1] == str(at_first)
+        side.set_tcp("cubic", {"initial_window_packets": 500, "receive_buffer_bytes": 1 << 20})
+        assert setting(side, "tcp_rmem").split()[1:] == [str(1 << 20)] * 2
+
+
 def test_a_new_namespace_of_linux_has_the_settings_that_a_trial_gets_without_any() -> None:
     with Namespace() as fresh, Namespace() as router, Side(SERVER, router, PACKET) as side, fresh.inside():
         unset = {name: Path(f"/proc/sys/net/ipv4/{name}").read_text().strip() for name in SYSCTLS}

@@ -17,7 +17,7 @@ import pandas as pd
 from longlook.analysis.congestion_check import COLUMNS, contradictions
 from longlook.analysis.measure_cache import MeasureCache
 from longlook.analysis.parameter_check import COLUMNS as PARAMETER_COLUMNS
-from longlook.analysis.parameter_check import parameter_contradictions, tells_parameters
+from longlook.analysis.parameter_check import parameter_contradictions, sets_parameters
 from longlook.core.model import Outcome, Run, Study, Trial
 from longlook.core.run_folder import EVENTS, TIMELINE, RunFolder
 from longlook.metrics import Metric, find_metric
@@ -208,7 +208,7 @@ def _measure(work: _Work) -> Measured:
 def _contradicted(work: _Work, timeline: Timeline) -> list[str]:
     """Return what the traces of a trial contradict of its declaration."""
     wrong = contradictions(work.trial, timeline, Events.read(work.path / EVENTS, COLUMNS))
-    if tells_parameters(work.trial):
+    if sets_parameters(work.trial):
         wrong += parameter_contradictions(work.trial, timeline, Events.read(work.path / EVENTS, PARAMETER_COLUMNS))
     return wrong
 

@@ -21,12 +21,12 @@ COLUMNS = ("time_ns", "vantage", "source", "kind", "flow", "name", "detail")
 _STREAM = {"client": "initial_max_stream_data_bidi_local", "server": "initial_max_stream_data_bidi_remote"}
 _MS_PER_S = 1000
 KNOBS = frozenset({"initial_stream_window", "initial_connection_window", "max_ack_delay"})
-"""Knobs whose value an end tells its peer."""
+"""Knobs whose value an end sends to its peer."""
 _REMOTE, _LOCAL = "remote", "local"
 
 
-def tells_parameters(trial: Trial) -> bool:
-    """Return whether a knob of a trial's ends sets a parameter that they tell each other."""
+def sets_parameters(trial: Trial) -> bool:
+    """Return whether a knob of a trial's ends sets a parameter that they send each other."""
     ends = [end for flow in trial.flows or (trial,) for end in (flow.client, flow.server)]
     return any(not KNOBS.isdisjoint(end.knobs) for end in ends)
 
@@ -34,43 +34,43 @@ def tells_parameters(trial: Trial) -> bool:
 def parameter_contradictions(trial: Trial, timeline: Timeline, events: Events) -> list[str]:
     """Return a sentence for each knob that the traces contradict."""
     found: dict[str, None] = {}
-    for flow, told in _told(events).items():
+    for flow, offered in _offered(events).items():
         if (view := declared_of(trial, timeline, flow)) is None:
             continue
         name, own = view
         prefix = f"flow {name}: " if name else ""
         for role, end in (("client", own.client), ("server", own.server)):
-            found |= {prefix + text: None for text in _of_end(role, end, told.get(role, {}))}
+            found |= {prefix + text: None for text in _of_end(role, end, offered.get(role, {}))}
     return list(found)
 
 
-def _told(events: Events) -> dict[str, dict[str, Mapping[str, Any]]]:
-    """Return the parameters of each connection by the role that has told them; the peer's log counts first."""
+def _offered(events: Events) -> dict[str, dict[str, Mapping[str, Any]]]:
+    """Return the parameters of each connection by the role that offers them; the peer's log counts first."""
     rows = events.table.filter(among(events.table["kind"], [EventKind.PARAMETERS]))
     columns = [rows[name].cast(pa.string()).to_pylist() for name in ("flow", "vantage", "name", "detail")]
     found: dict[str, dict[str, Mapping[str, Any]]] = {}
     for owner in (_LOCAL, _REMOTE):  # the second replaces the first
         for flow, vantage, name, detail in zip(*columns, strict=True):
-            if flow is not None and name == owner and (told := _read(detail)):
+            if flow is not None and name == owner and (values := _read(detail)):
                 other = Vantage.CLIENT if vantage == Vantage.SERVER else Vantage.SERVER
-                found.setdefault(flow, {})[str(vantage if owner == _LOCAL else other)] = told
+                found.setdefault(flow, {})[str(vantage if owner == _LOCAL else other)] = values
     return found
 
 
 def _read(detail: str | None) -> Mapping[str, Any]:
     try:
-        told = json.loads(detail or "")
+        values = json.loads(detail or "")
     except ValueError:
         return {}
-    return told if isinstance(told, dict) else {}
+    return values if isinstance(values, dict) else {}
 
 
-def _of_end(role: str, end: Endpoint, told: Mapping[str, Any]) -> Iterator[str]:
+def _of_end(role: str, end: Endpoint, offered: Mapping[str, Any]) -> Iterator[str]:
     for knob in sorted(KNOBS & end.knobs.keys()):
         parameter, wanted = _parameter(role, knob, end.knobs)
-        offered = told.get(parameter)
-        if wanted is not None and offered is not None and _number(offered) != wanted:
-            yield f"the {role} offers {parameter} = {offered}, declared {knob} = {end.knobs[knob]}"
+        value = offered.get(parameter)
+        if wanted is not None and value is not None and _number(value) != wanted:
+            yield f"the {role} offers {parameter} = {value}, declared {knob} = {end.knobs[knob]}"
 
 
 def _parameter(role: str, knob: str, knobs: Mapping[str, Scalar]) -> tuple[str, int | None]:

@@ -5,6 +5,9 @@ from longlook.lab.answers import wrong_answer, wrong_body, wrong_part
 from longlook.lab.judgement import Judgement
 from longlook.lab.observations import Case, Line
 
+_STARTED, _ENDED = "started", "ended"
+_STATES = (_STARTED, "stalled", "resumed", _ENDED)
+_LONGEST, _SHOWN = 40, 4  # characters of a state, and states, in a reason
 _HINT = "see client.jsonl and server.stderr"
 
 
@@ -17,8 +20,19 @@ def played(case: Case) -> Judgement | None:
         if (wrong := _wrong_segment(case, line)) is not None:
             reason = f"segment {line.get('index')} of {line.get('rung')}: {wrong}"
             return Judgement(Outcome.FAILED, reason, _HINT)
-    if not any(line.get("state") == "ended" for line in case.client.events("play")):
+    return _wrong_play(case)
+
+
+def _wrong_play(case: Case) -> Judgement | None:
+    """Check that the play has states that are known, of which it has one start at most, and one end, the last."""
+    states = [line.get("state") for line in case.client.events("play")]
+    if unknown := [state for state in states if state not in _STATES]:
+        return Judgement(Outcome.FAILED, f"the player reported the unknown state {str(unknown[0])[:_LONGEST]!r}", _HINT)
+    if _ENDED not in states:
         return Judgement(Outcome.FAILED, "the player never reported the end of its play", "see client.jsonl")
+    if states.count(_ENDED) > 1 or states[-1] != _ENDED or states.count(_STARTED) > 1:
+        order = ", ".join(map(str, states[-_SHOWN:]))
+        return Judgement(Outcome.FAILED, f"the player reported a play that ends in the states {order}", _HINT)
     return None
 
 

@@ -12,7 +12,7 @@ from functools import cached_property
 from itertools import accumulate, compress, islice
 from operator import le
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 UP, DOWN = 0, 1
 """Of `direction`."""
@@ -28,7 +28,8 @@ _LEAST_OF_QUIC_BYTES = 19
 
 _MAGIC = b"LLLINK2\n"
 _LENGTH = struct.Struct("<I")
-_CODES = {"<u8": "Q", "<u4": "I", "<u2": "H", "|u1": "B"}
+_Code = Literal["Q", "I", "H", "B"]
+_CODES: Mapping[str, _Code] = {"<u8": "Q", "<u4": "I", "<u2": "H", "|u1": "B"}
 _ADDRESS = "client_address"
 _INVERTED = bytes([1, *bytes(255)])  # 0 becomes 1, everything else 0
 _DAMAGE = (KeyError, TypeError, ValueError, ArithmeticError, AttributeError)
@@ -44,7 +45,7 @@ class Records:
 
     body: memoryview
     record_bytes: int
-    places: Mapping[str, tuple[int, str]]  # field → its offset, and its code for `struct`
+    places: Mapping[str, tuple[int, _Code]]  # field → its offset, and its code for `struct`
     unix_minus_monotonic_ns: int
     client_address: bytes = b""  # of the client whose packets alone count; empty: all do
     _columns: dict[str, Sequence[int]] = field(default_factory=dict)
@@ -69,12 +70,13 @@ class Records:
         left = bytes(self["verdict"]).translate(_INVERTED)
         return (int.from_bytes(went) & int.from_bytes(left)).to_bytes(count)
 
-    def _read(self, offset: int, code: str) -> Sequence[int]:
+    def _read(self, offset: int, code: _Code) -> Sequence[int]:
         """Return one field. Fields and records are aligned, so that a field is an element of a cast."""
         size = struct.calcsize(f"<{code}")
         if offset % size or self.record_bytes % size:
             raise LinkLogError(f"a packet log has a field of {size} bytes at {offset} of {self.record_bytes}")
-        return self.body.cast(code)[offset // size :: self.record_bytes // size].tolist()
+        column: list[int] = self.body.cast(code)[offset // size :: self.record_bytes // size].tolist()
+        return column
 
     @cached_property
     def _chosen(self) -> Sequence[bool] | None:

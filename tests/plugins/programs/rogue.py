@@ -285,7 +285,10 @@ def congestion_control(connection, fault):
 
 def connect(job):
     start_ns = time.time_ns()
-    connection = socket.create_connection((job["address"], job["port"]))
+    connection = socket.socket()
+    if job["knobs"].get("fault") == "has_a_small_buffer":
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8192)
+    connection.connect((job["address"], job["port"]))
     local = connection.getsockname()
     say(
         "connection",

@@ -26,6 +26,7 @@ def segment(**keys: Any) -> dict[str, Any]:
 
 
 ENDED = {"event": "play", "state": "ended", "t_ns": T0 + 9 * MS, "position_s": 2.0, "buffer_s": 0.0}
+STARTED = {**ENDED, "state": "started", "t_ns": T0 + 2 * MS, "position_s": 0.0}
 GOOD = (opened(1), fetched("/m", 10), fetched("/s?segment=7", 20), segment(), ENDED)
 
 
@@ -64,6 +65,10 @@ def test_parts_over_two_connections_are_sound() -> None:
         ((*GOOD[:3], segment(digest=None), ENDED), "segment 7 of low: the player does not report its digest"),
         ((*GOOD[:3], segment(bytes=19), ENDED), "segment 7 of low: wrong body: 19 bytes"),
         (GOOD[:-1], "the player never reported the end of its play"),
+        ((*GOOD, ENDED), "the player reported a play that ends in the states ended, ended"),
+        ((*GOOD, STARTED), "the player reported a play that ends in the states ended, started"),
+        ((*GOOD[:-1], STARTED, STARTED, ENDED), "that ends in the states started, started, ended"),
+        ((*GOOD, {**ENDED, "state": ["x"]}), "the player reported the unknown state"),
     ],
 )
 def test_anything_else_is_named(lines: tuple[dict[str, Any], ...], reason: str) -> None:

@@ -289,6 +289,23 @@ def test_garbled_lines_are_counted_with_the_reason(tmp_path: Path) -> None:
     }
 
 
+def test_lines_end_where_they_end_for_the_laboratory(tmp_path: Path) -> None:
+    """A carriage return inside a line is a space of JSON, and no end of it."""
+    line = json.dumps(connection(40000, 1, 2))
+    content = line.replace(", ", ",\r ") + "\r\n" + line + "\r\n"
+    (tmp_path / "client.jsonl").write_bytes(content.encode())
+    account = normalise(tmp_path).metadata["sources"]["client.jsonl"]
+    assert (account["read"], account["skipped"]) == (2, {})
+
+
+@pytest.mark.parametrize("seconds", [10**400, 1e300, -1, float("nan"), "1", None, True])
+def test_seconds_that_are_none_are_counted_not_raised(tmp_path: Path, seconds: object) -> None:
+    line = {"event": "play", "state": "started", "t_ns": trials.ms(1), "position_s": seconds}
+    trials.write_lines(tmp_path / "client.jsonl", [line])
+    account = normalise(tmp_path).metadata["sources"]["client.jsonl"]
+    assert account["skipped"] == {"play: position_s is no number of seconds": 1}
+
+
 def test_a_link_log_that_is_none_is_counted_not_raised(tmp_path: Path) -> None:
     (tmp_path / "link.bin").write_bytes(b"nonsense")
     account = normalise(tmp_path).metadata["sources"]["link.bin"]
