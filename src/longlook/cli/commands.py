@@ -27,7 +27,7 @@ from longlook.cli import (
     trace,
 )
 from longlook.cli.terminal import error_console
-from longlook.core.errors import LonglookError, MachineError
+from longlook.core.errors import InterruptedByUserError, LonglookError, MachineError
 
 app = typer.Typer(
     help="Is A faster, fairer or cheaper than B, where, and why?", no_args_is_help=True, pretty_exceptions_enable=False
@@ -88,7 +88,11 @@ def main() -> None:
     # SIGTERM ends the program as Ctrl-C does, so that every `with` on the way cleans up.
     signal.signal(signal.SIGTERM, _interrupt)
     try:
+        if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+            signal.signal(signal.SIGINT, signal.default_int_handler)  # nothing more is loaded that it would cut short
         app()
+    except KeyboardInterrupt:  # outside of a command
+        sys.exit(InterruptedByUserError.exit_code)
     except LonglookError as error:
         _fail(error.message, error.hint, error.exit_code)
     except OSError as error:

@@ -9,7 +9,7 @@ from typing import Any
 from longlook.compare.gate import FAILURES, Answer, Case, Verdict
 from longlook.compare.spec import ComparisonSpec
 from longlook.report import wording
-from longlook.report.text import markdown_rows
+from longlook.report.text import escaped, markdown_rows
 
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _MARKS = {
@@ -87,7 +87,7 @@ def markdown(judged: Judged) -> str:
     header = ("network", "metric", "rounds", "baseline", "contender", "effect", "interval", "p adj", "gate")
     rows = [_row(case) for case in verdict.cases]
     lines = [
-        f"### {_line(judged.title)}: {OUTCOMES[verdict.answer]} a gate of {verdict.gate_pct:g} %",
+        f"### {escaped(judged.title)}: {OUTCOMES[verdict.answer]} a gate of {verdict.gate_pct:g} %",
         "",
         f"{len(rows) - bad} of {len(rows)} comparisons pass. "
         "+ % means that the contender is better; medians over rounds.",
@@ -96,7 +96,7 @@ def markdown(judged: Judged) -> str:
     ]
     for case in verdict.cases:
         if case.answer is not Answer.PASSED:
-            lines.append(f"- **{_line(case.name)}**: {_line(case.reason)}")
+            lines.append(f"- **{escaped(case.name)}**: {escaped(case.reason)}")
     if bad:
         lines.append("")
     lines += ["<details><summary>Versions, command and report</summary>", ""]
@@ -174,10 +174,6 @@ def _case_data(case: Case) -> dict[str, Any]:
 def _xml(text: str) -> str:
     """Return text without characters that XML 1.0 cannot hold."""
     return _NOT_XML.sub("\ufffd", text).replace(wording.NBSP, " ")
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split()).replace("<", "&lt;")
 
 
 def _code(text: str) -> str:

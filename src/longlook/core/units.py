@@ -201,6 +201,8 @@ def _split(kind: _Kind, value: object) -> tuple[Fraction, str]:
 
 def _number(text: str) -> Fraction:
     """Return the number of a text of digits; UnitError where it has too many."""
+    if len(text) < _MOST_DIGITS and text.isdecimal():
+        return Fraction(int(text))  # without the pattern that a fraction's text is looked at by
     number = Fraction(text) if len(text) <= _LONGEST else None
     if number is None or max(abs(number.numerator), number.denominator) >= 10**_MOST_DIGITS:
         raise UnitError(f"a number of too many digits; allowed: fewer than {_MOST_DIGITS}")
@@ -238,9 +240,8 @@ def _print(base: int, units: Mapping[str, int]) -> str:
     """Return the value in the largest unit that it fills and that needs few decimals."""
     descending = sorted(units.items(), key=lambda item: -item[1])
     for unit, scale in descending[:-1]:
-        value = Fraction(base, scale)
-        if value >= 1 and (value * 10**_MAX_DECIMALS).denominator == 1:
-            return f"{_decimal(value)}{unit}"
+        if base >= scale and base * 10**_MAX_DECIMALS % scale == 0:
+            return f"{_decimal(Fraction(base, scale)) if base % scale else base // scale}{unit}"
     return f"{base}{descending[-1][0]}"
 
 

@@ -20,6 +20,20 @@ def visible(text: str) -> str:
     return _STEERING.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), text)
 
 
+_FORMULA = re.compile(r"[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+
+
+def csv_cell(text: str) -> str:
+    """Return text as a cell of a CSV file that a spreadsheet shows and never runs.
+
+    A text that would begin a formula gets an apostrophe before it, as OWASP advises; a number stays one. What steers a
+    terminal is written out.
+    """
+    shown = visible(text)
+    return f"'{shown}" if _FORMULA.match(shown) and not _NUMBER.fullmatch(shown) else shown
+
+
 def steers(text: str) -> bool:
     """Whether a text has characters that `visible` replaces."""
     return _STEERING.search(text) is not None

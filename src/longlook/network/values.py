@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from longlook.core import units
 from longlook.core.model import Json
@@ -114,6 +115,12 @@ def read(quantity: Quantity, value: object, others: Sequence[str] = ()) -> Value
         assert quantity.trace is not None  # noqa: S101  # it is among the forms
         digest = trace_store.digest_of(inside, quantity.trace)
         return Value(f"trace({digest})", {TRACE: digest})
+    return _made(quantity, name, inside)
+
+
+@lru_cache(maxsize=64)
+def _made(quantity: Quantity, name: str, inside: str) -> Value:
+    """Return the value of a call; each trial of a plan asks for the same few, of up to thousands of steps."""
     return _FORMS[name](quantity, arguments(inside))
 
 

@@ -39,7 +39,7 @@ from longlook.pipeline.atlas_runs import (
     taken,
 )
 from longlook.pipeline.claims import link_to, refuse_run_folder, survey
-from longlook.pipeline.entries import CLAIMS, EntryFolder, Found, make_entry
+from longlook.pipeline.entries import CLAIMS, EntryFolder, Found, make_entry, refuse_other_folder
 from longlook.pipeline.options import Observer
 from longlook.pipeline.preview import preview
 from longlook.pipeline.run import run_study
@@ -88,6 +88,8 @@ class AtlasFolder:
         self.options = options
         self.out = options.out
         refuse_run_folder(self.out)
+        if options.entries is not None:
+            refuse_other_folder(options.entries)  # before the studies are read, which takes seconds
         self.installed = {study.id: study for study in list_studies()}
         self.choice: Choice = choose(self.installed, options)
         self.disputes = list_disputes(self.installed)

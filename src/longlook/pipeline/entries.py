@@ -234,6 +234,16 @@ def _table(path: Path, name: str) -> pd.DataFrame:
         raise InputError(f"{path / name} cannot be read: {error}", f"first longlook report {path}") from error
 
 
+def refuse_other_folder(path: Path) -> None:
+    """Raise InputError where a folder has anything but files of JSON, hidden files and READMEs: it is another folder,
+    in which entries would be written among the files of others.
+    """
+    for place in path.iterdir() if path.is_dir() else ():
+        if not (place.suffix == ".json" and files.is_regular(place)) and not place.name.startswith((".", "README")):
+            hint = "name a folder of its own, which is made where it is missing"
+            raise InputError(f"--entries {path} is no folder of entries: it has {place.name}", hint)
+
+
 class EntryFolder:
     """A folder of entries, a file `STUDY.json` for each study that was run. It remembers what it read."""
 

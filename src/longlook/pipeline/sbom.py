@@ -43,6 +43,7 @@ def bill_of_materials(folder: RunFolder) -> dict[str, Any]:
 
     The same record gives the same text.
     """
+    _ = folder.study, folder.plan  # which raise where they are not as they were: the bill would be of another run
     made = _read(folder)
     if not made:
         raise InputError(

@@ -163,12 +163,16 @@ def environment(older: str | None) -> Mapping[str, str]:
 
 
 def compile_go(work: Path, out: Path, library: str, older: str | None) -> None:
-    """Compile the assembled folder `work` into the file `out`; first apply its patches to the module `library`."""
+    """Compile the assembled folder `work` into the file `out`; first apply its patches to the module `library`.
+
+    Modules that an earlier build has unpacked are compared with their sums first: go itself compares what it downloads.
+    """
     env = environment(older)
     patches = sorted((work / _PATCHES).glob("*.patch"))
     if patches:
         _expect_patch_program()
     _expect_pinned(work, older, env)
+    compile_with(("go", "mod", "verify"), work, env)
     if patches:
         _patch(work, library, patches, env)
     compile_with(("go", "build", *FLAGS, "-o", str(out), "."), work, env)

@@ -17,6 +17,9 @@ figures are that are not drawn again).
 import shutil
 from pathlib import Path
 
+import pandas as pd
+
+from longlook.core.visible import csv_cell
 from longlook.report.charts.export import export_figure
 from longlook.report.content import MetricFacts, ReportContent
 from longlook.report.flows.shares import metrics_by_arm
@@ -40,9 +43,20 @@ def write_report(report_dir: Path, content: ReportContent) -> Path:
             files += export_figure(figures, name, chart)
         for name, table in section.tables().items():
             path = tables / f"{name}.csv"
-            table.to_csv(path, index=False, lineterminator="\n")
+            _safe(table).to_csv(path, index=False, lineterminator="\n")
             files.append(path)
     downloads = DownloadSection("downloads", "Downloads", [path.relative_to(report_dir) for path in files])
     index = report_dir / "index.html"
     index.write_text(render(content, [*parts, downloads]), encoding="utf-8")
     return index
+
+
+def _safe(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table whose texts no spreadsheet takes for formulas; numbers stay numbers."""
+    shown = table.rename(columns=lambda name: csv_cell(str(name)))
+    texts = [name for name in shown if not pd.api.types.is_numeric_dtype(shown[name])]
+    return shown.assign(**{name: shown[name].map(_safe_value) for name in texts})
+
+
+def _safe_value(value: object) -> object:
+    return csv_cell(value) if isinstance(value, str) else value

@@ -94,6 +94,14 @@ def _claim_row(item: ClaimResult) -> tuple[str, ...]:
     )
 
 
+_ACTIVE = re.compile(
+    r"(?<!\w)@(?=\w)|@(?=[A-Za-z])|#(?=\d)|\b(?:https?|ftp):(?=//)|\bwww(?=\.)",
+    re.IGNORECASE,
+)
+_NOTHING = "&#8203;"
+"""A space of no width: GitHub takes nothing that holds one for a name, an issue or an address."""
+
+
 def markdown_rows(header: Sequence[str], rows: Sequence[Sequence[str]], right: frozenset[int]) -> str:
     """Return a GitHub-flavoured Markdown table; columns of `right` are aligned there."""
     rule = ["---:" if index in right else "---" for index in range(len(header))]
@@ -102,6 +110,8 @@ def markdown_rows(header: Sequence[str], rows: Sequence[Sequence[str]], right: f
 
 
 def escaped(text: str) -> str:
-    """Return text on one line that Markdown shows as it is, in a cell of a table too."""
+    """Return text on one line that Markdown shows as it is, in a cell of a table too; nobody is notified by it, and
+    nothing in it becomes a link.
+    """
     line = " ".join(visible(text).splitlines()).replace("&", "&amp;").replace("<", "&lt;")
-    return _MARKUP.sub(r"\\\1", line)
+    return _ACTIVE.sub(rf"\g<0>{_NOTHING}", _MARKUP.sub(r"\\\1", line))

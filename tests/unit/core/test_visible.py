@@ -2,7 +2,7 @@
 
 import pytest
 
-from longlook.core.visible import steers, visible
+from longlook.core.visible import csv_cell, steers, visible
 
 
 @pytest.mark.parametrize(
@@ -26,3 +26,19 @@ def test_other_characters_stay() -> None:
     text = "Größe ≥ 5\u00a0KB\t[bold]\n日本語 👩\u200d🔬"
     assert not steers(text)
     assert visible(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "cell"),
+    [
+        ("=cmd|'/c calc'!A1", "'=cmd|'/c calc'!A1"),
+        ("+1+1", "'+1+1"),
+        ("-2+3", "'-2+3"),
+        ("@SUM(1+1)\x1b[2J", r"'@SUM(1+1)\x1b[2J"),
+        ("\t=1", "'\t=1"),
+        ("\uff1d1+1", "'\uff1d1+1"),
+        *((text, text) for text in ("-3.5", "+1e9", "-.5", "10Mbit", "a=b", "", "–", "'=1")),
+    ],
+)
+def test_no_cell_of_a_csv_file_is_a_formula(text: str, cell: str) -> None:
+    assert csv_cell(text) == cell

@@ -52,3 +52,16 @@ def test_a_module_that_cannot_be_imported_is_said(module: Path) -> None:
     module.write_text("import no_such_module")
     with pytest.raises(MachineError, match="no_such_module"):
         make_bundle(module.stem)
+
+
+def test_a_bundle_that_cannot_be_written_is_no_fault_of_the_modules(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LONGLOOK_CACHE", str(tmp_path))
+    kept = Path(make_bundle("longlook.core.errors"))
+    kept.unlink()
+    kept.mkdir()  # a file cannot take its place, whoever asks: root writes into a folder without permission
+    (kept / "file").write_text("")
+    with pytest.raises(MachineError, match="cannot be kept in the cache") as caught:
+        make_bundle("longlook.core.errors")
+    assert "LONGLOOK_CACHE" in str(caught.value.hint)

@@ -253,3 +253,10 @@ def test_a_damaged_or_lost_trace_is_an_input_error(tmp_path: Path) -> None:
     kept.unlink()
     with pytest.raises(InputError, match="is not there"):
         trace_store.load(digest)
+
+
+def test_a_file_that_the_kernel_makes_up_is_refused_at_once() -> None:
+    """As root, a read of /proc/kmsg never ends."""
+    for path in ("/proc/kmsg", "/proc/self/environ", "/dev/zero"):
+        with pytest.raises(TraceError, match=r"cannot be read: it is (empty, or made up by the kernel|a device)"):
+            trace_store.digest_of(path, "rate")

@@ -1,6 +1,7 @@
 """Entries of an atlas: the same run gives the same file, which says all that pages need, and damage is named."""
 
 import json
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from longlook.core.results import ClaimResult
 from longlook.core.run_folder import RunFolder
 from longlook.explain.answer import Answer, Status
 from longlook.pipeline.answers import write_answers
-from longlook.pipeline.entries import EntryFolder, make_entry, read_entry
+from longlook.pipeline.entries import EntryFolder, make_entry, read_entry, refuse_other_folder
 from longlook.study.files import find_study
 from tests.data.atlas import made_up_run
 
@@ -150,3 +151,22 @@ def test_a_place_that_takes_no_entry_is_a_fault_of_the_machine(tmp_path: Path, e
         EntryFolder(tmp_path / "file" / "entries", [EFFECTS]).keep(entry)
     with pytest.raises(InputError, match="is no folder of entries"):
         EntryFolder(tmp_path / "file", [EFFECTS])
+
+
+def test_a_folder_of_other_files_takes_no_entries(tmp_path: Path, entry: Entry) -> None:
+    refuse_other_folder(tmp_path / "absent")
+    EntryFolder(tmp_path, [EFFECTS]).keep(entry)
+    (tmp_path / ".hidden").write_text("")
+    refuse_other_folder(tmp_path)
+    (tmp_path / "passwd").write_text("")
+    with pytest.raises(InputError, match="is no folder of entries: it has passwd"):
+        refuse_other_folder(tmp_path)
+
+
+def test_an_entry_that_is_a_link_or_a_pipe_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("{}")
+    (tmp_path / "link.json").symlink_to("secret")
+    os.mkfifo(tmp_path / "pipe.json")
+    for name in ("link.json", "pipe.json"):
+        with pytest.raises(InputError, match=rf"{name} cannot be read: it is a"):
+            read_entry(tmp_path / name)

@@ -8,7 +8,8 @@ from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 
 from longlook.core.errors import InputError
-from longlook.core.run_folder import RunFolder, write_json
+from longlook.core.model import Plan, Study
+from longlook.core.run_folder import RunFolder
 from longlook.engines.fake import FakeEngine
 from longlook.pipeline import provide
 from longlook.pipeline.options import Observer, RunOptions
@@ -37,10 +38,17 @@ MADE = (
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> RunFolder:
-    manifest = {"schema_version": 2, "study": "demo", "plan_hash": "0123456789abcdef", "started_unix_s": 1_700_000_000}
-    write_json(tmp_path / "manifest.json", manifest)
-    return RunFolder(tmp_path)
+def folder(tmp_path: Path, tiny_study: Study) -> RunFolder:
+    manifest = {"study": "demo", "plan_hash": "0123456789abcdef", "started_unix_s": 1_700_000_000}
+    return RunFolder.create(tmp_path / "run", tiny_study, Plan("tiny", "0123456789abcdef", ()), manifest)
+
+
+@pytest.mark.parametrize("name", ["plan.json", "study.json"])
+def test_a_run_whose_plan_or_study_is_damaged_has_no_bill(folder: RunFolder, name: str) -> None:
+    keep_components(folder, MADE)
+    (folder.path / name).unlink()
+    with pytest.raises(InputError, match=rf"{name} is missing"):
+        bill_of_materials(RunFolder.open(folder.path))
 
 
 def test_it_is_valid_by_the_official_schema(folder: RunFolder) -> None:

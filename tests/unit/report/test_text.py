@@ -64,6 +64,9 @@ def test_claims_in_markdown(paper: ReportContent) -> None:
         ("&lt;b>", "&amp;lt;b>"),
         ("[x](javascript:y)", r"\[x\](javascript:y)"),
         ("_very_ **much** ~~so~~ page_load_time", r"\_very\_ \*\*much\*\* \~\~so\~\~ page_load_time"),
+        ("ask @octocat", "ask @&#8203;octocat"),
+        ("quic-go@0.48.2 and a@b.org, #12", "quic-go@0.48.2 and a@&#8203;b.org, #&#8203;12"),
+        ("https://a.org, WWW.b.org", "https:&#8203;//a.org, WWW&#8203;.b.org"),
         ("two\nlines \x1b]0;x", "two lines \\\\x1b\\]0;x"),
     ],
 )

@@ -1,6 +1,7 @@
 """Study files that are hostile or absurd end in a sentence with key and reason, soon, and never in a traceback."""
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from longlook.core import units
 from longlook.core.document import LONGEST_KEY, MOST_BYTES, MOST_ENTRIES
 from longlook.core.errors import InputError
+from longlook.study.files import find_study
 from longlook.study.plan import MOST_TRIALS, MOST_TRIALS_ASKED_FOR, make_plan
+from tests.conftest import TINY
 from tests.data.studies import CATALOGUE, STUDY, problems, read, study_file
 
 TITLE = 'title = "A title"'
@@ -181,3 +185,27 @@ def test_a_study_file_with_any_values_is_a_study_or_names_its_problems(
         assert "fuzz" in error.message  # the file or the study
         assert error.hint
         assert all(len(line) < 5000 for line in error.message.splitlines())
+
+
+def test_a_schedule_of_thousands_of_steps_is_read_once_for_a_plan(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Counted, not timed: each notation of it, as written and as printed, is parsed once, however many the trials."""
+    steps = 5_000
+    schedule = ", ".join(f"{number}ms {1 + number % 2}Mbit" for number in range(steps))
+    text = TINY.read_text()
+    assert text.count('rate = "50Mbit"') == 1
+    (tmp_path / "steps.toml").write_text(text.replace('rate = "50Mbit"', f'rate = "steps(0s{schedule[3:]})"'))
+    calls = Counter[str]()
+    parse_time = units.parse_time
+
+    def counted(value: object) -> int:
+        calls[str(value)] += 1
+        return parse_time(value)
+
+    monkeypatch.setattr(units, "parse_time", counted)
+    study = find_study(str(tmp_path / "steps.toml"), rounds=3)
+    trials = make_plan(study).trials
+    assert len(trials) == 12
+    assert len(calls) >= steps
+    assert max(calls[f"{number}ms"] for number in range(100, steps)) <= 2

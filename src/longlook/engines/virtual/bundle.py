@@ -43,6 +43,11 @@ def make_bundle(*modules: str) -> str:
     )
     if done.returncode != 0:
         last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        if path.name in last:  # what could not be written, and not what could not be imported
+            raise MachineError(
+                f"the guest's agent cannot be kept in the cache: {last}",
+                "free some space, make it writable, or move the cache: LONGLOOK_CACHE",
+            )
         raise MachineError(f"the guest's agent cannot be imported: {last}", "make build")
     return str(path)
 

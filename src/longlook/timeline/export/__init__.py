@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 
 from longlook.core import files
 from longlook.core.errors import InputError
+from longlook.core.visible import csv_cell
 from longlook.timeline.decode import TraceVantage, decode_to
 from longlook.timeline.events import EVENT_SCHEMA, metadata_of
 from longlook.timeline.export import har, pcapng, plays, qlog
@@ -106,8 +107,20 @@ def _csv(read: _Source, out: Path) -> Written:
     schema = pa.schema(plain)
     with pyarrow.csv.CSVWriter(out, schema) as writer:
         for batch in read.batches():
-            writer.write_table(batch.select(schema.names).cast(schema))
+            plain = batch.select(schema.names).cast(schema)
+            texts = [name for name in schema.names if schema.field(name).type == pa.string()]
+            for name in texts:
+                at = schema.get_field_index(name)
+                plain = plain.set_column(at, schema.field(name), _cells(plain[name]))
+            writer.write_table(plain)
     return Written(out, read.rows, "events")
+
+
+def _cells(texts: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return texts as cells of a CSV file, each distinct one made once."""
+    encoded = texts.combine_chunks().dictionary_encode()
+    cells = pa.array(map(csv_cell, encoded.dictionary.to_pylist()), pa.string())
+    return pa.chunked_array([cells.take(encoded.indices)])
 
 
 def _parquet(read: _Source, out: Path) -> Written:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from longlook.core.errors import InputError, MachineError
+from longlook.core.visible import csv_cell
 from longlook.provision.video import PICTURES
 from longlook.timeline.export.trials import timeline_of
 from longlook.timeline.playback import Playback
@@ -142,7 +143,7 @@ def _rows(play: Playback) -> Iterator[tuple[Any, ...]]:
             f"{(at_ns - play.began_ns) / 1e9:.9f}",
             event,
             "" if number is None else number,
-            rung or "",
+            csv_cell(rung or ""),
             "" if rung is None else play.rungs_bps[rung],
             f"{position_s:.9f}",
             f"{max(0.0, loaded_s - position_s):.9f}",

@@ -1,5 +1,6 @@
 """Events as qlog: what the draft names, and that the very rows come back."""
 
+import csv
 import json
 import struct
 from pathlib import Path
@@ -135,6 +136,28 @@ def test_a_missing_trace_and_a_missing_place_are_reported(tmp_path: Path) -> Non
         convert(tmp_path / "absent.qlog", "qlog", tmp_path / "out")
     with pytest.raises(InputError, match="no such folder"):
         convert(tmp_path, "qlog", tmp_path / "absent" / "out")
+
+
+def test_no_text_of_a_trace_is_a_formula_or_a_control_character_in_csv(tmp_path: Path) -> None:
+    trace, out = tmp_path / "trace.sqlog", tmp_path / "out.csv"
+    head = {"qlog_version": "0.3", "qlog_format": "JSON-SEQ", "trace": {"vantage_point": {"type": "server"}}}
+    sent = {"header": {"packet_type": "1RTT", "packet_number": 1}, "raw": {"length": 1}}
+    events = (
+        {"time": 1, "name": "transport:packet_sent", "data": sent},
+        {"time": 2, "name": "connectivity:connection_closed", "data": {"owner": "=cmd|A1", "reason": "@x\x1b[2J"}},
+        {"time": 3, "name": "recovery:congestion_state_updated", "data": {"new": '=HYPERLINK("a")'}},
+        {"time": 4, "name": "transport:alpn_information", "data": {"chosen_alpn": "+1+1"}},
+    )
+    trace.write_text("".join(f"\x1e{json.dumps(record)}\n" for record in (head, *events)))
+    (written,) = convert(trace, "csv", out)
+    assert written.count == 4
+    with out.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    cells = [cell for row in rows for cell in row.values()]
+    assert not [cell for cell in cells if cell[:1] in tuple("=+-@\t\r")]
+    assert "\x1b" not in out.read_text()
+    assert {"'+1+1", '\'=HYPERLINK("a")'} <= set(cells)
+    assert [row["time_ns"] for row in rows] == ["1000000", "2000000", "3000000", "4000000"]
 
 
 @pytest.mark.parametrize("to", ["qlog", "parquet", "csv"])

@@ -1,0 +1,26 @@
+"""The first second of the command, in which its modules are loaded."""
+
+import subprocess
+import sys
+
+import pytest
+
+
+@pytest.mark.parametrize("module", ["longlook.cli", "typer", "longlook.cli.commands", "longlook.study.files"])
+def test_an_interrupt_while_modules_are_loaded_ends_it_with_130_and_without_a_traceback(module: str) -> None:
+    code = f"""
+import os, signal, sys
+
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+
+from longlook import __main__
+sys.meta_path.insert(0, Finder())
+sys.argv = ["longlook", "study", "list"]
+__main__.run()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 130, done
+    assert "Traceback" not in done.stderr
