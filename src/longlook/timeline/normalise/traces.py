@@ -232,7 +232,8 @@ class _Stage:
         sent = sent_of(joins.sent_rows, joins.sent)
         received = None if peer is None else received_of(peer.received_rows, peer.discards)
         lost = traced.rows.kind(EventKind.PACKET_LOST)
-        found = find_spurious(traced.trace.vantage, traced.place, lost, sent, joins.sent_datagrams, received)
+        acked = traced.rows.kind(EventKind.PACKET_ACKED)
+        found = find_spurious(traced.trace.vantage, traced.place, lost, acked, sent, joins.sent_datagrams, received)
         traced.note["losses"] = found.counts
         traced.note["peer"] = None if received is None else agreement(sent, joins.sent_datagrams, received)
         return found.table
