@@ -4,6 +4,7 @@ A packet that the link delivered and the other end threw away unread is lost all
 end gave no sign of it: its log lacks it, though it has one that came later, and no acknowledgement named it.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,6 +44,14 @@ class Received:
     keys: Integers
     time_ns: Integers
     discards: int = 0
+
+    def joined(self, others: "Sequence[Received]") -> "Received":
+        """Return these packets and those of further parts of the same log."""
+        every = (self, *others)
+        keys, times_ns = (np.concatenate([getattr(each, name) for each in every]) for name in ("keys", "time_ns"))
+        order = np.lexsort((times_ns, keys))
+        keys, first = np.unique(keys[order], return_index=True)
+        return Received(keys, times_ns[order][first], sum(each.discards for each in every))
 
 
 @dataclass(frozen=True)

@@ -247,6 +247,24 @@ def test_a_packet_of_which_the_receiver_gave_no_sign_was_refused(
     assert (counts["spurious"], counts.get("refused", 0)) == ((2, 0) if kind == "packet_spurious" else (1, 1))
 
 
+def test_a_log_that_is_split_in_two_is_read_as_one(folder: Path) -> None:
+    """The first part of the client's log has the handshake alone, as quinn's has."""
+    (folder / "qlog" / "client" / "b.sqlog").write_bytes(b"trace")
+    client = client_events()
+    parts = {"a.sqlog": client[:4], "b.sqlog": client[4:]}
+
+    class Split(Decoder):
+        def __call__(self, path: Path, vantage: str, out: Path) -> dict[str, Any]:
+            own = {**self._traces, "client": parts[path.name]} if vantage == "client" else self._traces
+            return Decoder.__call__(Decoder(own, **self._account), path, vantage, out)
+
+    _, sources = normalise(folder, Split({"server": server_events()}))
+    assert note(sources)["losses"]["spurious"] == 1
+    assert "refused" not in note(sources)["losses"]
+    assert note(sources)["peer"]["share"] == 1.0
+    assert note(sources)["peer"]["compared"] >= 95
+
+
 def test_rows_stand_in_order_of_time_with_their_flow(folder: Path) -> None:
     events, _ = normalise(folder, Decoder({"server": server_events(), "client": client_events()}))
     times = events.table["time_ns"].to_pylist()
