@@ -79,6 +79,8 @@ vocabulary! {
         PacketLost = "packet_lost",
         /// Declared lost, but delivered.
         PacketSpurious = "packet_spurious",
+        /// Declared lost, but delivered, and the receiver gave no sign of it.
+        PacketRefused = "packet_refused",
         /// TCP sent a segment again.
         PacketRetransmitted = "packet_retransmitted",
         /// Received and thrown away.

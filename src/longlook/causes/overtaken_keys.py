@@ -54,7 +54,8 @@ def _declared_lost(side: Side, arrivals_ns: Integers) -> Booleans:
     sender = side.server
     if sender is None:
         return np.zeros(len(arrivals_ns), np.bool_)
-    sent_ns = np.sort(sender.sent.time_ns[np.isin(sender.sent.packet_number, sender.spurious.packet_number)])
+    delivered = np.concatenate([sender.spurious.packet_number, sender.refused.packet_number])
+    sent_ns = np.sort(sender.sent.time_ns[np.isin(sender.sent.packet_number, delivered)])
     last_ns = np.append(NEVER, sent_ns)[np.searchsorted(sent_ns, arrivals_ns, side="right")]
     return np.asarray((last_ns != NEVER) & (arrivals_ns - last_ns < _SENT_WITHIN_NS), np.bool_)
 
@@ -72,7 +73,7 @@ CAUSE = Cause(
     source="RFC 9001, 5.7; RFC 9000, 12.2: a receiver may keep such packets, or discard them",
     role="client",
     classes=_CLASSES,
-    needs=("packet_spurious",),
+    needs=("packet_spurious", "packet_refused"),
     detect=detect,
     interventions=interventions,
     cured_by="these packets held back behind the handshake",

@@ -90,7 +90,8 @@ def _sent(side: Side, sender: SenderFacts) -> tuple[Integers, Integers, Integers
     """Return when the load's packets were sent, their sizes and numbers, and which were lost in truth."""
     inside = during(side, sender.sent.time_ns) & (sender.sent.packet_number != UNNUMBERED)
     number = sender.sent.packet_number[inside]
-    gone = np.setdiff1d(sender.lost.packet_number, sender.spurious.packet_number)
+    delivered = np.concatenate([sender.spurious.packet_number, sender.refused.packet_number])
+    gone = np.setdiff1d(sender.lost.packet_number, delivered)
     lost = np.isin(number, gone[gone != UNNUMBERED])
     return sender.sent.time_ns[inside], sender.sent.size_bytes[inside], number, lost
 

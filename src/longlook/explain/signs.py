@@ -57,6 +57,11 @@ def false_losses(side: Side, what: str) -> tuple[tuple[Evidence, ...], int]:
     return ((), 0) if side.server is None else _marked(side, side.server.spurious, what)
 
 
+def refused(side: Side, what: str) -> tuple[tuple[Evidence, ...], int]:
+    """Return the first packets that reached the client and of which it gave no sign, and how many there are."""
+    return ((), 0) if side.server is None else _marked(side, side.server.refused, what)
+
+
 def thrown_away(side: Side, what: str) -> tuple[tuple[Evidence, ...], int]:
     """Return the first packets that reached the client and that it had no room for, and how many there are."""
     return ((), 0) if side.client is None else _marked(side, side.client.discarded, what)

@@ -25,6 +25,7 @@ class EventKind(StrEnum):
     PACKET_ACKED = "packet_acked"
     PACKET_LOST = "packet_lost"
     PACKET_SPURIOUS = "packet_spurious"
+    PACKET_REFUSED = "packet_refused"
     PACKET_RETRANSMITTED = "packet_retransmitted"
     PACKET_DISCARDED = "packet_discarded"
     METRICS = "metrics"
@@ -57,10 +58,13 @@ EVENT_KINDS: Mapping[EventKind, str] = {
     EventKind.PACKET_LOST: "The sender declared a packet lost. Columns: name = reordering_threshold, "
     "time_threshold, pto, rto, fast_retransmit or null, space, packet_number, "
     "size_bytes. Stacks that only count have value = how many, and no number.",
-    EventKind.PACKET_SPURIOUS: "A packet was declared lost, but delivered; time is that of the declaration. "
+    EventKind.PACKET_SPURIOUS: "A packet was declared lost, but received; time is that of the declaration. "
     "Columns: name = link or peer, whose record proves it, packet_number, space, "
     "size_bytes. The value is s from the declaration to the delivery, negative if the "
     "packet had arrived before.",
+    EventKind.PACKET_REFUSED: "A packet was declared lost, but delivered by the link, and its receiver gave no sign of "
+    "it: neither its own log (name = peer) nor an acknowledgement has it (name = acknowledgements: there is no such "
+    "log). Columns: as of packet_spurious.",
     EventKind.PACKET_RETRANSMITTED: "TCP sent a segment again. Columns: packet_number, size_bytes.",
     EventKind.PACKET_DISCARDED: "A packet was received and discarded. Columns: name = trigger.",
     EventKind.METRICS: "The sender's own figures changed; the last known value of each is carried "

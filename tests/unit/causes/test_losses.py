@@ -239,6 +239,25 @@ def test_reductions_for_packets_that_arrive_are_given_back_by_the_knob_for_it() 
     assert found_by(spurious_loss.CAUSE, tested).dose == 2
 
 
+def test_packets_that_the_receiver_refused_are_its_doing_and_no_threshold_of_the_sender() -> None:
+    def refusing(number: int) -> Side:
+        scene = fetching(10)
+        for place in range(number):
+            scene.log(60.0 + place, "packet_refused", name="peer", packet_number=3 + place, size_bytes=PACKET_BYTES)
+        return side(scene, BUSY, (LedgerClass.CONGESTION_WINDOW, 50.0 if number > 1 else 10.0))
+
+    tested = pair(refusing(3), refusing(1))
+    found = found_by(receiver_discards.CAUSE, tested)
+    assert (found.strength_ns, found.dose) == (ns(40.0), 3)
+    assert [item.packets for item in found.signs[0].evidence] == [(3,), (4,), (5,)]
+    made = receiver_discards.CAUSE.interventions(found, tested)
+    assert [item.kind for item in made if isinstance(item, Untestable)] == [Kind.CURE, Kind.TRANSPLANT]
+    assert len(made) == 2
+    for cause in (spurious_loss.CAUSE, kept_reduction.CAUSE):
+        assert cause.detect(tested) is None
+    assert receiver_discards.CAUSE.detect(pair(refusing(1), refusing(1))) is None
+
+
 def test_packets_that_the_client_has_no_room_for_are_kept_by_a_longer_queue() -> None:
     scene = fetching(10)
     for at_ms, why, space in ((60.0, "rejected", None), (61.0, "dos_prevention", None), (20.0, "rejected", "1rtt")):

@@ -63,7 +63,8 @@ class SenderFacts:
     discarded: Marks  # arrived, and thrown away unread, because there was no room
     acked: Marks
     lost: Marks  # declared; value = how many, where the log only counts
-    spurious: Marks  # declared lost, but delivered
+    spurious: Marks  # declared lost, but received
+    refused: Marks  # declared lost, but delivered, and the receiver gave no sign of it
     timers: Marks  # loss timers: set, expired, cancelled
     timeouts: Marks  # probe and retransmission timeouts that fired
     blocked: Marks  # by a limit; value = the limit
@@ -140,6 +141,7 @@ def _one(rows: pa.Table, vantage: Vantage, flow: str) -> SenderFacts:
         acked=_marks(chosen(EventKind.PACKET_ACKED)),
         lost=_marks(chosen(EventKind.PACKET_LOST)),
         spurious=_marks(chosen(EventKind.PACKET_SPURIOUS)),
+        refused=_marks(chosen(EventKind.PACKET_REFUSED)),
         timers=_marks(chosen(EventKind.LOSS_TIMER)),
         timeouts=_marks(chosen(EventKind.PTO)),
         blocked=_marks(blocked.filter(pa.array(~ended))),

@@ -76,8 +76,9 @@ def wasted_bytes(load: Load) -> Integers:
         if sender.source == "tcp":
             continue
         own = np.flatnonzero(data.of_flow(sender.flow) & data.delivered & (data.useful_bytes > 0))
-        place = np.searchsorted(data.arrival_ns[own], sender.spurious.time_ns, side="left")
-        _spend(wasted, own, data.useful_bytes, place, sender.spurious.size_bytes)
+        for arrived in (sender.spurious, sender.refused):
+            place = np.searchsorted(data.arrival_ns[own], arrived.time_ns, side="left")
+            _spend(wasted, own, data.useful_bytes, place, arrived.size_bytes)
     return wasted
 
 

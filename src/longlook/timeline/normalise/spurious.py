@@ -1,8 +1,10 @@
 """Packets that a sender declared lost although they arrived: proven by the link's log, else by the peer's. Pure.
 
-A packet that the link delivered and the other end threw away unread is lost all the same.
+A packet that the link delivered and the other end threw away unread is lost all the same. It is refused where the other
+end gave no sign of it: its log lacks it, though it has one that came later, and no acknowledgement named it.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,10 +45,18 @@ class Received:
     time_ns: Integers
     discards: int = 0
 
+    def joined(self, others: "Sequence[Received]") -> "Received":
+        """Return these packets and those of further parts of the same log."""
+        every = (self, *others)
+        keys, times_ns = (np.concatenate([getattr(each, name) for each in every]) for name in ("keys", "time_ns"))
+        order = np.lexsort((times_ns, keys))
+        keys, first = np.unique(keys[order], return_index=True)
+        return Received(keys, times_ns[order][first], sum(each.discards for each in every))
+
 
 @dataclass(frozen=True)
 class Losses:
-    """`table` has rows of kind packet_spurious; `counts` goes to the metadata."""
+    """`table` has rows of the kinds packet_spurious and packet_refused; `counts` goes to the metadata."""
 
     table: pa.Table
     counts: dict[str, Any]
@@ -84,9 +94,12 @@ def by_number(received: Rows, sent: Sent) -> Joined:
 
 
 def find_spurious(
-    vantage: str, place: Place, lost: Rows, sent: Sent, datagrams: Datagrams, received: Received | None
+    vantage: str, place: Place, lost: Rows, acked: Rows, sent: Sent, datagrams: Datagrams, received: Received | None
 ) -> Losses:
-    """Compare what a sender declared lost (`lost`, rows of kind packet_lost) with the fates of these packets."""
+    """Compare what a sender declared lost (`lost`, rows of kind packet_lost) with the fates of these packets.
+
+    `acked` are its rows of kind packet_acked.
+    """
     keys = keys_of(lost)
     lost_ns = lost["time_ns"]
     datagram = np.full(len(keys), NULL, np.int64)
@@ -106,26 +119,53 @@ def find_spurious(
             by_link &= ~discarded
         by_peer = seen & ~joined
         arrived_ns[by_peer] = received.time_ns[place_in_peer[by_peer]]
-    spurious = np.flatnonzero(by_link | by_peer)
+    refused = by_link & _without_sign(keys, arrived_ns, keys_of(acked), sent, datagrams, received)
+    by_link &= ~refused
+    chosen = np.flatnonzero(by_link | by_peer | refused)
+    late = refused[chosen]
+    in_log = "peer" if received is not None else "acknowledgements"
     columns = {
-        "time_ns": lost_ns[spurious],
-        "source": "link" if not by_peer.any() else np.where(by_link[spurious], "link", "derived").tolist(),
-        "kind": EventKind.PACKET_SPURIOUS.value,
-        "name": np.where(by_link[spurious], "link", "peer").tolist(),
-        "space": [lost.text("space", index) for index in spurious.tolist()],
-        "packet_number": lost["packet_number"][spurious],
-        "size_bytes": pa.array(lost["size_bytes"][spurious], mask=lost["size_bytes"][spurious] == NULL),
-        "value": (arrived_ns[spurious] - lost_ns[spurious]) / _NS_PER_S,
+        "time_ns": lost_ns[chosen],
+        "source": "link" if not by_peer.any() else np.where(by_peer[chosen], "derived", "link").tolist(),
+        "kind": np.where(late, EventKind.PACKET_REFUSED.value, EventKind.PACKET_SPURIOUS.value).tolist(),
+        "name": np.where(late, in_log, np.where(by_link[chosen], "link", "peer")).tolist(),
+        "space": [lost.text("space", index) for index in chosen.tolist()],
+        "packet_number": lost["packet_number"][chosen],
+        "size_bytes": pa.array(lost["size_bytes"][chosen], mask=lost["size_bytes"][chosen] == NULL),
+        "value": (arrived_ns[chosen] - lost_ns[chosen]) / _NS_PER_S,
     }
     declared = int(np.count_nonzero(keys != NULL)) + int(np.nansum(lost.value()[keys == NULL]))
     counts = {
         "declared": declared,
-        "spurious": len(spurious),
+        "spurious": int(np.count_nonzero(by_link | by_peer)),
+        **({"refused": int(np.count_nonzero(refused))} if refused.any() else {}),
         **({"discarded": int(np.count_nonzero(discarded))} if discarded.any() else {}),
         "unresolved": declared - int(np.count_nonzero(joined | by_peer)),
         **_undeclared(sent, datagrams, np.unique(keys), counted_only=bool((keys == NULL).any())),
     }
-    return Losses(event_table(vantage, place, len(spurious), columns), counts)
+    return Losses(event_table(vantage, place, len(chosen), columns), counts)
+
+
+def _without_sign(
+    keys: Integers, arrived_ns: Integers, acked: Integers, sent: Sent, datagrams: Datagrams, received: Received | None
+) -> Mask:
+    """Return which packets the other end had time to log or acknowledge, and did not.
+
+    That is so once it logged a packet that left the link later, or, without its log, once one that left the link later
+    was acknowledged. Where the sender's log names no packet that was acknowledged, the other end's log decides alone;
+    where there is neither, nothing is said of any.
+    """
+    known = np.sort(acked[acked != NULL])
+    signs = known if received is None else received.keys
+    named, _ = _look_up(keys, known)
+    if received is not None:
+        named |= _look_up(keys, received.keys)[0]
+    found, position = _look_up(signs, sent.keys)
+    datagram = sent.datagram[position[found]]
+    departures = datagrams.departure_ns[datagram[datagram != NULL]]
+    last_ns = departures[departures != NULL].max(initial=NULL)
+    without: Mask = ~named & (arrived_ns < last_ns)
+    return without
 
 
 def _undeclared(sent: Sent, datagrams: Datagrams, declared: Integers, *, counted_only: bool) -> dict[str, Any]:

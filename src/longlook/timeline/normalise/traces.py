@@ -199,9 +199,9 @@ class _Stage:
             states = find_states(traced.rows, traced.trace.source, controller)
             tables.append(states.table(traced.trace.vantage, traced.place))
             if traced.joins is not None:
-                peer = self._peer(traced)
-                self._check_clock(traced, traced.joins, peer)
-                tables.append(self._losses(traced, traced.joins, peer))
+                peers = self._peers(traced)
+                self._check_clock(traced, traced.joins, peers[0] if peers else None)
+                tables.append(self._losses(traced, traced.joins, peers))
             elif traced.trace.transport == "tcp" and traced.place.flow is not None:
                 tables.append(self._segments(traced, traced.place.flow))
         return tables
@@ -228,22 +228,29 @@ class _Stage:
         traced.note["received"] = _join_note(rows, came, received, lag)
         traced.note["skew"] = skew_problems(joins.sent_lag, lag, traced.note["resolution_ns"])
 
-    def _losses(self, traced: _Traced, joins: _Joins, peer: _Joins | None) -> pa.Table:
+    def _losses(self, traced: _Traced, joins: _Joins, peers: list[_Joins]) -> pa.Table:
         sent = sent_of(joins.sent_rows, joins.sent)
-        received = None if peer is None else received_of(peer.received_rows, peer.discards)
+        parts = [received_of(peer.received_rows, peer.discards) for peer in peers]
+        received = parts[0].joined(parts[1:]) if parts else None
         lost = traced.rows.kind(EventKind.PACKET_LOST)
-        found = find_spurious(traced.trace.vantage, traced.place, lost, sent, joins.sent_datagrams, received)
+        acked = traced.rows.kind(EventKind.PACKET_ACKED)
+        found = find_spurious(traced.trace.vantage, traced.place, lost, acked, sent, joins.sent_datagrams, received)
         traced.note["losses"] = found.counts
         traced.note["peer"] = None if received is None else agreement(sent, joins.sent_datagrams, received)
         return found.table
 
-    def _peer(self, traced: _Traced) -> _Joins | None:
-        """Return the other end's trace of the same connection."""
-        for other in self._traced:
-            same = (other.place.flow, other.place.priming) == (traced.place.flow, traced.place.priming)
-            if same and other.trace.vantage != traced.trace.vantage and other.joins is not None:
-                return other.joins
-        return None
+    def _peers(self, traced: _Traced) -> list[_Joins]:
+        """Return the other end's traces of the same connection, the one with most packets first.
+
+        quinn names a client's connection anew once the server has chosen an id, so that its trace is two.
+        """
+        own = (traced.place.flow, traced.place.priming)
+        found = [
+            other.joins
+            for other in self._traced
+            if (other.place.flow, other.place.priming) == own and other.trace.vantage != traced.trace.vantage
+        ]
+        return sorted((joins for joins in found if joins is not None), key=lambda each: -len(each.received_rows))
 
 
 def _controllers(trial: Trial) -> dict[tuple[str, str], str | None]:

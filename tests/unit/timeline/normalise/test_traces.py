@@ -197,9 +197,72 @@ def test_a_packet_that_the_peer_has_no_room_for_is_lost(
     events, sources = normalise(folder, Decoder({"server": server, "client": client}))
     counts = note(sources)["losses"]
     assert (counts["declared"], counts["unresolved"]) == (4, 0)
-    assert (counts["spurious"], counts.get("discarded", 0)) == (2 - thrown_away, thrown_away)
-    spurious = events.select("packet_spurious")["packet_number"].to_pylist()
-    assert spurious == [50, thrown][: 2 - thrown_away]
+    assert (counts["spurious"], counts.get("discarded", 0), counts.get("refused", 0)) == (
+        1,
+        thrown_away,
+        1 - thrown_away,
+    )
+    assert events.select("packet_spurious")["packet_number"].to_pylist() == [50]
+    assert events.select("packet_refused")["packet_number"].to_pylist() == [thrown][thrown_away:]
+
+
+def acknowledged(*numbers: int) -> list[dict[str, Any]]:
+    return [row(300 * MS, "packet_acked", space="1rtt", packet_number=number) for number in numbers]
+
+
+@pytest.mark.parametrize(
+    ("in_peers_log", "acked", "kind", "name"),
+    [
+        ("all", (), "packet_spurious", "link"),
+        ("not this", (), "packet_refused", "peer"),
+        ("not this", (99,), "packet_refused", "peer"),
+        ("not this", (60, 99), "packet_spurious", "link"),  # it was acknowledged, late
+        ("none after it", (), "packet_spurious", "link"),  # it may have waited when the log ended
+        ("no log", (), "packet_spurious", "link"),  # no record can tell
+        ("no log", (49, 99), "packet_refused", "acknowledgements"),  # 99 left the link after 60, 49 did not
+        ("no log", (49,), "packet_spurious", "link"),
+        ("no log", (60, 99), "packet_spurious", "link"),
+    ],
+)
+def test_a_packet_of_which_the_receiver_gave_no_sign_was_refused(
+    folder: Path, in_peers_log: str, acked: tuple[int, ...], kind: str, name: str
+) -> None:
+    came_ns = sent_ns(60) + 5 * US + 10 * MS
+    lost = {"space": "1rtt", "packet_number": 60, "size_bytes": SIZE, "name": "reordering_threshold"}
+    server = [*server_events(), row(200 * MS, "packet_lost", **lost), *acknowledged(*acked)]
+    traced = {"server": server, "client": client_events()}
+    if in_peers_log == "no log":
+        (folder / "qlog" / "client" / "a.sqlog").unlink()
+    elif in_peers_log != "all":
+        ends_ns = came_ns if in_peers_log == "none after it" else 10**12
+        traced["client"] = [
+            each for each in traced["client"] if each["packet_number"] != 60 and each["time_ns"] <= ends_ns
+        ]
+    events, sources = normalise(folder, Decoder(traced))
+    late, found = events.select(["packet_spurious", "packet_refused"]).to_pylist()
+    assert (late["kind"], late["packet_number"]) == ("packet_spurious", 50)  # nothing left the link after it
+    assert (found["kind"], found["name"], found["packet_number"]) == (kind, name, 60)
+    assert found["value"] == pytest.approx((came_ns - 200 * MS) / 1e9)
+    counts = note(sources)["losses"]
+    assert (counts["spurious"], counts.get("refused", 0)) == ((2, 0) if kind == "packet_spurious" else (1, 1))
+
+
+def test_a_log_that_is_split_in_two_is_read_as_one(folder: Path) -> None:
+    """The first part of the client's log has the handshake alone, as quinn's has."""
+    (folder / "qlog" / "client" / "b.sqlog").write_bytes(b"trace")
+    client = client_events()
+    parts = {"a.sqlog": client[:4], "b.sqlog": client[4:]}
+
+    class Split(Decoder):
+        def __call__(self, path: Path, vantage: str, out: Path) -> dict[str, Any]:
+            own = {**self._traces, "client": parts[path.name]} if vantage == "client" else self._traces
+            return Decoder.__call__(Decoder(own, **self._account), path, vantage, out)
+
+    _, sources = normalise(folder, Split({"server": server_events()}))
+    assert note(sources)["losses"]["spurious"] == 1
+    assert "refused" not in note(sources)["losses"]
+    assert note(sources)["peer"]["share"] == 1.0
+    assert note(sources)["peer"]["compared"] >= 95
 
 
 def test_rows_stand_in_order_of_time_with_their_flow(folder: Path) -> None:
