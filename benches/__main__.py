@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benches import capture, evidence, explain, ledger, overhead, processor, proxied, sandbox, video, virtual
+from benches import boxed, capture, evidence, explain, ledger, overhead, processor, proxied, sandbox, video, virtual
 from benches.infer import bench_infer
 from benches.link import bench_link
 from benches.trace import bench_trace
@@ -40,6 +40,7 @@ def main() -> int:
         "explain": explain.measure,
         "evidence": evidence.measure,
         "sandbox": sandbox.measure,
+        "boxed": boxed.measure,
         "processor": processor.measure,
         "proxied": proxied.measure,
         "video": video.measure,
