@@ -8,7 +8,20 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benches import capture, evidence, explain, ledger, overhead, processor, proxied, sandbox, userspace, video, virtual
+from benches import (
+    boxed,
+    capture,
+    evidence,
+    explain,
+    ledger,
+    overhead,
+    processor,
+    proxied,
+    sandbox,
+    userspace,
+    video,
+    virtual,
+)
 from benches.infer import bench_infer
 from benches.link import bench_link
 from benches.trace import bench_trace
@@ -41,6 +54,7 @@ def main() -> int:
         "evidence": evidence.measure,
         "sandbox": sandbox.measure,
         "userspace": userspace.measure,
+        "boxed": boxed.measure,
         "processor": processor.measure,
         "proxied": proxied.measure,
         "video": video.measure,

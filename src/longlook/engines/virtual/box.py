@@ -61,7 +61,10 @@ class Layers:
 
 @dataclass(frozen=True)
 class Box:
-    """A box for one guest. `shown` are paths of the host that it sees; `memory_folder` counts where it has none."""
+    """A box for one guest: `shown` are paths of the host that it sees.
+
+    `memory_folder` is for machines on which a box cannot have a file system of its own.
+    """
 
     exchange: Path
     user: int
