@@ -13,12 +13,13 @@ import os
 import platform
 import resource
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from longlook.lab.linux import compartment, seccomp, system
 from longlook.lab.linux.compartment import Compartment
+from longlook.lab.linux.guest_rooms import Rooms
 from longlook.lab.linux.limit_groups import LimitGroup
 from longlook.lab.linux.program_view import ProgramView
 from longlook.lab.linux.users import SYSTEM_CALLS
@@ -45,14 +46,15 @@ class Confinement:
     """How programs under test run. `user` is theirs; None where this user namespace has no other than its root.
 
     `limits` are those of `setrlimit` by number. `view` is what they see of the host's files, None in a guest, where
-    they see the guest's; the other fields count on a host only: capabilities that they keep, what they can write, and
-    what makes the control group of one program, which may be None.
+    they see the guest's, with `rooms` of one program. `writable` is what they can write to elsewhere. On a host only,
+    they may keep capabilities, and have what makes the control group of one program, which may be None.
     """
 
     user: int | None
     limits: Mapping[int, int]
     capabilities: tuple[int, ...] = ()
     view: ProgramView | None = None
+    rooms: Rooms | None = None
     writable: Sequence[Path] = field(default=())
     make_group: Callable[[], LimitGroup | None] = lambda: None
 
@@ -72,7 +74,8 @@ class Confinement:
         with _lowered(self.limits):
             if view is not None:
                 return self._start_in_compartment(argv, spawn, view, network)
-            with system.inside(network), _other_user(self.user):
+            rooms = nullcontext() if self.rooms is None else self.rooms.entered()
+            with system.inside(network), rooms, _other_user(self.user):
                 pid = spawn(Spawn(argv))
             # Only now: a child goes on before the kernel has given its program the new user alone.
             return Started(self._limited(pid), None)
