@@ -16,7 +16,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from longlook.core import codec
@@ -52,7 +52,7 @@ class GuestRequest:
     environment: Mapping[str, str]
     exact: bool
     host_folders: tuple[str, ...] = ()  # folders of the host that the guest's own file systems would hide
-    closed: tuple[str, ...] = ()  # folders of the host that only their owner may enter, on the way to what is needed
+    closed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # as `view.closed_folders` returns them
     plugins: tuple[Place, ...] = ()  # the stacks of the jobs
 
 
@@ -88,7 +88,7 @@ def _set_up() -> GuestRequest:
     request = codec.decode(GuestRequest, json.loads((_EXCHANGE_ON_HOST / REQUEST).read_text()))
     new = _make_root()
     view.show(request.host_folders, new, _STAGE)
-    view.open_to_programs(request.closed, new)
+    view.lead_through(request.closed, new)
     home = new / HOME.relative_to("/")
     for name in ("www", "tls", "scratch", "cache", "private"):
         (home / name).mkdir(parents=True, exist_ok=True)

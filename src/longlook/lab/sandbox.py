@@ -73,7 +73,7 @@ class Sandbox:
             _raise_if_unreadable(paths)
         confinement = Confinement(
             user=user,
-            limits=limits.of_each_process(longest_file),
+            limits=limits.of_each_process(longest_file, limits.TASKS_IN_GUEST if self._virtual else limits.TASKS),
             capabilities=self._capabilities,
             view=None if self._virtual else self._view(paths, has_user=user is not None),
             rooms=self._rooms_of(name, writable) if self._virtual else None,
