@@ -17,6 +17,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from longlook.core.errors import MachineError
 from longlook.lab.linux import compartment, seccomp, system
 from longlook.lab.linux.compartment import Compartment
 from longlook.lab.linux.guest_rooms import Rooms
@@ -68,7 +69,7 @@ class Confinement:
         """Call `spawn`, which makes a process of an argument list and returns its pid, in a confined thread.
 
         `spawn` also gets pairs of descriptors, ours and the program's, that the program has in addition. `network` is a
-        descriptor of the process's network namespace. Raise what `spawn` raises.
+        descriptor of the process's network namespace. Raise what `spawn` raises, MachineError if it cannot be confined.
         """
         view = self.view
         with _lowered(self.limits):
@@ -86,7 +87,7 @@ class Confinement:
         made: list[Compartment] = []
         group = self.make_group()
 
-        def work() -> int:
+        def confine() -> None:
             system.set_namespace(network, system.CLONE_NEWNET)
             made.append(compartment.enter(view, self.writable, self.user, group))
             if group is not None:
@@ -94,6 +95,16 @@ class Confinement:
             self._give_up_privileges()
             system.allow_no_new_privileges()
             seccomp.refuse_administration()
+
+        def work() -> int:
+            try:
+                confine()
+            except BlockingIOError:
+                raise  # there are too many processes already
+            except OSError as error:
+                raise MachineError(
+                    f"programs under test cannot be confined here: {error}", "longlook doctor"
+                ) from error
             return self._limited(spawn(Spawn(*((argv,) if group is None else group.command(argv)))))
 
         try:
