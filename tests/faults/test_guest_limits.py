@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.lab, pytest.mark.timeout(900)]
 BROKEN = [
     ("server", "prints_without_pause", "printed more than 16 MiB or 100000 lines to standard output"),
     ("client", "complains_without_pause", "wrote more than 64 MiB to standard error"),
-    ("client", "bombs", "started processes and threads up to the limit of 1024"),
+    ("client", "bombs", "started processes and threads up to the limit of 512"),
     ("server", "logs_without_end", "wrote 768 MiB of traces or more"),
     ("client", "makes_folders", "wrote more than 10000 files and folders of traces"),
     ("client", "digs_deep", "wrote traces in folders more than 8 deep"),

@@ -10,8 +10,11 @@ from pathlib import Path
 
 from longlook.core.errors import LonglookError, MachineError
 from longlook.lab import cpu_profiler
-from longlook.lab.linux import cpufreq, isolation
+from longlook.lab.linux import cpufreq, isolation, limit_groups, system
+from longlook.lab.linux.compartment import start_init
 from longlook.lab.linux.namespace import Namespace
+from longlook.lab.linux.seccomp import filters_here, refuse_administration
+from longlook.lab.linux.users import FIRST_USER, USERS, can_be_others
 from longlook.lab.topology import CLIENT, OFFLOAD, PACKET, TUN, Side, datapath
 
 _ROUTER_PRIORITY = 50
@@ -57,12 +60,54 @@ def check() -> list[Capability]:
                 required=path == OFFLOAD,
             ),
         ]
+        found += _layers()
     return [*found, *_congestion_controls(), *_optional()]
 
 
 def has_realtime_priority() -> bool:
     """Return whether the router may have real-time priority here; without it, busy machines make packets late."""
     return _failure_of(_use_fifo, isolated=False) is None
+
+
+def _layers() -> Iterator[Capability]:
+    """Yield what confines programs under test in real time (docs/lab.md)."""
+    users = can_be_others()
+    yield Capability(
+        "a user for each program",
+        users,
+        f"of {FIRST_USER} to {FIRST_USER + USERS - 1}" if users else "no: only their namespaces keep programs apart",
+        None if users else "run as root",
+        required=False,
+    )
+    alone = _failure_of(_use_own_processes)
+    yield Capability(
+        "namespaces for each program",
+        alone is None,
+        alone or "processes, shared memory and files of its own",
+        None if alone is None else "sysctl -w user.max_pid_namespaces=10000 user.max_ipc_namespaces=10000",
+    )
+    unfiltered = _failure_of(_use_filter)
+    known = filters_here()
+    yield Capability(
+        "filter of system calls",
+        unfiltered is None and known,
+        unfiltered or ("yes" if known else "no table for this machine: namespaces and lost privileges do without it"),
+        None if unfiltered is None and known else "use a kernel with CONFIG_SECCOMP_FILTER, on x86-64 or arm64",
+        required=known,
+    )
+    bounded = limit_groups.own_controllers()
+    missing = [what for what in (limit_groups.TASKS, limit_groups.MEMORY) if what not in bounded.folders]
+    yield Capability(
+        "control groups for programs",
+        not missing,
+        f"no limit of {' and '.join(missing)} by the kernel: Longlook counts twice a second"
+        if missing
+        else f"tasks and memory (version {bounded.version})",
+        "run as root where cgroups can be written, or let systemd hand pids and memory on to your user"
+        if missing
+        else None,
+        required=False,
+    )
 
 
 def _congestion_controls() -> Iterator[Capability]:
@@ -124,6 +169,16 @@ def _use_packet() -> None:
 def _use_tun(path: str) -> None:
     with Namespace() as router, Side(CLIENT, router, path):
         pass
+
+
+def _use_own_processes() -> None:
+    system.unshare(system.CLONE_NEWNS | system.CLONE_NEWIPC | system.CLONE_NEWPID)
+    start_init()
+
+
+def _use_filter() -> None:
+    system.allow_no_new_privileges()
+    refuse_administration()
 
 
 def _use_fifo() -> None:

@@ -16,7 +16,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from longlook.core import codec
@@ -35,10 +35,12 @@ HOME = Path("/run/longlook")
 PRIVATE = HOME / "private"  # programs under test cannot enter it
 EXCHANGE = PRIVATE / "exchange"
 _CACHE = HOME / "cache"
+_HIDE_OTHERS = "hidepid=2"  # programs see no process of another user
 _SETTINGS: Mapping[str, str] = {
     "net/core/rmem_max": "16777216",  # as QUIC stacks ask for, and as doctor advises on a host
     "net/core/wmem_max": "16777216",
     "user/max_user_namespaces": "0",  # in one of its own, a program could mount file systems
+    "kernel/io_uring_disabled": "2",
 }
 
 
@@ -50,7 +52,7 @@ class GuestRequest:
     environment: Mapping[str, str]
     exact: bool
     host_folders: tuple[str, ...] = ()  # folders of the host that the guest's own file systems would hide
-    closed: tuple[str, ...] = ()  # folders of the host that only their owner may enter, on the way to what is needed
+    closed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # as `view.closed_folders` returns them
     plugins: tuple[Place, ...] = ()  # the stacks of the jobs
 
 
@@ -86,7 +88,7 @@ def _set_up() -> GuestRequest:
     request = codec.decode(GuestRequest, json.loads((_EXCHANGE_ON_HOST / REQUEST).read_text()))
     new = _make_root()
     view.show(request.host_folders, new, _STAGE)
-    view.open_to_programs(request.closed, new)
+    view.lead_through(request.closed, new)
     home = new / HOME.relative_to("/")
     for name in ("www", "tls", "scratch", "cache", "private"):
         (home / name).mkdir(parents=True, exist_ok=True)
@@ -101,8 +103,9 @@ def _set_up() -> GuestRequest:
         if name not in request.environment:
             del os.environ[name]
     os.environ.update(request.environment)
-    for key, value in _SETTINGS.items():
-        Path("/proc/sys", key).write_text(value)
+    for setting, value in ((Path("/proc/sys", key), value) for key, value in _SETTINGS.items()):
+        if setting.exists():  # the kernel may have been built without io_uring
+            setting.write_text(value)
     return request
 
 
@@ -115,7 +118,7 @@ def _make_root() -> Path:
     system.mount("root", str(new), "overlay", 0, f"lowerdir=/,upperdir={upper},workdir={work}")
     for name, kind in (("proc", "proc"), ("sys", "sysfs"), ("dev", "devtmpfs"), ("run", "tmpfs"), ("tmp", "tmpfs")):
         (new / name).mkdir(exist_ok=True)
-        system.mount(name, str(new / name), kind, 0)
+        system.mount(name, str(new / name), kind, 0, _HIDE_OTHERS if kind == "proc" else None)
     for name, kind in (("pts", "devpts"), ("shm", "tmpfs")):
         (new / "dev" / name).mkdir()
         system.mount(name, str(new / "dev" / name), kind, 0)

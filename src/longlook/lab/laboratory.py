@@ -11,6 +11,7 @@ from longlook.lab.environment import Environment
 from longlook.lab.linux.proctable import children_of
 from longlook.lab.linux.users import FIRST_USER
 from longlook.lab.process import end_everything, kill_orphan
+from longlook.lab.programs import program_names
 from longlook.lab.sandbox import Sandbox
 from longlook.lab.session import Sessions
 from longlook.lab.testbed import Facilities
@@ -42,7 +43,7 @@ class Laboratory:
         first_user: int = FIRST_USER,
     ) -> None:
         environment, path = Environment(scratch, marker), datapath()
-        sandbox = Sandbox(scratch, marker, first_user, virtual=timing.virtual)
+        self._sandbox = sandbox = Sandbox(scratch, private, marker, first_user, virtual=timing.virtual)
         self._sessions = Sessions(environment, sandbox, private, path, outside)
         self._facilities = Facilities(self._sessions, environment, sandbox, path, timing)
         self._trials = 0
@@ -51,6 +52,7 @@ class Laboratory:
         """Run one trial and return its result; see `run_trial`."""
         self._trials += 1
         _allow_open_files(len(job.trial.flows))
+        self._sandbox.prepare(program_names(job))
         try:
             return run_trial(job, self._facilities, self._trials)
         finally:

@@ -28,7 +28,8 @@ MEMORY_BYTES = 2 << 30
 TASKS = 1024
 """Processes and threads of a program."""
 
-TASKS_IN_GUEST = 1024
+TASKS_IN_GUEST = 512
+"""Of a program in a guest, whose one CPU a fork bomb has to itself."""
 
 TASKS_OF_OTHERS = 128
 """How many more processes and threads the kernel allows, which counts by user: those that start and end, and where
@@ -49,14 +50,14 @@ def sentence(broken: str, home: str, tasks: int = TASKS) -> str:
     return f"filled {place}, which holds {mebibytes(size)} and {KEPT_FILES} files and folders"
 
 
-def of_each_process(longest_file: int | None) -> dict[int, int]:
+def of_each_process(longest_file: int | None, tasks: int) -> dict[int, int]:
     """Return the limits that the kernel keeps for every process of a program, by the number of `setrlimit`.
 
-    `longest_file` is in bytes, None for no limit.
+    `longest_file` is in bytes, None for no limit. `tasks` are those that the program may have.
     """
     files = {} if longest_file is None else {resource.RLIMIT_FSIZE: longest_file}
-    tasks = {resource.RLIMIT_NPROC: TASKS + TASKS_OF_OTHERS}
-    return files | tasks | {resource.RLIMIT_NOFILE: OPEN_FILES, resource.RLIMIT_CORE: 0}
+    tasks_of_user = {resource.RLIMIT_NPROC: tasks + TASKS_OF_OTHERS}
+    return files | tasks_of_user | {resource.RLIMIT_NOFILE: OPEN_FILES, resource.RLIMIT_CORE: 0}
 
 
 def mebibytes(count: int) -> str:

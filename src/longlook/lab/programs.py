@@ -130,7 +130,18 @@ def plain_client(job: Job, program: Program, launch: Launch) -> PlainClient:
 
 def _confinement(role: str, job: Job, launch: Launch, traces: Sequence[Path]) -> Confinement:
     needed = (*job_paths(job), job.folder)
-    return launch.sandbox.of_trial(f"{role} {launch.name}", needed, traces)
+    return launch.sandbox.of_trial(_name(role, launch.name), needed, traces)
+
+
+def program_names(job: Job) -> list[str]:
+    """Return the names that a sandbox has for the programs of a job, but for session clients."""
+    flows = [flow.name for flow in job.trial.flows] or [""]
+    beside = [] if job.trial.proxy is None else [_name(PROXY, ""), _name(RELAY, "")]
+    return [*(_name(role, flow) for flow in flows for role in ("server", "client")), *beside]
+
+
+def _name(role: str, flow: str) -> str:
+    return f"{role} {flow}"
 
 
 def _variables(job: Job, role: str, launch: Launch) -> tuple[Mapping[str, str], Sequence[Path]]:

@@ -9,6 +9,7 @@ from longlook.core.errors import MachineError
 from longlook.lab import limits
 from longlook.lab.linux import isolation, limit_groups, system
 from longlook.lab.linux.confine import Confinement
+from longlook.lab.linux.guest_rooms import GuestRooms, Rooms
 from longlook.lab.linux.limit_groups import LimitGroup
 from longlook.lab.linux.program_view import ProgramView, RoomSize
 from longlook.lab.linux.users import FIRST_USER, Users
@@ -17,6 +18,8 @@ from longlook.lab.needed import python_paths
 SMALL_BUFFER_BYTES = 2 << 20
 """Where the host's limit of UDP buffers is below this, programs keep the capability that raises them."""
 
+_HOME_SIZE = RoomSize(limits.KEPT_BYTES, limits.KEPT_FILES)
+_ROOM_SIZE = RoomSize(limits.ROOM_BYTES, limits.KEPT_FILES)
 _PLUGINS = ("LONGLOOK_PLUGINS", "LONGLOOK_ADAPTERS", "LD_LIBRARY_PATH", "PYTHONPATH")
 _READ_BY_OTHERS = 0o004
 
@@ -25,11 +28,16 @@ class Sandbox:
     """Confines the programs of one laboratory; `home` is an existing folder, at whose path each sees a home of its own.
 
     In a guest (`virtual`) the kernel is the programs' own, and its files are already a view: there they lose their
-    privileges and nothing else. `first_user` is the first of the laboratory's block of users, `marker` its name.
+    privileges, and have temporary files of their own. `private` is a folder that they cannot enter, `first_user` the
+    first of the laboratory's block of users, `marker` its name.
     """
 
-    def __init__(self, home: Path, marker: str, first_user: int = FIRST_USER, *, virtual: bool) -> None:
+    def __init__(self, home: Path, private: Path, marker: str, first_user: int = FIRST_USER, *, virtual: bool) -> None:
         self._home, self._virtual = home, virtual
+        stage = private / "stage"
+        stage.mkdir()
+        self._guest_rooms = GuestRooms(home, _HOME_SIZE, _ROOM_SIZE, stage)
+        self._rooms: dict[str, Rooms] = {}
         self._users = Users(first_user)
         self._capabilities = () if virtual or not _needs_large_buffers() else (system.CAP_NET_ADMIN,)
         self._paths = () if virtual else tuple(python_paths())
@@ -38,6 +46,13 @@ class Sandbox:
         home.chmod(0o1777 if virtual else 0o711)
         if virtual:
             system.allow_no_new_privileges()
+
+    def prepare(self, names: Iterable[str]) -> None:
+        """Make what the programs of a guest's next trial need that would influence it; give up what was not needed."""
+        while self._rooms:
+            self._rooms.popitem()[1].close()
+        if self._virtual:
+            self._rooms = {name: self._guest_rooms.make((), self._users.of(name)) for name in names}
 
     def of_trial(self, name: str, needed: Iterable[str], writable: Sequence[Path]) -> Confinement:
         """Return how a program of a trial is started; `writable` exist, and become the program's own.
@@ -58,9 +73,10 @@ class Sandbox:
             _raise_if_unreadable(paths)
         confinement = Confinement(
             user=user,
-            limits=limits.of_each_process(longest_file),
+            limits=limits.of_each_process(longest_file, limits.TASKS_IN_GUEST if self._virtual else limits.TASKS),
             capabilities=self._capabilities,
             view=None if self._virtual else self._view(paths, has_user=user is not None),
+            rooms=self._rooms_of(name, writable) if self._virtual else None,
             writable=tuple(writable),
             make_group=self._make_group,
         )
@@ -71,10 +87,13 @@ class Sandbox:
         return ProgramView(
             needed=(*self._paths, *_with_neighbours(paths), *_plugins()),
             home=self._home,
-            home_size=RoomSize(limits.KEPT_BYTES, limits.KEPT_FILES),
-            room_size=RoomSize(limits.ROOM_BYTES, limits.KEPT_FILES),
+            home_size=_HOME_SIZE,
+            room_size=_ROOM_SIZE,
             hidden=() if has_user else (str(Path.home()),),
         )
+
+    def _rooms_of(self, name: str, writable: Sequence[Path]) -> Rooms:
+        return self._rooms.pop(name, None) or self._guest_rooms.make(writable, self._users.of(name))
 
     def _make_group(self) -> LimitGroup | None:
         return self._groups.make(next(self._group_names), limits.TASKS, limits.MEMORY_BYTES)

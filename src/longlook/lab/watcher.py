@@ -52,8 +52,8 @@ class Watcher:
             process.check_compartment()
         for role, broken in self._traces.broken().items():
             _break_all(processes.get(role, []), broken)
-        if self._before is not None and (broken := growth(self._scratch).since(self._before)) is not None:
-            _break_all(processes.get("client", []), broken)
+        if self._before is not None and (grown := growth(self._scratch).since(self._before)) is not None:
+            _break_all(processes.get("client", []), grown)
         self.count_tasks()
 
     def count_tasks(self) -> None:

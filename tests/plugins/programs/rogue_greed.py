@@ -1,4 +1,4 @@
-"""What the rogue takes from its machine and from other programs, or leaves behind; each deed is done before its work."""
+"""What the rogue takes from its machine and from other programs, or leaves behind, before it does its work."""
 
 import contextlib
 import ctypes
@@ -131,7 +131,7 @@ def attack_others():
             done.append(what)
 
     time.sleep(0.2)
-    for pid in (int(name) for name in os.listdir("/proc") if name.isdigit()):
+    for pid in (int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()):
         if pid == os.getpid():
             continue
         who = "" if pid > 1 else " of process 1"
@@ -141,14 +141,13 @@ def attack_others():
         attempt(f"reads memory{who}", lambda pid=pid: call(PROCESS_VM_READV, pid, None, 0, None, 0, 0))
         attempt(f"opens memory{who}", lambda pid=pid: os.open(f"/proc/{pid}/mem", os.O_RDWR))
         attempt(f"reads variables{who}", lambda pid=pid: Path(f"/proc/{pid}/environ").read_bytes())
-        attempt(f"lists descriptors{who}", lambda pid=pid: os.listdir(f"/proc/{pid}/fd"))
+        attempt(f"lists descriptors{who}", lambda pid=pid: list(Path(f"/proc/{pid}/fd").iterdir()))
         attempt(f"changes limits{who}", lambda pid=pid: resource.prlimit(pid, resource.RLIMIT_CPU, (1, 1)))
         attempt(f"changes priority{who}", lambda pid=pid: os.setpriority(os.PRIO_PROCESS, pid, 19))
         attempt(f"changes affinity{who}", lambda pid=pid: os.sched_setaffinity(pid, {0}))
         if pid != 1:
             attempt("sees another process", lambda: None)
             attempt("stops", lambda pid=pid: os.kill(pid, signal.SIGSTOP))
-    attempt("kills all", lambda: os.kill(-1, signal.SIGCONT))
     attempt("opens a socket to the hypervisor", lambda: socket.socket(socket.AF_VSOCK, socket.SOCK_STREAM))
     attempt("makes an io_uring", lambda: call(IO_URING_SETUP, 8, ctypes.create_string_buffer(120)))
     print(json.dumps({"user": os.getuid(), "done": sorted(set(done))}), file=sys.stderr, flush=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from longlook.core.errors import InputError, InterruptedByUserError
 from longlook.core.files import open_regular
-from longlook.lab.linux.proctable import cpu_of_tree
+from longlook.lab.linux.proctable import cpu_of_tree, tree_of
 
 SPIN_TIMEOUT = "LONGLOOK_SPIN_TIMEOUT_S"
 """The variable with the CPU seconds that a program may compute at one moment of virtual time."""
@@ -29,6 +29,7 @@ _LOOK_EVERY_S = 0.2
 _WEIGH_EVERY_S = 1.0
 _ANSWER = re.compile(rb"longlook: (.{1,16})\[(\d+)\] at (\d+) ns\n")
 _TAIL_BYTES = 1 << 16
+_CROWD = 256  # processes of a guest: a browser has twenty
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,11 @@ def watch(
                 if (reason := too_much()) is not None:
                     return reason
                 weigh_at_s = time.monotonic() + _WEIGH_EVERY_S
+            if (size := spin.crowd()) is not None:
+                return (
+                    f"{PROGRAM} {SPINS}: it forks without end. It has about {size} processes, more than {_CROWD}, and "
+                    f"they used {limits.spin_timeout_s:g} s of CPU"
+                )
             if limits.answers and (name := spin.look(descriptor)):
                 return (
                     f"{name} {SPINS}: it used {limits.spin_timeout_s:g} s of CPU without asking for the "
@@ -120,6 +126,24 @@ class _Spin:
         self._moment = b""
         self._moment_cpu_s = 0.0
         self._answered = 0
+        self._count_at_s = 0.0
+        self._crowded_from_cpu_s = math.inf
+
+    def crowd(self) -> int | None:
+        """Return how many processes the guest has, if they have been too many for the time limit; else None.
+
+        Children that fork without end ask for the time as they fork, so that virtual time creeps on.
+        """
+        if time.monotonic() < self._count_at_s:
+            return None
+        self._count_at_s = time.monotonic() + self._timeout_s / 10
+        size = len(tree_of(self._pid))
+        if size <= _CROWD:
+            self._crowded_from_cpu_s = math.inf
+            return None
+        cpu_s = cpu_of_tree(self._pid)
+        self._crowded_from_cpu_s = min(self._crowded_from_cpu_s, cpu_s)
+        return size if cpu_s - self._crowded_from_cpu_s >= self._timeout_s else None
 
     def look(self, descriptor: int) -> str | None:
         """Return what spins, as the subject of a sentence; None while nothing is known to."""

@@ -73,7 +73,7 @@ def enter(view: ProgramView, writable: Sequence[Path], user: int | None, group: 
 
     def begin() -> None:
         system.unshare(system.CLONE_NEWIPC | system.CLONE_NEWPID)
-        inits.append(_start_init())
+        inits.append(start_init())
 
     try:
         rooms = view.enter(writable, user, begin)
@@ -86,8 +86,11 @@ def enter(view: ProgramView, writable: Sequence[Path], user: int | None, group: 
     return Compartment(init, alive, rooms, group)
 
 
-def _start_init() -> tuple[int, int]:
-    """Start the first process of a new PID namespace, with a /proc of its own; return it and the pipe that ends it."""
+def start_init() -> tuple[int, int]:
+    """Start the first process of a new PID namespace, with a /proc of its own; return it and the pipe that ends it.
+
+    Raise OSError where the kernel refuses it.
+    """
     failed, fail = os.pipe2(os.O_CLOEXEC)
     alive, keep_alive = os.pipe2(os.O_CLOEXEC)
     init = os.fork()

@@ -13,12 +13,14 @@ import os
 import platform
 import resource
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from longlook.core.errors import MachineError
 from longlook.lab.linux import compartment, seccomp, system
 from longlook.lab.linux.compartment import Compartment
+from longlook.lab.linux.guest_rooms import Rooms
 from longlook.lab.linux.limit_groups import LimitGroup
 from longlook.lab.linux.program_view import ProgramView
 from longlook.lab.linux.users import SYSTEM_CALLS
@@ -45,14 +47,15 @@ class Confinement:
     """How programs under test run. `user` is theirs; None where this user namespace has no other than its root.
 
     `limits` are those of `setrlimit` by number. `view` is what they see of the host's files, None in a guest, where
-    they see the guest's; the other fields count on a host only: capabilities that they keep, what they can write, and
-    what makes the control group of one program, which may be None.
+    they see the guest's, with `rooms` of one program. `writable` is what they can write to elsewhere. On a host only,
+    they may keep capabilities, and have what makes the control group of one program, which may be None.
     """
 
     user: int | None
     limits: Mapping[int, int]
     capabilities: tuple[int, ...] = ()
     view: ProgramView | None = None
+    rooms: Rooms | None = None
     writable: Sequence[Path] = field(default=())
     make_group: Callable[[], LimitGroup | None] = lambda: None
 
@@ -66,13 +69,14 @@ class Confinement:
         """Call `spawn`, which makes a process of an argument list and returns its pid, in a confined thread.
 
         `spawn` also gets pairs of descriptors, ours and the program's, that the program has in addition. `network` is a
-        descriptor of the process's network namespace. Raise what `spawn` raises.
+        descriptor of the process's network namespace. Raise what `spawn` raises, MachineError if it cannot be confined.
         """
         view = self.view
         with _lowered(self.limits):
             if view is not None:
                 return self._start_in_compartment(argv, spawn, view, network)
-            with system.inside(network), _other_user(self.user):
+            rooms = nullcontext() if self.rooms is None else self.rooms.entered()
+            with system.inside(network), rooms, _other_user(self.user):
                 pid = spawn(Spawn(argv))
             # Only now: a child goes on before the kernel has given its program the new user alone.
             return Started(self._limited(pid), None)
@@ -83,7 +87,7 @@ class Confinement:
         made: list[Compartment] = []
         group = self.make_group()
 
-        def work() -> int:
+        def confine() -> None:
             system.set_namespace(network, system.CLONE_NEWNET)
             made.append(compartment.enter(view, self.writable, self.user, group))
             if group is not None:
@@ -91,6 +95,16 @@ class Confinement:
             self._give_up_privileges()
             system.allow_no_new_privileges()
             seccomp.refuse_administration()
+
+        def work() -> int:
+            try:
+                confine()
+            except BlockingIOError:
+                raise  # there are too many processes already
+            except OSError as error:
+                raise MachineError(
+                    f"programs under test cannot be confined here: {error}", "longlook doctor"
+                ) from error
             return self._limited(spawn(Spawn(*((argv,) if group is None else group.command(argv)))))
 
         try:

@@ -42,17 +42,27 @@ def cpu_of_tree(pid: int) -> float:
     Running processes are read from their CPU clocks, which count nanoseconds; ended ones count in the ticks of /proc
     of their parent. So a process that ends between two readings is not missing from their difference.
     """
-    processes = process_table()
     total_s = 0.0
-    waiting = [pid]
+    for current, entry in tree_of(pid).items():
+        total_s += entry.reaped_s
+        with suppress(OSError):  # it ended since, and counts with what its parent reaped at the next reading
+            total_s += time.clock_gettime(_process_clock(current))
+    return total_s
+
+
+def tree_of(pid: int) -> dict[int, Entry]:
+    """Return a process and its descendants, as far as they run, by their pids."""
+    processes = process_table()
+    children: dict[int, list[int]] = {}
+    for child, entry in processes.items():
+        children.setdefault(entry.parent, []).append(child)
+    found, waiting = {}, [pid]
     while waiting:
         current = waiting.pop()
-        waiting.extend(child for child, entry in processes.items() if entry.parent == current)
+        waiting += children.get(current, [])
         if current in processes:
-            total_s += processes[current].reaped_s
-            with suppress(OSError):  # it ended since, and counts with what its parent reaped at the next reading
-                total_s += time.clock_gettime(_process_clock(current))
-    return total_s
+            found[current] = processes[current]
+    return found
 
 
 def _process_clock(pid: int) -> int:

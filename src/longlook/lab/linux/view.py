@@ -1,7 +1,8 @@
 """Makes folders of the host visible in a guest where the guest's own file systems would hide them."""
 
 import os
-from collections.abc import Iterable, Sequence
+import stat
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from longlook.core.errors import MachineError
@@ -38,21 +39,35 @@ def hidden_folders(needed: Iterable[str]) -> tuple[str, ...]:
     return tuple(outermost(found))
 
 
-def closed_folders(needed: Iterable[str]) -> tuple[str, ...]:
-    """Return the folders on the way to the needed paths that only their owner may enter, each once."""
-    found: set[str] = set()
+def closed_folders(needed: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Return the folders on the way to the needed paths that only their owner may enter, with what leads on in each."""
+    found: dict[str, set[str]] = {}
     for name in needed:
-        for path in both_ends(name):
-            found |= {str(parent) for parent in Path(path).parents if is_closed(parent)}
-    return tuple(sorted(found))
+        for end in map(Path, both_ends(name)):
+            for path in (end, *end.parents):
+                if path != path.parent and is_closed(path.parent):
+                    found.setdefault(str(path.parent), set()).add(path.name)
+    return {folder: tuple(sorted(names)) for folder, names in sorted(found.items())}
 
 
-def open_to_programs(folders: Sequence[str], root: Path) -> None:
-    """Let every user enter folders of the host in a guest's root, whose layer in memory keeps the host's unchanged."""
-    for folder in folders:
+def lead_through(closed: Mapping[str, Sequence[str]], root: Path) -> None:
+    """Let every user pass closed folders of the host in a guest's root to what is named, and to nothing else in them.
+
+    Other folders in them are closed, other files removed, in the root's layer in memory, which leaves the host's as
+    they are. Mounts would do as well, but each is a line of the mount table.
+    """
+    for folder, names in closed.items():
         place = root / folder.lstrip("/")
-        if place.is_dir():
-            place.chmod(place.stat().st_mode | OTHERS_ENTER)
+        if not place.is_dir():
+            continue
+        for entry in list(os.scandir(place)):
+            if entry.name in names:
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                os.chmod(entry.path, stat.S_IRWXU)  # noqa: PTH101
+            else:
+                os.unlink(entry.path)  # noqa: PTH108
+        place.chmod(place.stat().st_mode | OTHERS_ENTER)
 
 
 def show(folders: Sequence[str], root: Path, stage: Path) -> None:
