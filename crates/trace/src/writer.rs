@@ -131,12 +131,12 @@ impl EventWriter {
     /// Takes one row.
     pub fn push(&mut self, event: Event) -> Result<(), Halt> {
         self.plausible.see(&event);
-        self.take(event)
+        self.take(&event)
     }
 
-    fn take(&mut self, event: Event) -> Result<(), Halt> {
+    fn take(&mut self, event: &Event) -> Result<(), Halt> {
         if let Order::Full(_) = self.order {
-            self.newer.push(event);
+            self.newer.push(*event);
             return if self.newer.len() == RUN_ROWS { self.spill() } else { Ok(()) };
         }
         if event.time_ns < self.written_ns {
@@ -144,8 +144,8 @@ impl EventWriter {
         }
         let last = self.newer.last().or(self.older.last());
         self.newer_is_ordered &= last.is_none_or(|last| last.time_ns <= event.time_ns);
-        self.account.count_row(&event);
-        self.newer.push(event);
+        self.account.count_row(event);
+        self.newer.push(*event);
         if self.newer.len() < WINDOW_ROWS {
             return Ok(());
         }
@@ -185,7 +185,7 @@ impl EventWriter {
     fn merge(&mut self) -> Result<(), Halt> {
         self.spill()?;
         let Order::Full(runs) = std::mem::replace(&mut self.order, Order::Window) else { return Ok(()) };
-        runs.merge(|event| self.take(event))
+        runs.merge(|event| self.take(&event))
     }
 
     fn finish(mut self) -> Result<Account, Halt> {

@@ -11,7 +11,6 @@ import typer
 from rich.table import Table
 from typer.core import TyperGroup
 
-from longlook.cli.options import AsJson
 from longlook.cli.terminal import console, print_json
 from longlook.core.errors import InputError, InterruptedByUserError
 

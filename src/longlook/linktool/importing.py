@@ -14,7 +14,7 @@ from longlook.network.traces import TraceError
 _DOCS = "docs/link-traces.md shows how a table is read"
 
 
-def reading_of(
+def reading_of(  # noqa: PLR0913 - an option each
     rate: str,
     *,
     rtt: str | None = None,

@@ -14,7 +14,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 def date_us(text: str) -> tuple[int, str] | None:
     """Return a date as µs since 1970, and the name of its time zone, whose distance from UTC is not known; else None.
 
-    A date without a zone, or with one that is only named, counts as if it were UTC: differences within a zone are right.
+    A date without a zone, or with a named one, counts as if it were UTC: differences within a zone are right.
     """
     zone = ""
     if (named := _ZONED.fullmatch(text)) is not None:

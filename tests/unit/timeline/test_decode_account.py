@@ -84,7 +84,7 @@ def test_an_ack_in_a_packet_of_unknown_type_is_for_the_one_space_that_sent(tmp_p
     fields = ["relative_time", "CATEGORY", "EVENT_TYPE", "TRIGGER", "DATA"]
     ack = {"frame_type": "ACK", "acked_ranges": [["4", "5"]]}
     events = [
-        *(["%d" % number, "TRANSPORT", "PACKET_SENT", "LINE", plain("1RTT", number)] for number in (4, 5, 6)),
+        *([str(number), "TRANSPORT", "PACKET_SENT", "LINE", plain("1RTT", number)] for number in (4, 5, 6)),
         ["9", "TRANSPORT", "PACKET_RECEIVED", "LINE", {**plain("UNKNOWN", 1), "frames": [ack]}],
     ]
     table, account = decode_bytes(tmp_path, document(trace(*events, event_fields=fields), qlog_version="draft-00"))

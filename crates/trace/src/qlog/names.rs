@@ -66,8 +66,9 @@ fn known(category: &[u8], event: &[u8]) -> Option<What> {
             What::Metrics
         }
         b"packet_received" => What::PacketReceived,
-        b"loss_timer_updated" | b"loss_timer_set" | b"loss_timer_expired" | b"loss_timer_cancelled" => What::LossTimer,
-        b"loss_alarm" => What::LossTimer,
+        b"loss_timer_updated" | b"loss_timer_set" | b"loss_timer_expired" | b"loss_timer_cancelled" | b"loss_alarm" => {
+            What::LossTimer
+        }
         b"timer_updated" => What::Timer,
         b"packet_lost" | b"packets_lost" => What::PacketLost,
         b"packets_acked" => What::PacketsAcked,

@@ -1,4 +1,4 @@
-"""Whether a recorded page agrees with itself: its bytes with its objects', and objects with what arrived of them. Pure."""
+"""Whether a recorded page agrees with itself: its bytes with those of its objects, these with what arrived. Pure."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

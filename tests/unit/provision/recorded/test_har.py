@@ -83,7 +83,7 @@ def test_a_body_size_that_was_the_decoded_one_is_counted_as_changed() -> None:
 
 def test_a_page_without_most_sizes_is_refused() -> None:
     bodies = [recorded(f"/{number}", response=UNKNOWN) for number in range(3)]
-    with pytest.raises(HarError, match="3 of 5 answers have a size of 0.*sizes were not recorded"):
+    with pytest.raises(HarError, match=r"3 of 5 answers have a size of 0.*sizes were not recorded"):
         parsed(*bodies, recorded("/a"), recorded("/b"))
     found = parsed(*bodies[:2], recorded("/a"), recorded("/b"))
     assert [each.check for each in found.implausible] == ["sizes_of_0"]
