@@ -32,6 +32,20 @@ pub struct Warning {
     pub problem: String,
 }
 
+/// What was read of a trace disagrees with the rest of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Contradiction {
+    /// Which of the checks of [`crate::plausible`] shows it.
+    pub check: &'static str,
+    /// The connection.
+    pub connection: u32,
+    /// Its path, if the trace names paths.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<i64>,
+    /// In words.
+    pub problem: String,
+}
+
 /// One connection of a trace.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Connection {
@@ -47,6 +61,9 @@ pub struct Connection {
     pub last_ns: Option<i64>,
     /// How many rows it has.
     pub rows: u64,
+    /// The paths that its rows name, if the trace names any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<i64>,
 }
 
 /// The origin of a trace, and how much of it was read.
@@ -65,6 +82,9 @@ pub struct Account {
     pub read: u64,
     pub ignored: BTreeMap<String, u64>,
     pub skipped: BTreeMap<String, u64>,
+    pub frames_ignored: BTreeMap<String, u64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub implausible: Vec<Contradiction>,
     pub warnings: Vec<Warning>,
     pub truncated: bool,
     pub unordered: u64,
@@ -91,6 +111,8 @@ impl Account {
             read: 0,
             ignored: BTreeMap::new(),
             skipped: BTreeMap::new(),
+            frames_ignored: BTreeMap::new(),
+            implausible: Vec::new(),
             warnings: Vec::new(),
             truncated: false,
             unordered: 0,
@@ -112,6 +134,11 @@ impl Account {
     /// A valid event that is none of ours.
     pub fn count_ignored(&mut self, name: &str) {
         count(&mut self.ignored, name);
+    }
+
+    /// A frame of a packet that gives no row.
+    pub fn count_frame_ignored(&mut self, kind: &str) {
+        count(&mut self.frames_ignored, kind);
     }
 
     /// Something in the file cannot be used: it is counted by its reason and has a warning, as none may go unseen.

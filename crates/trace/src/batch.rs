@@ -30,6 +30,7 @@ pub fn schema() -> SchemaRef {
         Field::new("value", DataType::Float64, true),
     ];
     fields.extend(METRICS.iter().map(|(name, _)| Field::new(*name, DataType::Int64, true)));
+    fields.push(Field::new("path", DataType::Int64, true));
     fields.push(Field::new("connection", DataType::Int32, false));
     Arc::new(Schema::new(fields))
 }
@@ -76,6 +77,7 @@ pub fn batch(schema: &SchemaRef, events: &[Event], texts: &Arc<StringArray>) -> 
         Arc::new(column::<Float64Type>(events, |event| event.value)),
     ];
     columns.extend(METRICS.iter().map(|(_, of)| number(*of)));
+    columns.push(number(|event| event.path));
     columns.push(Arc::new(required::<Int32Type>(events, |event| event.connection as i32)));
     RecordBatch::try_new(schema.clone(), columns)
 }

@@ -16,6 +16,17 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 const HINT: &str = "longlook-trace decode reads qlog (JSON, NDJSON, JSON-SEQ) and Chromium's netlog, also packed with gzip, \
                     and recordings of the kernel's TCP";
 
+/// How files begin that people take for traces, and what they are.
+const OTHERS: [(&[u8], &str); 7] = [
+    (b"\x0a\x0d\x0d\x0a", "a capture of packets (pcapng)"),
+    (b"\xd4\xc3\xb2\xa1", "a capture of packets (pcap)"),
+    (b"\xa1\xb2\xc3\xd4", "a capture of packets (pcap)"),
+    (b"\x4d\x3c\xb2\xa1", "a capture of packets (pcap)"),
+    (b"\x28\xb5\x2f\xfd", "packed with zstd (unpack it: zstd -d)"),
+    (b"\xfd7zXZ", "packed with xz (unpack it: xz -d)"),
+    (b"PK\x03\x04", "a ZIP archive (unpack it: unzip)"),
+];
+
 /// The options of decoding.
 pub struct Task {
     /// The trace.
@@ -82,6 +93,11 @@ fn recognise(input: &mut Input) -> Option<&'static str> {
 
 fn refuse(path: &Path, input: &Input) -> Failure {
     let name = path.display();
+    let known = |(magic, _): &&(&[u8], &str)| input.pending().starts_with(magic);
+    if let Some((_, what)) = OTHERS.iter().find(known) {
+        let reason = format!("{name} is {what}, which is not read");
+        return Failure::usage(reason).hint(HINT);
+    }
     let reason = match (input.pending().first(), input.cut()) {
         (None, Some(reason)) => format!("{name} holds nothing that can be unpacked: {reason}"),
         (None, None) => format!("{name} is empty"),

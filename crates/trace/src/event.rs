@@ -141,6 +141,8 @@ pub struct Event {
     pub space: Option<Space>,
     /// QUIC's; of TCP the 32-bit sequence number.
     pub packet_number: Option<i64>,
+    /// The path of Multipath QUIC, if the trace names paths.
+    pub path: Option<i64>,
     pub size_bytes: Option<i64>,
     pub name: Option<Text>,
     pub detail: Option<Text>,
@@ -172,6 +174,7 @@ impl Event {
             flow: None,
             space: None,
             packet_number: None,
+            path: None,
             size_bytes: None,
             name: None,
             detail: None,

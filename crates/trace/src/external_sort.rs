@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::event::{Event, Kind, Source, Space, Text, Vantage};
 
-const NUMBERS: usize = 14;
+const NUMBERS: usize = 15;
 const HEAD_BYTES: usize = 30;
 
 /// Sorted runs of events beside the output; their files have no names once they are open.
@@ -75,6 +75,7 @@ fn numbers(event: &mut Event) -> [&mut Option<i64>; NUMBERS - 1] {
         &mut event.pacing_bps,
         &mut event.pto_count,
         &mut event.acked_bytes,
+        &mut event.path,
     ]
 }
 
@@ -152,6 +153,7 @@ mod tests {
         event.detail = Some(Text::new(0));
         event.packet_number = Some(i64::MIN);
         event.acked_bytes = Some(3);
+        event.path = Some(1);
         event.value = Some(-0.5);
         let mut bytes = Vec::new();
         write_event(&mut bytes, &event).unwrap();

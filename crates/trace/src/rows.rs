@@ -6,14 +6,20 @@ use crate::sent::{Packet, Sent};
 use crate::writer::{EventWriter, Halt};
 
 const MOST_CONNECTIONS: usize = 1 << 16;
+/// Paths of all connections of a file together, beside each one's first.
+const MOST_PATHS: usize = 1 << 12;
+/// A path's first packet number that follows the last one of the connection within this many continues its numbers.
+const LONGEST_STEP: i64 = 64;
 
-/// Where the rows of one event go: time and connection.
+/// Where the rows of one event go: time, connection and path.
 #[derive(Clone, Copy)]
 pub struct At {
     /// Since the file's reference.
     pub time_ns: i64,
     /// Index of the connection.
     pub connection: usize,
+    /// The path, if the trace names it.
+    pub path: Option<i64>,
 }
 
 /// The object of a limit that blocks a sender.
@@ -33,7 +39,13 @@ pub struct Connection {
     /// Client and server.
     pub flow: Option<Text>,
     /// Sent packets of the three number spaces.
-    pub sent: [Sent; 3],
+    sent: [Sent; 3],
+    /// The paths that the trace names.
+    paths: Vec<i64>,
+    /// Sent packets of paths with numbers of their own (Multipath QUIC).
+    apart: Vec<(i64, Sent)>,
+    /// Paths that share the numbers of the connection.
+    shared: Vec<i64>,
     /// Bytes the peer has acknowledged so far.
     pub acked_bytes: i64,
     /// Consecutive probe timeouts for which there are rows.
@@ -45,14 +57,38 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// The sent packets of a space; 0-RTT and 1-RTT packets share theirs.
-    pub fn sent(&mut self, space: Space) -> Option<&mut Sent> {
+    /// The sent packets of a space, on a path; 0-RTT and 1-RTT packets share theirs.
+    pub fn sent(&mut self, space: Space, path: Option<i64>) -> Option<&mut Sent> {
         match space {
             Space::Initial => self.sent.get_mut(0),
             Space::Handshake => self.sent.get_mut(1),
-            Space::ZeroRtt | Space::OneRtt => self.sent.get_mut(2),
+            Space::ZeroRtt | Space::OneRtt => {
+                let Some(path) = path.filter(|path| *path != 0 && !self.shared.contains(path)) else {
+                    return self.sent.get_mut(2);
+                };
+                self.apart.iter_mut().find(|(own, _)| *own == path).map(|(_, sent)| sent)
+            }
             Space::Retry | Space::VersionNegotiation => None,
         }
+    }
+
+    /// A packet was sent; whether one of this number had been sent before.
+    pub fn send(&mut self, space: Space, path: Option<i64>, packet: Packet) -> bool {
+        self.sent(space, path).is_some_and(|sent| sent.send(packet))
+    }
+
+    /// The one space in which packets were sent; `None` if they were in several, or none were.
+    #[must_use]
+    pub fn only_space(&self) -> Option<Space> {
+        let spaces = [Space::Initial, Space::Handshake, Space::OneRtt];
+        let mut used = spaces.into_iter().zip(&self.sent).filter(|(_, sent)| !sent.is_empty());
+        used.next().filter(|_| used.next().is_none()).map(|(space, _)| space)
+    }
+
+    /// Whether the trace names paths.
+    #[must_use]
+    pub fn has_paths(&self) -> bool {
+        !self.paths.is_empty()
     }
 }
 
@@ -64,13 +100,14 @@ pub struct Rows {
     pub vantage: Vantage,
     /// As the account has them.
     pub connections: Vec<Connection>,
+    paths: usize,
 }
 
 impl Rows {
     /// Of a file of which nothing is read yet.
     #[must_use]
     pub fn new(source: Source, vantage: Vantage) -> Self {
-        Self { source, vantage, connections: Vec::new() }
+        Self { source, vantage, connections: Vec::new(), paths: 0 }
     }
 
     /// A connection begins: its index, or `None` when there are too many.
@@ -83,6 +120,36 @@ impl Rows {
         writer.account.connections.resize_with(index, Default::default);
         writer.account.connections.push(account::Connection { connection_id: id, ..Default::default() });
         Some(index)
+    }
+
+    /// A packet or an event names a path; false when a file has too many of them.
+    ///
+    /// A further path has packet numbers of its own, as Multipath QUIC has it. If its first number, that of `sent`,
+    /// continues the connection's, it shares them: the connection has migrated.
+    pub fn on_path(&mut self, connection: usize, path: i64, sent: Option<i64>, writer: &mut EventWriter) -> bool {
+        let known = &mut self.connections[connection];
+        if !known.paths.contains(&path) {
+            if path != 0 && self.paths == MOST_PATHS {
+                return false;
+            }
+            self.paths += usize::from(path != 0);
+            known.paths.push(path);
+            let listed = &mut writer.account.connections[connection].paths;
+            listed.insert(listed.partition_point(|other| *other < path), path);
+        }
+        if let Some(number) = sent {
+            let next = known.sent[2].next();
+            let continues = next > 0 && (next..next.saturating_add(LONGEST_STEP)).contains(&number);
+            let is_apart = known.apart.iter().any(|(own, _)| *own == path);
+            if path != 0 && !is_apart && !known.shared.contains(&path) {
+                if continues {
+                    known.shared.push(path);
+                } else {
+                    known.apart.push((path, Sent::default()));
+                }
+            }
+        }
+        true
     }
 
     /// The addresses of the vantage's own end and of the other are known.
@@ -103,6 +170,7 @@ impl Rows {
         let mut event = Event::new(at.time_ns, self.vantage, self.source, kind);
         event.connection = at.connection as u32;
         event.flow = self.connections[at.connection].flow;
+        event.path = at.path;
         event
     }
 

@@ -33,26 +33,39 @@ pub struct Sent {
 }
 
 impl Sent {
-    /// A packet was sent.
-    pub fn send(&mut self, number: i64, size_bytes: Option<i64>, zero_rtt: bool) {
+    /// Whether no packet is remembered.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.packets.is_empty()
+    }
+
+    /// The number after the highest one that was sent.
+    #[must_use]
+    pub fn next(&self) -> i64 {
+        self.first.saturating_add(self.packets.len() as i64)
+    }
+
+    /// A packet was sent; whether one of this number had been sent before.
+    pub fn send(&mut self, packet: Packet) -> bool {
+        let Packet { number, size_bytes, zero_rtt } = packet;
         if !(0..1 << 62).contains(&number) {
-            return;
+            return false;
         }
         let size = size_bytes.and_then(|size| u32::try_from(size).ok()).filter(|size| *size < ZERO_RTT);
         let packet = match size {
             Some(size) => size | if zero_rtt { ZERO_RTT } else { 0 },
             None => SIZE_UNKNOWN,
         };
-        let next = self.first.saturating_add(self.packets.len() as i64);
+        let next = self.next();
         if self.packets.is_empty() || number.saturating_sub(next) > LONGEST_GAP {
             self.packets.clear();
             self.acked.clear();
             self.first = number;
         } else if number < next {
             if let Some(known) = usize::try_from(number - self.first).ok().and_then(|at| self.packets.get_mut(at)) {
-                *known = packet;
+                return std::mem::replace(known, packet) != NOT_SENT;
             }
-            return;
+            return false;
         } else {
             self.packets.extend(std::iter::repeat_n(NOT_SENT, (number - next) as usize));
         }
@@ -60,6 +73,7 @@ impl Sent {
         if self.packets.len() > MOST_PACKETS {
             self.forget_before(self.first + (self.packets.len() - MOST_PACKETS) as i64);
         }
+        false
     }
 
     fn forget_before(&mut self, number: i64) {
@@ -138,7 +152,9 @@ mod tests {
 
     fn sent(numbers: impl IntoIterator<Item = i64>) -> Sent {
         let mut sent = Sent::default();
-        numbers.into_iter().for_each(|number| sent.send(number, Some(1200), false));
+        for number in numbers {
+            assert!(!sent.send(Packet { number, size_bytes: Some(1200), zero_rtt: false }));
+        }
         sent
     }
 
@@ -167,10 +183,18 @@ mod tests {
     }
 
     #[test]
+    fn a_number_that_is_sent_twice_is_noticed() {
+        let packet = |number| Packet { number, size_bytes: Some(1200), zero_rtt: false };
+        let mut sent = sent([0, 3]);
+        assert_eq!([0, 1, 3, 4].map(|number| sent.send(packet(number))), [true, false, true, false]);
+        assert_eq!(sent.next(), 5);
+    }
+
+    #[test]
     fn long_connections_stay_small() {
         let mut sent = Sent::default();
         for number in 0..100_000 {
-            sent.send(number, Some(1200), number == 0);
+            sent.send(Packet { number, size_bytes: Some(1200), zero_rtt: number == 0 });
             assert_eq!(acked(&mut sent, 0, number).len(), 1);
         }
         assert!(sent.packets.len() < 10_000);

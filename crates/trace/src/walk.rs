@@ -1,12 +1,14 @@
-//! The grammar of a file: one document with traces, or a header and a sequence of events; read event by event.
+//! The grammar of a file: documents with traces, or a header and a sequence of events; read event by event.
 
-use longlook_support::failure::Failure;
+mod sequence;
+
 use serde_json::Value as Json;
 
 use crate::event::Vantage;
-use crate::input::{Input, RECORD_MARK, is_between};
+use crate::input::Input;
 use crate::json::Members;
 use crate::netlog::Netlog;
+use crate::plausible::Misread;
 use crate::qlog::Qlog;
 use crate::qlog::header::Header;
 use crate::values::{Value, measure};
@@ -16,11 +18,14 @@ const MOST_TRACES: usize = 1 << 16;
 /// Of a file's headers together; parsed, they take many times as much memory.
 const MOST_HEADER_BYTES: usize = 4 << 20;
 
-/// The headers of a document's traces. They may stand after the events, so that they are known only in a second pass.
+/// What is known of a file only when all of it was read: headers may stand after the events, and times of the whole
+/// trace show the unit of its round trips.
 #[derive(Default)]
 pub struct Learned {
-    file: Members,
-    traces: Vec<Members>,
+    documents: Vec<Members>,
+    /// Each with the document that it belongs to.
+    traces: Vec<(usize, Members)>,
+    misread: Option<Misread>,
 }
 
 /// Why a document is not read on.
@@ -63,7 +68,7 @@ impl<'a> Walk<'a> {
         Self {
             input,
             writer,
-            qlog: Qlog::new(vantage),
+            qlog: Qlog::new(vantage, known.and_then(|known| known.misread)),
             netlog: None,
             known,
             seen: Learned::default(),
@@ -75,17 +80,58 @@ impl<'a> Walk<'a> {
 
     /// Reads the file, whose first pending byte begins an object; what it learned, if the file has to be read again.
     pub fn file(mut self) -> Result<Option<Learned>, Halt> {
-        match self.top() {
-            Ok(()) if self.is_document => {}
-            Ok(()) => return self.sequence().map(|()| None),
-            Err(Stop::Cut) => self.cut("the file ends within it"),
-            Err(Stop::Malformed) => self.cut("not JSON from here on; the rest is not read"),
-            Err(Stop::Halt(halt)) => return Err(halt),
+        loop {
+            let place = self.input.place();
+            self.seen.documents.push(Members::new());
+            self.is_document = false;
+            match self.top() {
+                Ok(()) if self.is_document => {}
+                Ok(()) => {
+                    self.sequence(place)?;
+                    break;
+                }
+                Err(Stop::Cut) => {
+                    self.cut("the file ends within it");
+                    break;
+                }
+                Err(Stop::Malformed) => {
+                    self.cut("not JSON from here on; the rest is not read");
+                    break;
+                }
+                Err(Stop::Halt(halt)) => return Err(halt),
+            }
+            if !self.another() {
+                break;
+            }
         }
         self.account_of_input();
-        let changed = |(trace, used): (&Members, &Header)| Header::new(&self.seen.file, trace) != *used;
-        let again = self.known.is_none() && self.seen.traces.iter().zip(&self.used).any(changed);
-        Ok(again.then_some(self.seen))
+        Ok(self.learned())
+    }
+
+    /// What this pass learned, if a second one would read the file otherwise.
+    fn learned(mut self) -> Option<Learned> {
+        if self.known.is_some() {
+            return None;
+        }
+        let changed = |((document, trace), used): (&(usize, Members), &Header)| {
+            Header::new(&self.seen.documents[*document], trace) != *used
+        };
+        let again = self.seen.traces.iter().zip(&self.used).any(changed);
+        self.seen.misread = self.writer.plausible.misread().filter(|misread| !again && self.qlog.may_be(*misread));
+        (again || self.seen.misread.is_some()).then_some(self.seen)
+    }
+
+    /// Whether another document follows the one that was read; whatever else follows is not read.
+    fn another(&mut self) -> bool {
+        match self.input.skip_space() {
+            None => false,
+            Some(b'{') if self.netlog.is_none() => true,
+            Some(_) => {
+                self.writer.account.truncated = true;
+                self.skip("behind the document", self.input.place());
+                false
+            }
+        }
     }
 
     fn cut(&mut self, problem: &str) {
@@ -124,7 +170,7 @@ impl<'a> Walk<'a> {
             }
             _ => {
                 if let Some(value) = walk.kept(key)? {
-                    walk.seen.file.insert(key.to_owned(), value);
+                    walk.document().insert(key.to_owned(), value);
                 }
                 Ok(())
             }
@@ -140,7 +186,7 @@ impl<'a> Walk<'a> {
         if index == MOST_TRACES {
             return self.other("too many traces in one file");
         }
-        self.seen.traces.push(Members::new());
+        self.seen.traces.push((self.seen.documents.len() - 1, Members::new()));
         let done = self.members(|walk, key| {
             if key == "events" {
                 let header = walk.header(index);
@@ -149,7 +195,7 @@ impl<'a> Walk<'a> {
                 return walk.elements(Self::element);
             }
             if let Some(value) = walk.kept(key)? {
-                walk.seen.traces[index].insert(key.to_owned(), value);
+                walk.seen.traces[index].1.insert(key.to_owned(), value);
             }
             Ok(())
         });
@@ -164,9 +210,18 @@ impl<'a> Walk<'a> {
     }
 
     fn header(&self, index: usize) -> Header {
-        let learned = self.known.unwrap_or(&self.seen);
-        let trace = learned.traces.get(index).unwrap_or(&self.seen.traces[index]);
-        Header::new(&learned.file, trace)
+        let learned = self.known.filter(|known| known.traces.len() > index).unwrap_or(&self.seen);
+        let (document, trace) = &learned.traces[index];
+        Header::new(&learned.documents[*document], trace)
+    }
+
+    /// The members of the document that is being read.
+    fn document(&mut self) -> &mut Members {
+        if self.seen.documents.is_empty() {
+            self.seen.documents.push(Members::new());
+        }
+        let last = self.seen.documents.len() - 1;
+        &mut self.seen.documents[last]
     }
 
     fn element(&mut self) -> Result<(), Stop> {
@@ -288,82 +343,4 @@ impl<'a> Walk<'a> {
             }
         }
     }
-
-    /// The first object was the header of a sequence, or its first event.
-    fn sequence(&mut self) -> Result<(), Halt> {
-        let has = |key: &str| self.seen.file.contains_key(key);
-        if !["qlog_version", "qlog_format", "file_schema", "trace"].into_iter().any(has) && !has("name") {
-            let hint = "longlook-trace decode reads qlog, and Chromium's netlog";
-            return Err(Failure::usage("the file is JSON, but neither a qlog nor an event of one").hint(hint).into());
-        }
-        let trace = self.seen.file.get("trace").and_then(Json::as_object).cloned().unwrap_or_default();
-        self.qlog.begin(Header::new(&self.seen.file, &trace), self.writer);
-        if self.seen.file.contains_key("time") && self.seen.file.contains_key("name") {
-            let first = Json::Object(std::mem::take(&mut self.seen.file)).to_string();
-            self.writer.account.warn(1, 0, "the file has no header");
-            self.qlog.event(first.as_bytes(), (1, 0), self.writer)?;
-        }
-        let marked = self.writer.account.container == "json-seq" && self.next_is_marked();
-        let end = if marked { RECORD_MARK } else { b'\n' };
-        while self.input.skip_space().is_some() {
-            let place = self.input.place();
-            let Some(length) = self.record_length(end) else {
-                self.too_long(place);
-                continue;
-            };
-            let whole = &self.input.pending()[..length];
-            let blank = whole.iter().rev().take_while(|byte| is_between(**byte)).count();
-            let last = self.input.ended() && length == self.input.pending().len();
-            let record = &self.input.pending()[..length - blank];
-            if last && !is_complete(record) {
-                self.cut_off(place);
-            } else if memchr::memchr(b'\n', record).is_some() && !is_complete(record) {
-                // Marks are missing, or a record is broken: lines show where the next one begins.
-                for line in record.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()) {
-                    self.qlog.event(line, place, self.writer)?;
-                }
-            } else {
-                self.qlog.event(record, place, self.writer)?;
-            }
-            self.input.consume(length);
-        }
-        self.account_of_input();
-        Ok(())
-    }
-
-    /// Whether a record mark comes next: some files have one before their header only.
-    fn next_is_marked(&mut self) -> bool {
-        loop {
-            let next = self.input.pending().iter().copied().find(|byte| !byte.is_ascii_whitespace());
-            if next.is_some() || !self.input.more() {
-                return next == Some(RECORD_MARK);
-            }
-        }
-    }
-
-    /// Bytes of the pending record, without the byte that ends it; `None` when it was too long, and is consumed.
-    fn record_length(&mut self, end: u8) -> Option<usize> {
-        let mut scanned = 0;
-        let mut kept = true;
-        loop {
-            let pending = self.input.pending();
-            let found = memchr::memchr(end, &pending[scanned..]).map(|at| scanned + at);
-            let length = found.unwrap_or(pending.len());
-            if length > crate::input::LONGEST_BYTES || !kept {
-                kept = false;
-                self.input.consume(length);
-                scanned = 0;
-            } else {
-                scanned = length;
-            }
-            if found.is_some() || !self.input.more() {
-                return kept.then_some(scanned);
-            }
-        }
-    }
-}
-
-fn is_complete(record: &[u8]) -> bool {
-    let mut cursor = crate::json::Cursor::new(record);
-    cursor.skip().is_ok() && cursor.position() == record.len()
 }

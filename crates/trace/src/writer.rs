@@ -20,6 +20,7 @@ use crate::batch;
 use crate::event::{Event, Text};
 use crate::external_sort::Runs;
 use crate::interner::Interner;
+use crate::plausible::Plausible;
 
 /// Rows of a row group.
 const GROUP_ROWS: usize = 1 << 16;
@@ -95,6 +96,8 @@ enum Order {
 pub struct EventWriter {
     /// The account of the trace; it becomes the table's metadata.
     pub account: Account,
+    /// Compares the trace with itself.
+    pub plausible: Plausible,
     texts: Interner,
     order: Order,
     /// Events in order, all of them before those of `newer` once those are sorted in.
@@ -109,6 +112,7 @@ impl EventWriter {
     fn create(output: &Path, account: Account, order: Order) -> Result<Self, Halt> {
         Ok(Self {
             account,
+            plausible: Plausible::default(),
             texts: Interner::default(),
             order,
             older: Vec::with_capacity(WINDOW_ROWS),
@@ -126,8 +130,13 @@ impl EventWriter {
 
     /// Takes one row.
     pub fn push(&mut self, event: Event) -> Result<(), Halt> {
+        self.plausible.see(&event);
+        self.take(&event)
+    }
+
+    fn take(&mut self, event: &Event) -> Result<(), Halt> {
         if let Order::Full(_) = self.order {
-            self.newer.push(event);
+            self.newer.push(*event);
             return if self.newer.len() == RUN_ROWS { self.spill() } else { Ok(()) };
         }
         if event.time_ns < self.written_ns {
@@ -135,8 +144,8 @@ impl EventWriter {
         }
         let last = self.newer.last().or(self.older.last());
         self.newer_is_ordered &= last.is_none_or(|last| last.time_ns <= event.time_ns);
-        self.account.count_row(&event);
-        self.newer.push(event);
+        self.account.count_row(event);
+        self.newer.push(*event);
         if self.newer.len() < WINDOW_ROWS {
             return Ok(());
         }
@@ -176,7 +185,7 @@ impl EventWriter {
     fn merge(&mut self) -> Result<(), Halt> {
         self.spill()?;
         let Order::Full(runs) = std::mem::replace(&mut self.order, Order::Window) else { return Ok(()) };
-        runs.merge(|event| self.push(event))
+        runs.merge(|event| self.take(&event))
     }
 
     fn finish(mut self) -> Result<Account, Halt> {
@@ -190,6 +199,11 @@ impl EventWriter {
         if self.texts.refused() > 0 {
             let refused = self.texts.refused();
             self.account.warn(0, 0, format!("{refused} texts left out: the trace has too many different ones"));
+        }
+        let (implausible, unchecked) = self.plausible.contradictions();
+        self.account.implausible = implausible;
+        if let Some(unchecked) = unchecked {
+            self.account.warn(0, 0, unchecked);
         }
         self.table.finish(&self.account)?;
         Ok(self.account)

@@ -180,7 +180,9 @@ def export(
 
 @link_app.command("import")
 def import_table(  # noqa: PLR0913 - an option each
-    table: Annotated[Path, typer.Argument(metavar="TABLE.csv", help="Measurements, with a line of column names.")],
+    table: Annotated[
+        Path, typer.Argument(metavar="TABLE", help="Measurements: CSV, blanks, JSON of Sabre or iperf3 -J.")
+    ],
     out: Annotated[Path, typer.Argument(metavar="OUT.csv", help="The trace, for network.rate = 'trace(OUT.csv)'.")],
     rate: Annotated[
         str, typer.Option(metavar="COLUMN[:UNIT]", help="Of the rate: bit, kbit, Mbit (default), Gbit, kB or MB.")
@@ -191,18 +193,43 @@ def import_table(  # noqa: PLR0913 - an option each
     delay: Annotated[Text, typer.Option(metavar="COLUMN[:UNIT]", help="Of the delay of one way, instead.")] = None,
     loss: Annotated[Text, typer.Option(metavar="COLUMN[:UNIT]", help="Of the loss: % (default) or share.")] = None,
     time: Annotated[
-        Text, typer.Option(metavar="COLUMN[:UNIT]", help="Of each row's time: s (default), ms, us.")
+        Text, typer.Option(metavar="COLUMN[:UNIT]", help="Of each row's time: s (default), ms, us; or dates.")
     ] = None,
     every: Annotated[Text, typer.Option(metavar="TIME", help="How long a row lasts, without --time: 1s.")] = None,
+    lasts: Annotated[
+        Text, typer.Option(metavar="COLUMN[:UNIT]", help="Of how long each row lasts, instead: s (default), ms, us.")
+    ] = None,
     where: Annotated[
         list[str] | None, typer.Option(metavar="COLUMN=VALUE", help="Only rows with this value, e.g. run_num=1.")
     ] = None,
+    separator: Annotated[
+        Text, typer.Option(metavar="NAME", help="comma, semicolon, tab or blanks; default: the one that fits.")
+    ] = None,
+    no_header: Annotated[
+        bool, typer.Option("--no-header", help="The first line has no names: columns are numbers, as 2:Mbit.")
+    ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Make a trace of a table of measurements, such as Lumos5G's (docs/link-traces.md)."""
     from longlook.linktool.importing import import_to, reading_of
 
-    reading = reading_of(rate, rtt=rtt, delay=delay, loss=loss, time=time, every=every, where=where or ())
-    for line in import_to(table, out, reading):
+    reading = reading_of(
+        rate,
+        rtt=rtt,
+        delay=delay,
+        loss=loss,
+        time=time,
+        every=every,
+        lasts=lasts,
+        where=where or (),
+        separator=separator,
+        header=not no_header,
+    )
+    written = import_to(table, out, reading)
+    if as_json:
+        print_json(written.facts())
+        return
+    for line in written.lines():
         typer.echo(line, err=True)
 
 

@@ -74,14 +74,16 @@ def study_page(
     """Show what workload recorded_page makes of a HAR: phases, bytes, origins, and what is left out and why."""
     from longlook.cli.show.pages import page_summary
     from longlook.provision.recorded import store
-    from longlook.provision.recorded.har import HarError
+    from longlook.provision.recorded.har import HarError, read_har
 
     try:
-        digest, found = store.keep(store.find(page, Path.cwd()))
+        recording = read_har(store.find(page, Path.cwd()))
+        digest, found = store.keep_recording(recording)
     except HarError as error:
         raise InputError(str(error), "docs/recorded-pages.md has what a recording needs") from error
     if as_json:
-        print_json({"page": digest, **codec.encode(found)})
+        implausible = [codec.encode(each) for each in recording.implausible]
+        print_json({"page": digest, **codec.encode(found), "implausible": implausible})
         return
-    for part in page_summary(digest, found):
+    for part in page_summary(digest, found, recording.implausible):
         console().print(part, soft_wrap=True)

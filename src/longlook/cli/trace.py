@@ -44,10 +44,17 @@ def convert(
 
     written = convert_trace(source, to.value, out, vantage)
     if as_json:
-        print_json([{"path": str(item.path), "what": item.what, "count": item.count} for item in written])
+        print_json(
+            [
+                {"path": str(item.path), "what": item.what, "count": item.count, "problems": list(item.problems)}
+                for item in written
+            ]
+        )
         return
     for item in written:
         console().print(f"{item.path}: {item.count} {item.what}", soft_wrap=True, markup=False)
+    for problem in dict.fromkeys(problem for item in written for problem in item.problems):
+        console().print(problem, soft_wrap=True, markup=False, style="yellow")
 
 
 @trace_app.command()

@@ -3,18 +3,16 @@
 What is written is TheaterQ's simple format, which `trace(FILE)` reads (`longlook.network.traces`). Bytes in, text out.
 """
 
-import csv
-import io
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from statistics import median
-from typing import Any
 
-from longlook.core.registry import nearest
+from longlook.network.table_checks import Contradiction, Line, contradictions
+from longlook.network.table_files import Row, Table, open_table
+from longlook.network.table_times import date_us
 from longlook.network.traces import (
-    LARGEST_BYTES,
     LONGEST_DELAY_NS,
     SLOWEST_BPS,
     U32_MAX,
@@ -32,8 +30,8 @@ TIMES: Mapping[str, float] = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
 SHARES: Mapping[str, float] = {"share": 1.0, "%": 0.01}
 """Unit of a loss → share of packets."""
 
+_USUAL_ROW_NS = 10**9
 _MISSING = frozenset({"", "-", "na", "n/a", "nan", "null", "none"})
-_SEPARATORS = ",;\t"
 
 
 @dataclass(frozen=True)
@@ -49,7 +47,9 @@ class Reading:
     """What to read of a table. `where` has columns with the value that a row must have to count.
 
     `rate`, `rtt`, `delay` and `loss` are columns; `delay` is of one direction, `rtt` of both, and at most one of them
-    is given. `time` is a column of stamps; without it every row lasts for `every_ns`.
+    is given. `time` is a column of stamps, `lasts` one of how long each row lasts; without them a row lasts as long as
+    the file itself says, else for `every_ns`. `separator` is a name of `table_files.SEPARATORS`, None if any may be.
+    Without `header`, columns are numbered from 1.
     """
 
     rate: Column
@@ -57,8 +57,11 @@ class Reading:
     delay: Column | None = None
     loss: Column | None = None
     time: Column | None = None
-    every_ns: int = 10**9
+    lasts: Column | None = None
+    every_ns: int | None = None
     where: Mapping[str, str] = field(default_factory=dict)
+    separator: str | None = None
+    header: bool = True
 
 
 @dataclass(frozen=True)
@@ -67,7 +70,7 @@ class Imported:
 
     `skipped` rows came before the first with a rate (and delay, and loss) and were left out. `filled` ones came later
     and lacked one, so that the row before lasts on. `stopped` had a rate below 1 kbit/s, which is what they get.
-    `lasts_us` is the trace's length.
+    `lasts_us` is the trace's length. `implausible` is what no path has.
     """
 
     text: str
@@ -76,6 +79,7 @@ class Imported:
     filled: int
     stopped: int
     lasts_us: int
+    implausible: tuple[Contradiction, ...] = ()
 
 
 def column(text: str, units: Mapping[str, float], usual: str) -> Column:
@@ -90,8 +94,10 @@ def column(text: str, units: Mapping[str, float], usual: str) -> Column:
 
 def read_table(data: bytes, reading: Reading, name: str) -> Imported:
     """Return the trace in a table. `name` is the file as messages call it; TraceError where it has none."""
-    rows = _rows(data, reading, name)
-    stamps_us = _stamps(rows, reading, name)
+    wanted = [each.name for each in _columns(reading)] + list(reading.where)
+    table = open_table(data, name, wanted, reading.separator, header=reading.header)
+    rows = _rows(table, reading, name)
+    stamps_us = _stamps(rows, _timed(reading, table), name)
     entries: list[tuple[int, int, int, int]] = []  # from when, delay, rate, loss
     skipped = filled = stopped = 0
     for (where, row), at_us in zip(rows, stamps_us, strict=False):
@@ -112,67 +118,58 @@ def read_table(data: bytes, reading: Reading, name: str) -> Imported:
     ]
     text = "\n".join(["# KEEP,LATENCY,RATE,LOSS,LIMIT (TheaterQ), by longlook link import", *lines, ""])
     parse_trace(text.encode(), "rate", name)  # what a study reads must be what is written
-    return Imported(text, len(rows), skipped, filled, stopped, ends_us[-1] - entries[0][0])
+    made = [
+        Line(end_us - at_us, delay, rate, loss / U32_MAX)
+        for (at_us, delay, rate, loss), end_us in zip(entries, ends_us, strict=True)
+    ]
+    lasts_us = ends_us[-1] - entries[0][0]
+    return Imported(text, len(rows), skipped, filled, stopped, lasts_us, tuple(contradictions(made)))
 
 
-def _rows(data: bytes, reading: Reading, name: str) -> list[tuple[str, Mapping[str, str]]]:
+def _rows(table: Table, reading: Reading, name: str) -> list[Row]:
     """Return the rows that count, each with its place in the file."""
-    if len(data) > LARGEST_BYTES:
-        raise TraceError(f"{name}: {len(data)} bytes; allowed: at most {LARGEST_BYTES}")
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise TraceError(f"{name}: not text (byte {error.start}); allowed: a CSV file with a line of names") from error
-    wanted = [each.name for each in _columns(reading)] + list(reading.where)
-    try:
-        names, table = _open(text, wanted)
-        for one in wanted:
-            if names.count(one) != 1:
-                why = "no column" if one not in names else "several columns"
-                raise TraceError(f"{name}: {why} {one!r}{nearest(one, names)}; columns: {', '.join(names) or 'none'}")
-        found: list[tuple[str, Mapping[str, str]]] = []
-        for cells in table:
-            if len(cells) > len(names):
-                raise TraceError(
-                    f"{name}:{table.line_num}: {len(cells)} cells; allowed: {len(names)}, as in the first line"
-                )
-            row = dict(zip(names, (cell.strip() for cell in cells), strict=False))
-            if cells and all(row.get(key, "") == value for key, value in reading.where.items()):
-                found.append((f"{name}:{table.line_num}", row))
-    except csv.Error as error:
-        raise TraceError(f"{name}: {error}") from error
+    found = [row for row in table.rows if all(row[1].get(key, "") == value for key, value in reading.where.items())]
     if not found:
         chosen = " and ".join(f"{key}={value}" for key, value in reading.where.items())
         raise TraceError(f"{name}: no row" + (f" has {chosen}" if chosen else ""))
     return found
 
 
-def _open(text: str, wanted: Sequence[str]) -> tuple[list[str], Any]:
-    """Return the names of a table's first line and a reader of the others, by the separator that fits `wanted`."""
-    found = []
-    for separator in _SEPARATORS:
-        table = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
-        names = [one.strip() for one in next(table, [])]
-        found.append((sum(one in names for one in wanted), len(names), names, table))
-    _, _, names, table = max(found, key=lambda each: each[:2])
-    return names, table
-
-
 def _columns(reading: Reading) -> Sequence[Column]:
-    every = (reading.rate, reading.rtt, reading.delay, reading.loss, reading.time)
+    every = (reading.rate, reading.rtt, reading.delay, reading.loss, reading.time, reading.lasts)
     return [each for each in every if each is not None]
 
 
-def _stamps(rows: Sequence[tuple[str, Mapping[str, str]]], reading: Reading, name: str) -> list[int]:
+def _timed(reading: Reading, table: Table) -> Reading:
+    """Return the reading with the lengths of rows that the file itself has, unless it says where rows begin or end."""
+    if table.lasts is None or (reading.time, reading.lasts, reading.every_ns) != (None, None, None):
+        return reading
+    return replace(reading, lasts=Column(*table.lasts))
+
+
+def _stamps(rows: Sequence[Row], reading: Reading, name: str) -> list[int]:
     """Return when each row begins to hold and, behind them, when the last one ends, in µs.
 
     A row holds until the next one's stamp; the last one as long as the others' median.
     """
+    if reading.lasts is not None:
+        return _ends(rows, reading.lasts)
     if reading.time is None:
-        return [round(number * reading.every_ns / 1000) for number in range(len(rows) + 1)]
+        every_ns = reading.every_ns or _USUAL_ROW_NS
+        return [round(number * every_ns / 1000) for number in range(len(rows) + 1)]
     stamps = []
+    zones: set[str] = set()
     for where, row in rows:
-        stamp = _number(row.get(reading.time.name, ""), where, reading.time)
+        cell = row.get(reading.time.name, "")
+        if (date := date_us(cell)) is not None:
+            zones.add(date[1])
+            if len(zones) > 1:
+                raise TraceError(
+                    f"{where}: {cell} is of another time zone than the rows before; choose rows by --where"
+                )
+            stamps.append((where, date[0]))
+            continue
+        stamp = _number(cell, where, reading.time, "neither a number nor a date, as 2026-01-31T12:00:00")
         if stamp is None:
             raise TraceError(f"{where}: no time in column {reading.time.name}")
         stamps.append((where, round(stamp * TIMES[reading.time.unit] / 1000)))
@@ -186,6 +183,17 @@ def _stamps(rows: Sequence[tuple[str, Mapping[str, str]]], reading: Reading, nam
             )
     times = [at_us for _, at_us in stamps]
     return [*times, times[-1] + max(1, round(median(later - earlier for earlier, later in pairwise(times))))]
+
+
+def _ends(rows: Sequence[Row], lasts: Column) -> list[int]:
+    """Return when each row begins to hold, and when the last one ends, by how long each lasts, in µs."""
+    sums_ns = [0.0]
+    for where, row in rows:
+        length = _number(row.get(lasts.name, ""), where, lasts)
+        if length is None or length * TIMES[lasts.unit] < TIMES["us"]:
+            raise TraceError(f"{where}: {lasts.name} is {row.get(lasts.name, '')!r}; a row lasts for 1 us or longer")
+        sums_ns.append(sums_ns[-1] + length * TIMES[lasts.unit])
+    return [round(sum_ns / 1000) for sum_ns in sums_ns]
 
 
 def _values(row: Mapping[str, str], reading: Reading, where: str) -> tuple[int, int, int] | None:
@@ -215,14 +223,14 @@ def _values(row: Mapping[str, str], reading: Reading, where: str) -> tuple[int, 
     return round(delay_ns), round(rate_bps), round(loss * U32_MAX)
 
 
-def _number(text: str, where: str, of: Column) -> float | None:
+def _number(text: str, where: str, of: Column, otherwise: str = "no number") -> float | None:
     """Return the number of a cell; None where it is empty or says that it is missing."""
     if text.lower() in _MISSING:
         return None
     try:
         number = float(text)
     except ValueError as error:
-        raise TraceError(f"{where}: {of.name} is {text[:40]!r}, which is no number") from error
+        raise TraceError(f"{where}: {of.name} is {text[:40]!r}, which is {otherwise}") from error
     if not math.isfinite(number):
-        raise TraceError(f"{where}: {of.name} is {text[:40]!r}, which is no number")
+        raise TraceError(f"{where}: {of.name} is {text[:40]!r}, which is {otherwise}")
     return number

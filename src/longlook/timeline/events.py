@@ -142,8 +142,12 @@ EVENT_SCHEMA = pa.schema(
         pa.field("pacing_bps", pa.int64()),
         pa.field("pto_count", pa.int64()),
         pa.field("acked_bytes", pa.int64()),  # so far in this connection, as the sender counts
+        pa.field("path", pa.int64()),  # of Multipath QUIC, if the trace names paths
     ]
 )
+
+LATER = frozenset({"path"})
+"""Columns that events of earlier versions lack: they are read as null."""
 
 _METADATA_KEY = b"longlook"
 _ROW_GROUP_ROWS = 65_536
@@ -206,11 +210,23 @@ class Events:
         """Return saved events, or only some of their columns. Raise InputError if the file is not of this version."""
         wanted = EVENT_SCHEMA if columns is None else pa.schema([EVENT_SCHEMA.field(name) for name in columns])
         try:
-            table = pq.read_table(files.regular(path), columns=wanted.names)
+            kept = pq.read_schema(files.regular(path)).names
+            present = [name for name in wanted.names if name in kept or name not in LATER]
+            table = pq.read_table(files.regular(path), columns=present)
             metadata = table.schema.metadata
+            table = with_later_columns(table, wanted.names).select(wanted.names)
             return cls(table.cast(wanted).replace_schema_metadata(metadata))
         except (pa.ArrowInvalid, ValueError, KeyError) as error:
             raise _other_version(path, error) from error
+
+
+def with_later_columns(table: pa.Table, names: Sequence[str] | None = None) -> pa.Table:
+    """Return a table with null for columns of LATER that it lacks, or of those only the ones with some names."""
+    for name in sorted(LATER if names is None else LATER & {*names}):
+        if name not in table.column_names:
+            field = EVENT_SCHEMA.field(name)
+            table = table.append_column(field, pa.nulls(table.num_rows, field.type))
+    return table
 
 
 def metadata_of(path: Path) -> Mapping[str, Any]:
@@ -219,7 +235,7 @@ def metadata_of(path: Path) -> Mapping[str, Any]:
         schema = pq.read_schema(files.regular(path))
     except (pa.ArrowInvalid, ValueError) as error:
         raise _other_version(path, error) from error
-    if missing := [name for name in EVENT_SCHEMA.names if name not in schema.names]:
+    if missing := [name for name in EVENT_SCHEMA.names if name not in schema.names and name not in LATER]:
         raise _other_version(path, f"it has no column {missing[0]}")
     return Events(schema.empty_table()).metadata
 

@@ -127,7 +127,13 @@ def test_metrics_are_carried_forward(tmp_path: Folder, prefix: str, metrics: str
 
 @pytest.mark.parametrize(
     ("title", "first", "srtt_ns"),
-    [("quinn", 0.333, 333_000_000), ("quinn", 333.0, 333_000_000), ("other", 0.333, 333_000)],
+    [
+        ("quinn", 0.333, 333_000_000),
+        ("quinn", 333.0, 333_000_000),
+        ("an application with quinn", 0.333, 333_000_000),
+        ("other", 0.334, 334_000),
+        ("quic-go qlog", 0.333, 333_000),
+    ],
 )
 def test_quinns_seconds(tmp_path: Folder, title: str, first: float, srtt_ns: int) -> None:
     header = {"qlog_version": "0.3", "title": title, "trace": {"vantage_point": {"type": "server"}}}

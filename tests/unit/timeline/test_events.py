@@ -7,7 +7,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from longlook.core.errors import InputError
-from longlook.timeline.events import EVENT_KINDS, EVENT_SCHEMA, METRIC_COLUMNS, SOURCES, EventKind, Events
+from longlook.timeline.events import (
+    EVENT_KINDS,
+    EVENT_SCHEMA,
+    METRIC_COLUMNS,
+    SOURCES,
+    EventKind,
+    Events,
+    metadata_of,
+)
 from longlook.timeline.states import BBR_STATES, STATES, State
 from tests.data.events import events_of, row
 
@@ -65,3 +73,16 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
     pq.write_table(pa.table({"x": [1]}), tmp_path / "events.parquet")
     with pytest.raises(InputError, match="not the events of this version"):
         Events.read(tmp_path / "events.parquet")
+
+
+def test_events_of_before_there_were_paths_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "events.parquet"
+    whole = events_of(row(1, "packet_sent", packet_number=5), row(2, "metrics", cwnd_bytes=9)).with_metadata({"a": 1})
+    Events(whole.table.drop_columns(["path"])).write(path)
+    read = Events.read(path)
+    assert read.table.equals(whole.table)
+    assert (read.metadata, metadata_of(path)) == ({"a": 1}, {"a": 1})
+    assert Events.read(path, ["path", "time_ns"]).table.to_pylist() == [
+        {"path": None, "time_ns": 1},
+        {"path": None, "time_ns": 2},
+    ]

@@ -135,7 +135,7 @@ impl Netlog {
             self.sessions.insert(source, Session::new(begun));
         }
         let Some(session) = self.sessions.get_mut(&source) else { return Err(Refusal::Skip("no source")) };
-        let at = At { time_ns, connection: session.connection };
+        let at = At { time_ns, connection: session.connection, path: None };
         let idle_timeout = self.idle_timeout;
         session.event(what, at, record.phase, record.params, idle_timeout, &mut self.rows, writer)
     }

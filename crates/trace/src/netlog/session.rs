@@ -8,6 +8,7 @@ use crate::event::{Kind, Space};
 use crate::json::{self, Bad, Cursor};
 use crate::qlog::Refusal;
 use crate::rows::{At, Blocked, Rows};
+use crate::sent;
 use crate::writer::EventWriter;
 
 type Members = Map<String, Value>;
@@ -143,8 +144,9 @@ impl Session {
         row.size_bytes = size_bytes;
         writer.push(row)?;
         if let (Some(space), Some(number)) = (row.space, number) {
-            if let Some(sent) = rows.connections[at.connection].sent(space) {
-                sent.send(number, size_bytes, space == Space::ZeroRtt);
+            let packet = sent::Packet { number, size_bytes, zero_rtt: space == Space::ZeroRtt };
+            if rows.connections[at.connection].send(space, None, packet) {
+                writer.plausible.sent_again(at.connection, None);
             }
         }
         Ok(at.time_ns)
@@ -167,7 +169,7 @@ impl Session {
         let at = At { time_ns: time_ns.unwrap_or(at.time_ns), ..at };
         let spaces = [Space::OneRtt, Space::Handshake, Space::Initial];
         let connection = &mut rows.connections[at.connection];
-        let known = spaces.into_iter().find_map(|space| Some((space, connection.sent(space)?.packet(number)?)));
+        let known = spaces.into_iter().find_map(|space| Some((space, connection.sent(space, None)?.packet(number)?)));
         let mut row = rows.row(at, Kind::PacketLost);
         row.packet_number = Some(number);
         row.space = known.map(|(space, packet)| if packet.zero_rtt { Space::ZeroRtt } else { space });
@@ -230,7 +232,8 @@ impl Session {
         let space = self.header.0;
         let mut acked = Vec::new();
         let connection = &mut rows.connections[at.connection];
-        if let Some(sent) = space.and_then(|space| connection.sent(space)) {
+        if let Some(sent) = space.and_then(|space| connection.sent(space, None)) {
+            writer.plausible.ack(at.connection, None, !sent.is_empty() && high >= sent.next());
             missing.retain(|number| (low..=high).contains(number));
             missing.sort_unstable();
             let mut next = low;

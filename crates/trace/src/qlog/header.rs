@@ -35,6 +35,8 @@ pub struct Header {
     pub time_format: TimeFormat,
     /// Power of ten from the file's unit of time to nanoseconds.
     pub time_power: i32,
+    /// Whether the file declares that unit: up to draft-02, for round trips too.
+    pub declares_unit: bool,
     pub time_offset_ns: i64,
     pub reference_unix_ns: Option<i64>,
     pub clock: &'static str,
@@ -52,11 +54,13 @@ impl Header {
         let configuration = object(trace, "configuration").or(object(file, "configuration"));
         let of_common = |key: &str| common.and_then(|common| common.get(key));
         let of_configuration = |key: &str| configuration.and_then(|configuration| configuration.get(key));
-        let time_power = match of_configuration("time_units").and_then(Value::as_str) {
-            Some("us") => 3,
-            Some("ns") => 0,
-            _ => 6,
+        let declared = match of_configuration("time_units").and_then(Value::as_str) {
+            Some("ms") => Some(6),
+            Some("us") => Some(3),
+            Some("ns") => Some(0),
+            _ => None,
         };
+        let time_power = declared.unwrap_or(6);
         let (reference_unix_ns, clock) = reference(of_common("reference_time"), time_power);
         let fields: Vec<Field> = trace
             .get("event_fields")
@@ -81,6 +85,7 @@ impl Header {
             connection_id: connection_id.or_else(|| hexadecimal(trace.get("description"))),
             time_format,
             time_power,
+            declares_unit: declared.is_some(),
             time_offset_ns: of_configuration("time_offset").and_then(|value| number(value, time_power)).unwrap_or(0),
             reference_unix_ns,
             clock,

@@ -127,6 +127,7 @@ fn column(row: &mut Event, key: &[u8], cursor: &mut Cursor<'_>, writer: &mut Eve
         b"name" => row.name = writer.text(&text(given)),
         b"detail" => row.detail = writer.text(&text(given)),
         b"stream" => row.stream = whole,
+        b"path" => row.path = whole,
         b"value" => row.value = number(given),
         b"cwnd_bytes" => row.cwnd_bytes = whole,
         b"ssthresh_bytes" => row.ssthresh_bytes = whole,

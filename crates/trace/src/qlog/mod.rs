@@ -16,9 +16,11 @@ pub mod traffic;
 use std::collections::HashMap;
 
 use crate::account;
+use crate::decimal::scaled;
 use crate::event::{Source, Vantage};
 use crate::json::Members;
 use crate::json::{self, Bad, Cursor};
+use crate::plausible::Misread;
 use crate::qlog::clock::Clock;
 use crate::qlog::header::Header;
 use crate::qlog::metrics::Metrics;
@@ -51,29 +53,41 @@ impl From<Halt> for Refusal {
     }
 }
 
+/// Pairs of addresses whose path is remembered.
+const MOST_TUPLES: usize = 1 << 12;
+
 /// Reads the events of the traces of one file.
 pub struct Qlog {
     header: Header,
     clock: Clock,
     quirks: Quirks,
     rows: Rows,
-    /// The last known numbers of the senders, by connection.
-    metrics: Vec<Metrics>,
+    /// The last known numbers of the senders, by connection and path.
+    metrics: HashMap<(usize, Option<i64>), Metrics>,
+    /// The path on which packets of a pair of addresses were last sent or received.
+    tuples: HashMap<(usize, Vec<u8>), i64>,
+    misread: Option<Misread>,
+    /// Of traces that do not name theirs.
+    vantage: Vantage,
     groups: HashMap<Vec<u8>, usize>,
     ungrouped: Option<usize>,
 }
 
 impl Qlog {
-    /// Before a file's first trace; `vantage` is that of traces that do not name theirs.
+    /// Before a file's first trace; `vantage` is that of traces that do not name theirs, `misread` what an earlier pass
+    /// found wrong with its round trips.
     #[must_use]
-    pub fn new(vantage: Vantage) -> Self {
+    pub fn new(vantage: Vantage, misread: Option<Misread>) -> Self {
         let header = Header::new(&Members::new(), &Members::new());
         Self {
             clock: Clock::new(&header, None),
-            quirks: Quirks::of(None),
+            quirks: Quirks::of(&header, None),
             header,
             rows: Rows::new(Source::Qlog, vantage),
-            metrics: Vec::new(),
+            metrics: HashMap::new(),
+            tuples: HashMap::new(),
+            misread,
+            vantage,
             groups: HashMap::new(),
             ungrouped: None,
         }
@@ -87,15 +101,16 @@ impl Qlog {
             account.producer.clone_from(&header.producer);
             account.clock = header.clock;
         }
-        if header.vantage != Vantage::Unknown {
-            self.rows.vantage = header.vantage;
-        }
+        self.rows.vantage = if header.vantage == Vantage::Unknown { self.vantage } else { header.vantage };
         if account.connections.is_empty() {
             account.vantage = self.rows.vantage.as_str().into();
         }
         self.clock = Clock::new(&header, self.clock.reference_unix_ns());
         account.reference_unix_ns = self.clock.reference_unix_ns();
-        self.quirks = Quirks::of(header.producer.as_deref());
+        self.quirks = Quirks::of(&header, self.misread);
+        if let Some(misread) = self.misread.filter(|misread| self.quirks.may_be(misread.other())) {
+            account.warn(0, 0, misread.as_str());
+        }
         self.groups.clear();
         self.ungrouped = None;
         self.header = header;
@@ -145,7 +160,7 @@ impl Qlog {
         }
         let Some(what) = what else { return Err(Refusal::Ignore) };
         let connection = self.connection(record.group, writer)?;
-        let at = At { time_ns, connection };
+        let at = self.on_path(At { time_ns, connection, path: None }, record, None, None, writer)?;
         match what {
             What::PacketSent => self.packet_sent(at, record, writer)?,
             What::PacketReceived => self.packet_received(at, record, writer)?,
@@ -159,6 +174,43 @@ impl Qlog {
             _ => self.rare(at, what, record, writer)?,
         }
         Ok(time_ns)
+    }
+
+    /// Whether round trips that an earlier reading got wrong in this way may have another unit.
+    #[must_use]
+    pub fn may_be(&self, misread: Misread) -> bool {
+        self.quirks.may_be(misread)
+    }
+
+    /// The path of an event: that of its packet or its own, else the one that its pair of addresses belongs to.
+    ///
+    /// `sent` is the number of the packet that the event reports as sent.
+    fn on_path(
+        &mut self,
+        at: At,
+        record: &Record,
+        of_packet: Option<i64>,
+        sent: Option<i64>,
+        writer: &mut EventWriter,
+    ) -> Result<At, Refusal> {
+        let named = of_packet.or_else(|| record.path.and_then(|path| scaled(path, 0)));
+        let path = match (named, record.tuple) {
+            (None, None) => return Ok(at),
+            (Some(path), None) => Some(path),
+            (Some(path), Some(tuple)) => {
+                if self.tuples.len() < MOST_TUPLES {
+                    self.tuples.insert((at.connection, tuple.to_vec()), path);
+                }
+                Some(path)
+            }
+            (None, Some(tuple)) => self.tuples.get(&(at.connection, tuple.to_vec())).copied(),
+        };
+        if let Some(path) = path {
+            if !self.rows.on_path(at.connection, path, sent, writer) {
+                return Err(Refusal::Skip("too many paths in one file"));
+            }
+        }
+        Ok(At { path, ..at })
     }
 
     /// The row of an event that we wrote ourselves.
@@ -189,7 +241,6 @@ impl Qlog {
             None => self.header.connection_id.clone(),
         };
         let begun = self.rows.begin(id, writer).ok_or(Refusal::Skip("too many connections in one file"))?;
-        self.metrics.push(Metrics::default());
         match group {
             Some(group) => {
                 self.groups.insert(group.to_vec(), begun);

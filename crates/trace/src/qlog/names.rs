@@ -48,19 +48,31 @@ pub fn what(category: &[u8], name: &[u8]) -> Option<What> {
 fn known(category: &[u8], event: &[u8]) -> Option<What> {
     if !matches!(
         category,
-        b"transport" | b"recovery" | b"quic" | b"security" | b"connectivity" | b"" | b"metric_update" | b"loss"
+        b"transport"
+            | b"recovery"
+            | b"quic"
+            | b"security"
+            | b"connectivity"
+            | b""
+            | b"metric_update"
+            | b"loss"
+            | b"app_limited_update"
     ) {
         return None;
     }
     Some(match event {
         b"packet_sent" => What::PacketSent,
-        b"metrics_updated" | b"metric_update" | b"recovery_metrics_updated" => What::Metrics,
+        b"metrics_updated" | b"metric_update" | b"recovery_metrics_updated" | b"congestion_metric_update" => {
+            What::Metrics
+        }
         b"packet_received" => What::PacketReceived,
-        b"loss_timer_updated" | b"loss_timer_set" | b"loss_timer_expired" | b"loss_timer_cancelled" => What::LossTimer,
+        b"loss_timer_updated" | b"loss_timer_set" | b"loss_timer_expired" | b"loss_timer_cancelled" | b"loss_alarm" => {
+            What::LossTimer
+        }
         b"timer_updated" => What::Timer,
-        b"packet_lost" => What::PacketLost,
+        b"packet_lost" | b"packets_lost" => What::PacketLost,
         b"packets_acked" => What::PacketsAcked,
-        b"congestion_state_updated" => What::CongestionState,
+        b"congestion_state_updated" | b"app_limited_update" => What::CongestionState,
         b"packet_dropped" => What::PacketDropped,
         b"parameters_set" if category == b"recovery" => What::RecoveryParameters,
         b"recovery_parameters_set" => What::RecoveryParameters,

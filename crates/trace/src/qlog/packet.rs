@@ -13,6 +13,10 @@ pub struct Packet<'a> {
     pub number: Option<i64>,
     /// Its size with its header.
     pub size_bytes: Option<i64>,
+    /// Its path, in Multipath QUIC.
+    pub path: Option<i64>,
+    /// How many packets the event stands for, and their bytes, if it stands for several (mvfst).
+    pub lost: Option<(i64, Option<i64>)>,
     /// Why it was lost or dropped.
     pub trigger: Option<&'a [u8]>,
     /// Its frames: one JSON array, or nothing.
@@ -31,6 +35,8 @@ impl<'a> Packet<'a> {
                 b"header" => packet.header(cursor)?,
                 b"raw" => packet.raw(cursor)?,
                 b"frames" => packet.frames = cursor.skip()?,
+                b"lost_packets" => packet.count(scaled(cursor.scalar()?, 0), None),
+                b"lost_bytes" => packet.count(None, scaled(cursor.scalar()?, 0)),
                 b"packet_type" | b"packet_number" | b"packet_size" | b"size" | b"type" | b"pn" => {
                     packet.part(key, cursor)?;
                 }
@@ -69,12 +75,18 @@ impl<'a> Packet<'a> {
         match key {
             b"packet_type" | b"type" => self.kind = Some(cursor.scalar()?),
             b"packet_number" | b"pn" => self.number = scaled(cursor.scalar()?, 0),
+            b"path_id" => self.path = scaled(cursor.scalar()?, 0),
             b"packet_size" | b"size" | b"length" => self.size_bytes = scaled(cursor.scalar()?, 0).or(self.size_bytes),
             _ => {
                 cursor.skip()?;
             }
         }
         Ok(())
+    }
+
+    fn count(&mut self, packets: Option<i64>, bytes: Option<i64>) {
+        let (known_packets, known_bytes) = self.lost.unwrap_or((1, None));
+        self.lost = Some((packets.unwrap_or(known_packets), bytes.or(known_bytes)));
     }
 
     /// Its number space, or the form of a packet without a number.
@@ -104,8 +116,8 @@ pub fn space(kind: &[u8]) -> Option<Space> {
 /// A frame that becomes part of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Frame<'a> {
-    /// Its ranges: one JSON array.
-    Ack(&'a [u8]),
+    /// The path that it acknowledges packets of, if it names one, and its ranges: one JSON array.
+    Ack(Option<i64>, &'a [u8]),
     /// The limit of the connection's data.
     DataBlocked(Option<i64>),
     /// Stream and limit.
@@ -116,6 +128,8 @@ pub enum Frame<'a> {
     HandshakeDone,
     /// A part of a stream.
     Stream(Part),
+    /// A frame that becomes none, by the name of its kind.
+    Other(&'a [u8]),
 }
 
 /// What a STREAM frame carries.
@@ -140,6 +154,7 @@ pub fn frames<'a>(text: &'a [u8], mut each: impl FnMut(Frame<'a>) -> Result<(), 
         }
         let mut kind: &[u8] = b"";
         let mut ranges: &[u8] = b"";
+        let mut path = None;
         let (mut limit, mut stream, mut of_streams): (_, _, &[u8]) = (None, None, b"");
         let (mut offset, mut length) = (Some(0), None);
         cursor.object(|key, cursor| {
@@ -150,6 +165,7 @@ pub fn frames<'a>(text: &'a [u8], mut each: impl FnMut(Frame<'a>) -> Result<(), 
                     limit = scaled(cursor.scalar()?, 0);
                 }
                 b"stream_id" | b"id" => stream = scaled(cursor.scalar()?, 0),
+                b"path_id" | b"path_identifier" | b"dcid_sequence_number" => path = scaled(cursor.scalar()?, 0),
                 b"stream_type" => of_streams = cursor.scalar()?,
                 b"offset" => offset = scaled(cursor.scalar()?, 0),
                 b"length" => length = scaled(cursor.scalar()?, 0),
@@ -167,17 +183,20 @@ pub fn frames<'a>(text: &'a [u8], mut each: impl FnMut(Frame<'a>) -> Result<(), 
             }
             Ok(())
         })?;
-        match kind {
-            b"ack" | b"ACK" => each(Frame::Ack(ranges)),
+        let lower = kind.iter().any(u8::is_ascii_uppercase).then(|| kind.to_ascii_lowercase());
+        match lower.as_deref().unwrap_or(kind) {
+            b"ack" => each(Frame::Ack(None, ranges)),
+            b"path_ack" | b"ack_mp" => each(Frame::Ack(path.or(Some(0)), ranges)),
             b"data_blocked" => each(Frame::DataBlocked(limit)),
             b"stream_data_blocked" => each(Frame::StreamDataBlocked(stream, limit)),
             b"streams_blocked" => each(Frame::StreamsBlocked(!of_streams.starts_with(b"uni"), limit)),
             b"handshake_done" => each(Frame::HandshakeDone),
             b"stream" => match (stream, offset, length) {
                 (Some(stream), Some(offset), Some(length)) => each(Frame::Stream(Part { stream, offset, length })),
-                _ => Ok(()),
+                _ => each(Frame::Other(b"stream without id or length")),
             },
-            _ => Ok(()),
+            b"" => each(Frame::Other(b"(without a type)")),
+            _ => each(Frame::Other(kind)),
         }
     })
 }

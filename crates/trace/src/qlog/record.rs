@@ -23,6 +23,10 @@ pub enum Field {
     Data,
     /// Which connection it belongs to.
     Group,
+    /// Which path of it.
+    Path,
+    /// Which pair of addresses.
+    Tuple,
     /// The source of a row of ours.
     Source,
     /// Something else.
@@ -38,6 +42,8 @@ impl Field {
             b"name" => Self::Name,
             b"data" => Self::Data,
             b"group_id" | b"group" => Self::Group,
+            b"path_id" => Self::Path,
+            b"tuple" => Self::Tuple,
             b"relative_time" => Self::RelativeTime,
             b"delta_time" => Self::DeltaTime,
             b"category" => Self::Category,
@@ -63,6 +69,10 @@ pub struct Record<'a> {
     pub trigger: Option<&'a [u8]>,
     /// Which connection it belongs to.
     pub group: Option<&'a [u8]>,
+    /// Which path of it.
+    pub path: Option<&'a [u8]>,
+    /// Which pair of addresses.
+    pub tuple: Option<&'a [u8]>,
     /// The source of a row of ours.
     pub source: Option<&'a [u8]>,
     /// The data: one JSON value, or nothing.
@@ -89,6 +99,8 @@ impl<'a> Record<'a> {
             Field::Data => self.data = cursor.skip()?,
             Field::Trigger => self.trigger = scalar_or_nothing(cursor)?,
             Field::Group => self.group = scalar_or_nothing(cursor)?,
+            Field::Path => self.path = scalar_or_nothing(cursor)?,
+            Field::Tuple => self.tuple = scalar_or_nothing(cursor)?,
             Field::Source => self.source = scalar_or_nothing(cursor)?,
             Field::Other => {
                 cursor.skip()?;

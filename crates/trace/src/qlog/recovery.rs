@@ -11,10 +11,10 @@ use crate::writer::EventWriter;
 
 impl Qlog {
     pub(super) fn metrics(&mut self, at: At, record: &Record, writer: &mut EventWriter) -> Result<(), Refusal> {
-        let before = self.metrics[at.connection];
+        let before = self.numbers(at);
         let mut after = before;
         after.update(record.data, &mut self.quirks)?;
-        self.metrics[at.connection] = after;
+        self.metrics.insert((at.connection, at.path), after);
         self.lost_count(at, before.lost_packets, after.lost_packets, writer)?;
         if after.pto_count != before.pto_count {
             self.pto_count(at, after.pto_count, writer)?;
@@ -32,6 +32,11 @@ impl Qlog {
             writer.push(row)?;
         }
         Ok(())
+    }
+
+    /// The last known numbers of a sender.
+    pub(super) fn numbers(&self, at: At) -> Metrics {
+        self.metrics.get(&(at.connection, at.path)).copied().unwrap_or_default()
     }
 
     /// Stacks that only count their losses: a row for what was added.
@@ -67,15 +72,23 @@ impl Qlog {
         record: &Record,
         writer: &mut EventWriter,
     ) -> Result<(), Refusal> {
-        let mut new = None;
+        let (mut new, mut limited) = (None, None);
         Cursor::new(record.data).object(|key, cursor| {
             if key == b"new" || key == b"state" {
                 new = Some(json::text(cursor.scalar()?).into_owned());
+            } else if key == b"app_limited" {
+                limited = Some(cursor.scalar()?);
             } else {
                 cursor.skip()?;
             }
             Ok(())
         })?;
+        if let (None, Some(limited)) = (&new, limited) {
+            // mvfst: "app limited" and "app unlimited".
+            let mut row = self.rows.row(at, Kind::AppLimited);
+            row.value = Some(f64::from(u8::from(matches!(limited, b"app limited" | b"true"))));
+            return Ok(writer.push(row)?);
+        }
         let own = new.ok_or(Refusal::Skip("a congestion state without a name"))?;
         let mut row = self.rows.row(at, Kind::CongestionState);
         row.name = states::state(&own).and_then(|name| writer.text(name));
@@ -92,11 +105,15 @@ impl Qlog {
         writer: &mut EventWriter,
     ) -> Result<(), Refusal> {
         let (mut what, mut timer): (&[u8], &[u8]) = (b"", b"");
-        let (mut space, mut delta_ns) = (None, None);
+        let (mut space, mut delta_ns, mut is_alarm) = (None, None, record.name.ends_with(b"loss_alarm"));
         Cursor::new(record.data).object(|key, cursor| {
             match key {
                 b"event_type" => what = cursor.scalar()?,
-                b"timer_type" => timer = cursor.scalar()?,
+                b"alarm_count" => {
+                    is_alarm = true;
+                    cursor.skip()?;
+                }
+                b"timer_type" | b"type" => timer = cursor.scalar()?,
                 b"packet_number_space" => space = packet::space(cursor.scalar()?),
                 b"delta" => delta_ns = scaled(cursor.scalar()?, self.header.time_power),
                 _ => {
@@ -107,6 +124,10 @@ impl Qlog {
         })?;
         if any && !matches!(timer.to_ascii_lowercase().as_slice(), b"" | b"ack" | b"pto" | b"loss_timeout") {
             return Err(Refusal::Ignore);
+        }
+        if is_alarm {
+            // mvfst reports the timer when it fires, and so only.
+            what = b"expired";
         }
         // Of an event for each: loss_timer_set, loss_timer_expired, loss_timer_cancelled.
         if what.is_empty() {
@@ -125,7 +146,7 @@ impl Qlog {
         row.value = delta_ns.map(|delta_ns| delta_ns as f64 / 1e9);
         writer.push(row)?;
         if name == "expired" && timer.eq_ignore_ascii_case(b"pto") {
-            let known = self.metrics[at.connection].pto_count.unwrap_or(0);
+            let known = self.numbers(at).pto_count.unwrap_or(0);
             let probes = &mut self.rows.connections[at.connection].probes;
             *probes = known.max(*probes).saturating_add(1);
             let count = *probes;

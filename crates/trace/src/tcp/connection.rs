@@ -140,7 +140,7 @@ impl Connection {
 
     pub(super) fn learn(&mut self, time_ns: i64, now: &Metrics, writer: &mut EventWriter) -> Result<(), Halt> {
         match self.metrics.learn(now) {
-            Some(news) => writer.push(news.fill(self.row(time_ns, Kind::Metrics))),
+            Some(news) => writer.push(news.fill(&self.row(time_ns, Kind::Metrics))),
             None => Ok(()),
         }
     }

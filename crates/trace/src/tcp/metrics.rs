@@ -76,7 +76,7 @@ impl Metrics {
     }
 
     /// The same as columns of a row.
-    pub fn fill(&self, event: Event) -> Event {
+    pub fn fill(&self, event: &Event) -> Event {
         Event {
             cwnd_bytes: self.cwnd_bytes,
             ssthresh_bytes: self.ssthresh_bytes,
@@ -87,7 +87,7 @@ impl Metrics {
             pacing_bps: self.pacing_bps,
             pto_count: self.pto_count,
             acked_bytes: self.acked_bytes,
-            ..event
+            ..*event
         }
     }
 }

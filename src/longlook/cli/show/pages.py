@@ -1,15 +1,18 @@
 """Recorded pages on a terminal."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.table import Table
 from rich.text import Text
 
 from longlook.provision.recorded.page import RecordedPage, evidence_counts
+from longlook.provision.recorded.plausible import Contradiction
 
 
-def page_summary(digest: str, page: RecordedPage) -> Iterator[Text | Table]:
-    """Yield the page's size and origins, its phases, how dependences are known, and what is left out or changed."""
+def page_summary(digest: str, page: RecordedPage, implausible: Sequence[Contradiction] = ()) -> Iterator[Text | Table]:
+    """Yield the page's size and origins, its phases, how dependences are known, what is left out or changed, and what
+    of its recording contradicts the rest.
+    """
     origins = f"{len(page.origins)} origin{'s' if len(page.origins) != 1 else ''}"
     yield Text(
         f"{len(page.objects)} objects, {_size(page.size_bytes)}, {origins}, recorded by {page.creator}: {digest}"
@@ -24,6 +27,8 @@ def page_summary(digest: str, page: RecordedPage) -> Iterator[Text | Table]:
     for what, counts in (("left out", page.skipped), ("changed", page.changed)):
         if counts:
             yield Text(f"{what}: {_counted(counts)}", style="yellow")
+    for found in implausible:
+        yield Text(f"implausible: {found.problem} ({found.check})", style="yellow")
 
 
 def _size(size_bytes: int) -> str:

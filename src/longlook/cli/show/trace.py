@@ -8,11 +8,12 @@ from rich.table import Table
 from rich.text import Text
 
 from longlook.cli.terminal import console, print_json
+from longlook.timeline.export.problems import problems_of
 
 if TYPE_CHECKING:
     from longlook.pipeline.hars import Exported
 
-_SHOWN_WARNINGS = 5
+_SHOWN_NAMES = 12
 _HEAD = ("format", "container", "schema", "producer", "vantage", "clock")
 
 
@@ -40,27 +41,26 @@ def trace_summary(seen: Mapping[str, Any]) -> Iterator[Text | Table]:
     for number, connection in enumerate(seen.get("connections", [])):
         ends = " ".join(filter(None, (connection.get("client"), connection.get("server"))))
         name = connection.get("connection_id") or "without an id"
-        yield Text(f"connection {number}: {name} {ends}".rstrip() + f", {connection.get('rows', 0)} rows")
+        paths = connection.get("paths", [])
+        on = f", paths {', '.join(map(str, paths))}" if len(paths) > 1 else ""
+        yield Text(f"connection {number}: {name} {ends}".rstrip() + f", {connection.get('rows', 0)} rows{on}")
     for name, source in seen.get("sources", {}).items():
         yield Text(
             f"{name}: {source.get('producer') or source.get('format') or 'trace'}, {source.get('read', 0)} events"
         )
         if source.get("error"):
             yield Text(f"not read: {source['error']}", style="yellow")
-        yield from _unread(source)
-    yield from _unread(seen)
+        yield from _ignored(source)
+    yield from _ignored(seen)
+    yield from (Text(problem, style="yellow") for problem in problems_of(seen))
 
 
-def _unread(seen: Mapping[str, Any]) -> Iterator[Text]:
-    for what in ("ignored", "skipped"):
-        if counts := seen.get(what):
-            yield Text(f"{what}: " + ", ".join(f"{count} {name}" for name, count in counts.items()))
-    if seen.get("truncated"):
-        yield Text("the trace is cut off: read up to the cut", style="yellow")
-    warnings = seen.get("warnings", [])
-    for warning in warnings[:_SHOWN_WARNINGS]:
-        yield Text(
-            f"line {warning.get('line')}, byte {warning.get('offset')}: {warning.get('problem')}", style="yellow"
-        )
-    if len(warnings) > _SHOWN_WARNINGS:
-        yield Text(f"… and {len(warnings) - _SHOWN_WARNINGS} more warnings", style="yellow")
+def _ignored(seen: Mapping[str, Any]) -> Iterator[Text]:
+    for what, key in (("ignored", "ignored"), ("frames that give no row", "frames_ignored")):
+        if not (counts := seen.get(key)):
+            continue
+        most = sorted(counts.items(), key=lambda item: -item[1])[:_SHOWN_NAMES]
+        left = len(counts) - len(most)
+        rest = f", and {sum(counts.values()) - sum(dict(most).values())} of {left} more names (--json)" if left else ""
+        shown = sorted(most)
+        yield Text(f"{what}: " + ", ".join(f"{count} {name}" for name, count in shown) + rest)

@@ -1,7 +1,10 @@
 """HTTP Archives of browsers and other tools → the requests that a page load consists of (docs/recorded-pages.md)."""
 
+import gzip
 import hashlib
+import io
 import json
+import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,6 +14,9 @@ from typing import Any
 from urllib.parse import urldefrag, urljoin, urlsplit
 
 from longlook.core import files
+from longlook.provision.recorded.fields import as_count, as_mapping, as_number, as_text
+from longlook.provision.recorded.plausible import Contradiction, Measured, contradictions, unrecorded
+from longlook.provision.recorded.sizes import SizeFrom, transferred
 
 LARGEST_BYTES = 64 << 20
 MOST_ENTRIES = 2_000
@@ -61,16 +67,17 @@ class Recording:
     entries: tuple[Entry, ...]
     skipped: Mapping[str, int] = field(default_factory=dict)
     changed: Mapping[str, int] = field(default_factory=dict)
+    implausible: tuple[Contradiction, ...] = ()
 
 
 def read_har(path: Path) -> Recording:
     """Return the first page load of a HAR file. Raise HarError for a file that is none, or that is beyond a bound."""
     try:
-        data = files.read_named(path, LARGEST_BYTES)
-    except (OSError, ValueError) as error:
+        data = _unpacked(files.read_named(path, LARGEST_BYTES), path)
+    except (OSError, EOFError, zlib.error, ValueError) as error:
         if isinstance(error, HarError):
             raise
-        reason = error.strerror if isinstance(error, OSError) else str(error)
+        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
         raise HarError(f"{path}: cannot be read: {reason}") from error
     try:
         return parse_har(data)
@@ -84,7 +91,11 @@ def parse_har(data: bytes) -> Recording:
         document = json.loads(data.decode("utf-8-sig"), parse_constant=lambda _: None)
     except (ValueError, RecursionError) as error:
         raise HarError(f"not JSON: {error}") from error
-    log = _mapping(_mapping(document).get("log"))
+    if kind := _other_kind(as_mapping(document)):
+        raise HarError(
+            f"is {kind}, not an HTTP Archive: record the page load as HAR; longlook trace show reads this file"
+        )
+    log = as_mapping(as_mapping(document).get("log"))
     entries = log.get("entries")
     if not isinstance(entries, list):
         raise HarError("no HTTP Archive: it has no list log.entries; export it again as HAR 1.2")
@@ -92,18 +103,24 @@ def parse_har(data: bytes) -> Recording:
         raise HarError(f"{len(entries)} entries; allowed: at most {MOST_ENTRIES}; record one page load alone")
     reader = _Reader(_pages(log.get("pages")))
     for number, entry in enumerate(entries):
-        reader.read(number, _mapping(entry))
+        reader.read(number, as_mapping(entry))
     if not reader.found:
         reasons = "; ".join(f"{count} × {reason}" for reason, count in sorted(reader.skipped.items()))
         raise HarError(f"no request of {len(entries)} can be loaded again{f': {reasons}' if reasons else ''}")
+    if (lacking := unrecorded(reader.measured)) is not None:
+        raise HarError(
+            f"{lacking[0]} of {lacking[1]} answers have a size of 0, though their status and type promise bytes: sizes "
+            "were not recorded; record the page load again with a browser's developer tools"
+        )
     reader.found.sort(key=lambda entry: (entry.started_ns, entry.number))
-    creator = _mapping(log.get("creator"))
+    creator = as_mapping(log.get("creator"))
     return Recording(
         digest=f"sha256:{hashlib.sha256(data).hexdigest()}",
-        creator=" ".join(text for name in ("name", "version") if (text := _text(creator.get(name)))) or "unknown",
+        creator=" ".join(text for name in ("name", "version") if (text := as_text(creator.get(name)))) or "unknown",
         entries=tuple(reader.found),
         skipped=dict(sorted(reader.skipped.items())),
         changed=dict(sorted(reader.changed.items())),
+        implausible=tuple(contradictions(reader.measured, reader.page_bytes, reader.late_bytes)),
     )
 
 
@@ -112,41 +129,52 @@ class _Reader:
 
     def __init__(self, pages: Sequence[Mapping[str, Any]]) -> None:
         first = pages[0] if pages else {}
-        self._page, self._several = _text(first.get("id")), len(pages) > 1
+        self._page, self._several = as_text(first.get("id")), len(pages) > 1
         started_ns, load_ms = (
             _time_ns(first.get("startedDateTime")),
-            _number(_mapping(first.get("pageTimings")).get("onLoad")),
+            as_number(as_mapping(first.get("pageTimings")).get("onLoad")),
         )
         known = started_ns is not None and load_ms is not None and load_ms > 0
         self._loaded_ns = (started_ns or 0) + round((load_ms or 0) * 1e6) if known else None
+        self.page_bytes = as_count(first.get("_bytesIn"))
         self.found: list[Entry] = []
+        self.late_bytes = 0
+        self.measured: list[Measured] = []
         self.skipped: Counter[str] = Counter()
         self.changed: Counter[str] = Counter()
 
     def read(self, number: int, entry: Mapping[str, Any]) -> None:
         """Take an entry, or count the reason why not. Raise HarError for an object beyond the bound."""
-        request, response = _mapping(entry.get("request")), _mapping(entry.get("response"))
-        url, started_ns = _text(request.get("url")), _time_ns(entry.get("startedDateTime"))
+        request, response = as_mapping(entry.get("request")), as_mapping(entry.get("response"))
+        url, started_ns = as_text(request.get("url")), _time_ns(entry.get("startedDateTime"))
         if (reason := self._unusable(entry, request, response, url, started_ns)) is not None:
             self.skipped[reason] += 1
+            late = transferred(entry, response) if reason == _LATE else None
+            self.late_bytes += late.size_bytes if late else 0
             return
-        size_bytes = _transferred_bytes(response)
-        if size_bytes is None:
+        size = transferred(entry, response)
+        if size is None:
             self.skipped["its size was not recorded"] += 1
             return
+        size_bytes = size.size_bytes
         if size_bytes > LARGEST_OBJECT_BYTES:
             raise HarError(f"entry {number}: {size_bytes} bytes; allowed: at most {LARGEST_OBJECT_BYTES}")
-        if (method := _text(request.get("method")) or "GET") != "GET":
+        if (method := as_text(request.get("method")) or "GET") != "GET":
             self.changed[f"{method} is replayed as GET, without what it sent"] += 1
+        if size.source is SizeFrom.CONTRADICTED:
+            self.changed[_DECODED] += 1
+        kind = _kind(as_text(as_mapping(response.get("content")).get("mimeType")))
+        may_be_empty = method != "GET" or as_count(response.get("status")) != 200 or kind in _MAY_BE_EMPTY
+        self.measured.append(Measured(size_bytes, as_count(entry.get("_bytesIn")), may_be_empty))
         url, started_ns = urldefrag(url or "").url, started_ns or 0
-        location = _text(response.get("redirectURL"))
-        is_redirect = 300 <= (_count(response.get("status")) or 0) < 400 and location
-        took_ns = round(max(_number(entry.get("time")) or 0, 0) * 1e6)
+        location = as_text(response.get("redirectURL"))
+        is_redirect = 300 <= (as_count(response.get("status")) or 0) < 400 and location
+        took_ns = round(max(as_number(entry.get("time")) or 0, 0) * 1e6)
         self.found.append(
             Entry(
                 number=number,
                 url=url,
-                kind=_kind(_text(_mapping(response.get("content")).get("mimeType"))),
+                kind=kind,
                 size_bytes=size_bytes,
                 started_ns=started_ns,
                 ended_ns=started_ns + took_ns,
@@ -164,18 +192,18 @@ class _Reader:
         started_ns: int | None,
     ) -> str | None:
         """Return why an entry cannot be loaded again; None where it can."""
-        kind, status = _text(entry.get("_resourceType")), _count(response.get("status"))
+        kind, status = as_text(entry.get("_resourceType")), as_count(response.get("status"))
         scheme, is_web = (url or "").partition(":")[0].lower(), _has_host(url or "")
         is_socket = scheme in ("ws", "wss") or kind == "websocket" or status == 101 or "_webSocketMessages" in entry
-        is_cached = status == 304 or entry.get("_fromCache") or _mapping(entry.get("cache")).get("beforeRequest")
+        is_cached = status == 304 or entry.get("_fromCache") or as_mapping(entry.get("cache")).get("beforeRequest")
         rules = (
             (url is None or started_ns is None or not request or not response, _MALFORMED),
             (is_socket, "WebSocket"),
             (scheme not in ("http", "https"), f"{scheme if scheme in _OTHER_SCHEMES else 'other'}: URL"),
             (not is_web, _MALFORMED),
-            (self._several and _text(entry.get("pageref")) != self._page, "of another page load of the file"),
+            (self._several and as_text(entry.get("pageref")) != self._page, "of another page load of the file"),
             (kind == "eventsource", "event stream"),
-            (status is None or status <= 0 or _text(response.get("_error")), "aborted or failed"),
+            (status is None or status <= 0 or as_text(response.get("_error")), "aborted or failed"),
             (is_cached, "from the browser's cache"),
             (started_ns is not None and self._loaded_ns is not None and started_ns > self._loaded_ns, _LATE),
         )
@@ -184,42 +212,51 @@ class _Reader:
 
 _MALFORMED = "malformed entry: no URL, no start or no response"
 _LATE = "after the load event"
+_DECODED = "its bodySize was that of the decoded content: replayed with what compression left of it"
+_MAY_BE_EMPTY = frozenset({"json", "other"})
+"""Kinds of answers that have no bytes in many page loads: beacons, counters."""
 _OTHER_SCHEMES = ("data", "blob", "about", "file", "chrome-extension", "moz-extension")
+
+
+def _unpacked(data: bytes, path: Path) -> bytes:
+    if not data.startswith(_GZIP):
+        return data
+    with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+        unpacked = file.read(LARGEST_BYTES + 1)
+    if len(unpacked) > LARGEST_BYTES:
+        raise HarError(f"{path}: over {LARGEST_BYTES} bytes when unpacked; allowed: at most {LARGEST_BYTES}")
+    return unpacked
+
+
+_GZIP = b"\x1f\x8b"
+
+
+def _other_kind(document: Mapping[str, Any]) -> str | None:
+    """Return which other record of a page load a file is that has no log."""
+    if "log" in document:
+        return None
+    if "constants" in document and "events" in document:
+        return "a netlog of Chromium"
+    return "a qlog" if {"qlog_version", "file_schema"} & document.keys() else None
 
 
 def _pages(value: object) -> list[Mapping[str, Any]]:
     return [page for page in value if isinstance(page, dict)] if isinstance(value, list) else []
 
 
-def _transferred_bytes(response: Mapping[str, Any]) -> int | None:
-    """Return the bytes of a body as it was transferred; None where no field has them.
-
-    HAR's own field counts first. Chrome has it for HTTP/1.1 alone, else the whole response with its headers. The last
-    is the body after decoding, less what compression saved if that is known.
-    """
-    content = _mapping(response.get("content"))
-    size, saved = _count(content.get("size")), _count(content.get("compression")) or 0
-    decoded = None if size is None or size < 0 else max(size - max(saved, 0), 0)
-    body, whole = _count(response.get("bodySize")), _count(response.get("_transferSize"))
-    for value in (body, whole):
-        if value is not None and value > 0:
-            return value
-    return 0 if body == 0 and decoded is None else decoded
-
-
 def _initiator(value: object) -> str | None:
     """Return the URL of what named an object: Chrome has a table, with the calls of scripts, WebPageTest a text."""
     if isinstance(value, str):
         return urldefrag(value).url if _has_host(value) else None
-    table = _mapping(value)
-    stack: Mapping[str, Any] = _mapping(table.get("stack"))
+    table = as_mapping(value)
+    stack: Mapping[str, Any] = as_mapping(table.get("stack"))
     for _ in range(_DEEPEST_STACK):
         frames = stack.get("callFrames")
         for frame in frames if isinstance(frames, list) else []:
-            if (url := _text(_mapping(frame).get("url"))) and _has_host(url):
+            if (url := as_text(as_mapping(frame).get("url"))) and _has_host(url):
                 return urldefrag(url).url
-        stack = _mapping(stack.get("parent"))
-    url = _text(table.get("url"))
+        stack = as_mapping(stack.get("parent"))
+    url = as_text(table.get("url"))
     return urldefrag(url).url if url and _has_host(url) else None
 
 
@@ -249,35 +286,8 @@ def _joined(url: str, location: str) -> str | None:
 def _time_ns(value: object) -> int | None:
     """Return a date as ns since 1970; one without a time zone as UTC."""
     try:
-        date = datetime.fromisoformat(str(_text(value)))
+        date = datetime.fromisoformat(str(as_text(value)))
         date = date if date.tzinfo else date.replace(tzinfo=UTC)
         return round((date - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds() * 1e6) * 1000
     except (ValueError, OverflowError):
         return None
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) and value else None
-
-
-def _number(value: object) -> float | None:
-    """Return a number, also one that a tool wrote as text; None for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return None
-    try:
-        number = float(value)
-    except (ValueError, OverflowError):
-        return None
-    return number if abs(number) < _LARGEST_NUMBER else None
-
-
-_LARGEST_NUMBER = 1e15
-
-
-def _count(value: object) -> int | None:
-    number = _number(value)
-    return None if number is None else int(number)

@@ -12,7 +12,7 @@ from longlook.core import codec, files, kept_files, paths
 from longlook.core.errors import InputError
 from longlook.core.model import Plan
 from longlook.core.registry import nearest
-from longlook.provision.recorded.har import HarError, read_har
+from longlook.provision.recorded.har import HarError, Recording, read_har
 from longlook.provision.recorded.page import RecordedPage, recorded_page
 
 FOLDER = "pages"
@@ -31,7 +31,7 @@ def shipped() -> dict[str, Path]:
 
 def is_path(name: str) -> bool:
     """Whether a name can only be a file's: also of one that is gone."""
-    return "/" in name or name.endswith(".har")
+    return "/" in name or name.endswith((".har", ".har.gz"))
 
 
 def find(name: str, beside: Path) -> Path:
@@ -48,7 +48,12 @@ def find(name: str, beside: Path) -> Path:
 
 def keep(path: Path) -> tuple[str, RecordedPage]:
     """Read a HAR into the cache; return the digest of its page, and the page. HarError where it cannot be used."""
-    page = recorded_page(read_har(path))
+    return keep_recording(read_har(path))
+
+
+def keep_recording(recording: Recording) -> tuple[str, RecordedPage]:
+    """Put the page of a recording into the cache; as `keep`."""
+    page = recorded_page(recording)
     data = codec.canonical(codec.encode(page)).encode()
     return kept_files.keep(_cache(), data, *_KEPT), page
 

@@ -9,7 +9,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +22,15 @@ from longlook.core import files
 from longlook.core.errors import InputError
 from longlook.core.visible import csv_cell
 from longlook.timeline.decode import TraceVantage, decode_to
-from longlook.timeline.events import EVENT_SCHEMA, metadata_of
+from longlook.timeline.events import EVENT_SCHEMA, metadata_of, with_later_columns
 from longlook.timeline.export import har, pcapng, plays, qlog
+from longlook.timeline.export.problems import problems_of
 from longlook.timeline.normalise.trial import LINK_LOG
 
 EVENTS = "events.parquet"
 KEYS = "keys.log"
+_CONNECTION = "connection"  # of a decoded trace: index into the connections of its account
+_ACCOUNT = b"longlook"
 _BATCH_ROWS = 16_384
 
 
@@ -38,6 +41,7 @@ class Written:
     path: Path
     count: int
     what: str
+    problems: tuple[str, ...] = ()  # of reading what it was made of
 
 
 @dataclass(frozen=True)
@@ -58,7 +62,7 @@ class _Source:
         """Yield the events in order, or only some of their columns."""
         with pq.ParquetFile(self.path) as file:
             for batch in file.iter_batches(_BATCH_ROWS, columns=columns):
-                table = pa.Table.from_batches([batch])
+                table = with_later_columns(pa.Table.from_batches([batch]), columns)
                 yield table if self.flows is None or columns is not None else _with_flows(table, self.flows)
 
 
@@ -83,11 +87,12 @@ def convert(source: Path, to: str, out: Path, vantage: str | None = None) -> lis
             raise InputError(
                 f"{source}: no event in it becomes a row", f"longlook trace show {source} tells what it has"
             )
+        problems = tuple(problems_of(read.account))
         if to == "qlog":
-            return _qlog(read, out)
+            return [replace(written, problems=problems) for written in _qlog(read, out)]
         if out.is_dir():
             raise InputError(f"--out {out}: is a folder", f"name a file: --out {out / f'events.{to}'}")
-        return [_csv(read, out) if to == "csv" else _parquet(read, out)]
+        return [replace(_csv(read, out) if to == "csv" else _parquet(read, out), problems=problems)]
 
 
 def look(source: Path, vantage: str | None = None) -> dict[str, Any]:
@@ -104,6 +109,8 @@ def look(source: Path, vantage: str | None = None) -> dict[str, Any]:
 
 def _csv(read: _Source, out: Path) -> Written:
     plain = [field.with_type(pa.string()) if pa.types.is_dictionary(field.type) else field for field in EVENT_SCHEMA]
+    if _CONNECTION in pq.read_schema(read.path).names:
+        plain.append(pa.field(_CONNECTION, pa.int32()))
     schema = pa.schema(plain)
     with pyarrow.csv.CSVWriter(out, schema) as writer:
         for batch in read.batches():
@@ -125,9 +132,12 @@ def _cells(texts: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def _parquet(read: _Source, out: Path) -> Written:
     schema = pq.read_schema(read.path)
+    account = (pq.read_metadata(read.path).metadata or {}).get(_ACCOUNT)
+    if account is not None:
+        schema = schema.with_metadata({_ACCOUNT: account})
     with pq.ParquetWriter(out, schema, compression="zstd") as writer:
         for batch in read.batches():
-            writer.write_table(batch.cast(schema))
+            writer.write_table(batch.select(schema.names).cast(schema))
     return Written(out, read.rows, "events")
 
 

@@ -56,6 +56,7 @@ COLUMNS = (
     "value",
     *METRIC_COLUMNS,
     "acked_bytes",
+    "path",
 )
 """The columns of a row beside its time, vantage, source, kind, flow and priming."""
 

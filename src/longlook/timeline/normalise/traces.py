@@ -31,6 +31,9 @@ Decode = Callable[[Path, TraceVantage, Path], Mapping[str, Any]]
 trace.
 """
 
+_PATH = "path"
+_PATHS = "it has several paths: its packets are joined with the link, and its states found, on path 0 alone"
+
 MOST_ROWS = 8_000_000
 """The rows that the traces of a trial may have in all: joins and states hold columns of all of them in memory."""
 
@@ -129,7 +132,10 @@ class _Stage:
         offset_ns = None if reference is None else reference - self._run.started_unix_ns
         places = []
         for index, connection in enumerate(connections):
-            rows = _rows_of(decoded, index, len(connections))
+            several = len(connection.get("paths", [])) > 1
+            rows = _rows_of(decoded, index, len(connections), first_path=several)
+            if several:
+                source["warnings"] = [*source.get("warnings", []), {"problem": _PATHS}]
             traced, offset_ns = self._place(trace, connection, rows, offset_ns)
             places.append(traced.place)
             source["connections"].append(traced.note)
@@ -270,10 +276,13 @@ def _join_note(rows: Rows, datagrams: Datagrams, joined: Joined, lag: Lag | None
     }
 
 
-def _rows_of(decoded: Path, index: int, connections: int) -> Rows:
-    """Return the rows of one of a decoded trace's connections."""
+def _rows_of(decoded: Path, index: int, connections: int, *, first_path: bool) -> Rows:
+    """Return the rows of one of a decoded trace's connections, or only those of its first path and of none."""
     with pq.ParquetFile(decoded) as file:
         chosen = pc.equal(file.read([CONNECTION])[CONNECTION], index) if connections > 1 else None
+        if first_path:
+            on_first = pc.fill_null(pc.equal(file.read([_PATH])[_PATH], 0), fill_value=True)
+            chosen = on_first if chosen is None else pc.and_(chosen, on_first)
 
         def column(name: str) -> pa.ChunkedArray:
             whole = file.read([name])[name]

@@ -1,5 +1,6 @@
 """HTTP Archives of several tools, and broken ones: what is taken, what is left out, and what is refused."""
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -45,11 +46,119 @@ def test_requests_are_read_in_the_order_of_their_starts() -> None:
         ({"bodySize": 0, "content": {"size": 0}}, 0),
         ({"bodySize": None, "content": {"size": 2000}}, 2000),
         ({"bodySize": 0, "content": {}}, 0),
+        ({"bodySize": 2000, "content": {"size": 2000, "compression": 1500}}, 500),  # Browsertime 1.0: decoded
+        ({"bodySize": 600, "content": {"size": 2000, "compression": 1500}}, 600),
+        ({"bodySize": 2000, "content": {"size": 2000, "compression": 0}}, 2000),
+        ({"bodySize": 2000, "_transferSize": 800, "content": {"size": 2000, "compression": 1500}}, 500),
     ],
 )
 def test_the_size_is_what_was_transferred(response: dict[str, Any], size_bytes: int) -> None:
     (entry,) = parsed(recorded("/", response=response)).entries
     assert entry.size_bytes == size_bytes
+
+
+UNKNOWN = {"bodySize": 0, "headersSize": 310, "content": {"size": 0, "mimeType": "text/html"}}
+
+
+@pytest.mark.parametrize(
+    ("fields", "size_bytes"),
+    [
+        ({"_bytesIn": 17_310}, 17_000),
+        ({"_bytesIn": "17310", "_objectSize": 0}, 17_000),
+        ({"_bytesIn": 17_310, "_objectSize": 16_900}, 16_900),
+        ({"_bytesIn": 300}, 0),
+    ],
+)
+def test_webpagetest_has_sizes_beside_the_response(fields: dict[str, Any], size_bytes: int) -> None:
+    (entry,) = parsed(recorded("/", response=UNKNOWN, **fields)).entries
+    assert entry.size_bytes == size_bytes
+
+
+def test_a_body_size_that_was_the_decoded_one_is_counted_as_changed() -> None:
+    found = parsed(recorded("/", response={"bodySize": 900, "content": {"size": 900, "compression": 500}}))
+    assert found.changed == {
+        "its bodySize was that of the decoded content: replayed with what compression left of it": 1
+    }
+
+
+def test_a_page_without_most_sizes_is_refused() -> None:
+    bodies = [recorded(f"/{number}", response=UNKNOWN) for number in range(3)]
+    with pytest.raises(HarError, match=r"3 of 5 answers have a size of 0.*sizes were not recorded"):
+        parsed(*bodies, recorded("/a"), recorded("/b"))
+    found = parsed(*bodies[:2], recorded("/a"), recorded("/b"))
+    assert [each.check for each in found.implausible] == ["sizes_of_0"]
+
+
+@pytest.mark.parametrize(
+    "empty",
+    [
+        recorded("/beacon", response={"bodySize": 0, "content": {"size": 0, "mimeType": ""}}),
+        recorded("/beacon", size=0, method="POST"),
+        recorded("/beacon", size=0, response={"status": 404, "bodySize": 0, "content": {"size": 0}}),
+        recorded("/beacon.json", size=0),
+    ],
+)
+def test_answers_that_may_be_empty_contradict_nothing(empty: dict[str, Any]) -> None:
+    assert parsed(recorded("/"), empty, empty, empty).implausible == ()
+
+
+def paged(page_bytes: object, *entries: dict[str, Any]) -> Recording:
+    made = archive(entries)
+    made["log"]["pages"][0]["_bytesIn"] = page_bytes
+    return parse_har(json.dumps(made).encode())
+
+
+@pytest.mark.parametrize(
+    ("page_bytes", "checks"),
+    [
+        (None, []),
+        (2000, []),
+        (3900, []),
+        (1100, []),
+        (4100, ["objects_below_page"]),
+        ("4100", ["objects_below_page"]),
+        (900, ["objects_above_page"]),
+    ],
+)
+def test_objects_are_compared_with_what_the_page_had(page_bytes: object, checks: list[str]) -> None:
+    found = paged(page_bytes, recorded("/"), recorded("/a.png"))
+    assert [each.check for each in found.implausible] == checks
+
+
+def test_objects_after_the_load_event_belong_to_what_the_page_had() -> None:
+    made = archive([recorded("/"), recorded("/late", 2000, 2100, size=5000)], load_ms=1000)
+    made["log"]["pages"][0]["_bytesIn"] = 6000
+    assert parse_har(json.dumps(made).encode()).implausible == ()
+
+
+def test_an_object_is_compared_with_what_arrived_of_it() -> None:
+    found = parsed(recorded("/", _bytesIn=400), recorded("/a", _bytesIn=1300))
+    assert [(each.check, each.problem[:6]) for each in found.implausible] == [("size_above_arrived", "1 of 2")]
+
+
+def test_an_archive_may_be_packed_and_is_the_same_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = json.dumps(archive([recorded("/")])).encode()
+    (tmp_path / "page.har").write_bytes(data)
+    (tmp_path / "page.har.gz").write_bytes(gzip.compress(data, mtime=0))
+    assert read_har(tmp_path / "page.har.gz") == read_har(tmp_path / "page.har")
+    (tmp_path / "cut.har.gz").write_bytes(gzip.compress(data, mtime=0)[:-20])
+    with pytest.raises(HarError, match=r"cut\.har\.gz: cannot be read"):
+        read_har(tmp_path / "cut.har.gz")
+    monkeypatch.setattr(har, "LARGEST_BYTES", len(data) - 1)
+    with pytest.raises(HarError, match="when unpacked; allowed: at most"):
+        read_har(tmp_path / "page.har.gz")
+
+
+@pytest.mark.parametrize(
+    ("document", "what"),
+    [
+        ({"constants": {}, "events": []}, "is a netlog of Chromium, not an HTTP Archive"),
+        ({"qlog_version": "0.3", "traces": []}, "is a qlog, not an HTTP Archive"),
+    ],
+)
+def test_other_records_of_a_load_are_called_by_their_name(document: dict[str, Any], what: str) -> None:
+    with pytest.raises(HarError, match=what):
+        parse_har(json.dumps(document).encode())
 
 
 @pytest.mark.parametrize(

@@ -123,6 +123,8 @@ class Decoder:
             "first_ns": rows[0]["time_ns"],
             "last_ns": rows[-1]["time_ns"],
         }
+        if paths := sorted({row["path"] for row in rows if row.get("path") is not None}):
+            connection["paths"] = paths
         return {**self._account, "connections": [connection]}
 
 
@@ -171,6 +173,19 @@ def test_a_loss_that_the_link_delivered_is_spurious(folder: Path) -> None:
     assert (spurious["packet_number"], spurious["name"], spurious["source"]) == (50, "link", "link")
     assert spurious["time_ns"] == 200 * MS
     assert spurious["value"] == pytest.approx((sent_ns(50) + 5 * US + 90 * MS - 200 * MS) / 1e9)
+
+
+def test_packets_of_a_second_path_are_kept_and_not_joined_with_the_first_ones_link(folder: Path) -> None:
+    own = [{**each, "path": 0} for each in server_events()]
+    other = [{**each, "path": 4, "size_bytes": 700} for each in own if each["kind"] == "packet_sent"]
+    both = sorted([*own, *other], key=lambda each: each["time_ns"])
+    events, sources = normalise(folder, Decoder({"server": both, "client": client_events()}))
+    server = note(sources)
+    assert (server["sent"]["joined_share"], server["losses"]["spurious"]) == (1.0, 1)
+    (warning,) = sources["qlog/server/a.sqlog"]["warnings"]
+    assert "it has several paths" in warning["problem"]
+    kept = events.select("packet_sent", "server").column("path").to_pylist()
+    assert (kept.count(0), kept.count(4)) == (103, 103)
 
 
 @pytest.mark.parametrize(
