@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from longlook.explain import changes, remedies
-from longlook.explain.cause import Cause, Change, Evidence, Finding, Intervention, Sign, Target, Untestable
+from longlook.explain.cause import Cause, Change, Evidence, Finding, Intervention, Sign, Target, Touches, Untestable
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import drops, during, wait_ns
 from longlook.explain.side import Pair, Side
@@ -57,17 +57,18 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
     ones for the loser, and an uplink that holds none back.
     """
     own, rate_bps = Acknowledging.of(pair.loser), pair.loser.up.rate_bps
+    rarer = max(_RARE, 2 * round(finding.dose or 0))
     held_back = own is not None and (own.lost_share >= _LOST or own.wait_ns >= _LATE * pair.loser.round_trip_ns)
     found = [
-        changes.cure(Target.LOSER, _acknowledged(pair.loser, _RARE if held_back else 1)),
-        changes.transplant(_acknowledged(pair.winner, max(2, round(finding.dose or 2)))),
+        changes.cure(Touches.MECHANISM, Target.LOSER, _acknowledged(pair.loser, rarer if held_back else 1)),
+        changes.transplant(Touches.MECHANISM, _acknowledged(pair.winner, max(2, round(finding.dose or 2)))),
     ]
     if held_back and rate_bps is not None:
         fast = {"network.up.rate": f"{10 * int(rate_bps)}bit", "network.up.queue": "1000packets"}
         free = Change("an uplink ten times as fast that loses nothing", {**fast, "network.up.loss": "0%"})
-        found.append(changes.cure(Target.BOTH, free))
+        found.append(changes.cure(Touches.OCCASION, Target.BOTH, free))
     doses = [(float(count), _acknowledged(pair.loser, count)) for count in _THRESHOLDS]
-    return [*found, *changes.doses(Target.LOSER, doses)]
+    return [*found, *changes.doses(Touches.MECHANISM, Target.LOSER, doses)]
 
 
 def _acknowledged(side: Side, packets: int) -> Change | str:
@@ -87,4 +88,5 @@ CAUSE = Cause(
     detect=detect,
     interventions=interventions,
     cured_by="every packet acknowledged; an uplink ten times as fast",
+    where="where acknowledgements wait or are lost on their way to the server",
 )

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from longlook.core import units
 from longlook.explain import changes, remedies
 from longlook.explain.cause import Cause, Change, Evidence, Finding, Intervention, Sign, Untestable
-from longlook.explain.credit import credit_met, raised
+from longlook.explain.credit import credit_met, larger_windows, quic_window, window_knobs
+from longlook.explain.in_force import setting_bytes
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import stretches, stretches_shown
 from longlook.explain.side import Pair, Side
@@ -40,14 +41,23 @@ def detect(pair: Pair) -> Sign | None:
 
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
     """Return windows up to eight times as large for the loser's client, and the loser's window for the winner's."""
-    return raised(finding, pair, _offered)
+    return larger_windows(finding, pair, _offered, _own)
 
 
-def _offered(side: Side, window_bytes: int) -> Change | str:
-    knobs = {"initial_connection_window": window_bytes, "max_connection_window": window_bytes}
-    buffer_bytes = min(max(_BUFFERS_PER_WINDOW * window_bytes, _LEAST_BUFFER), _MOST_BUFFER)
+def _own(side: Side) -> tuple[int | None, int]:
+    """Return the window that a side's client is set to, None if none bounds it, and the window that it may grow to."""
+    if changes.over_quic(side.trial):
+        return quic_window(side, "connection")
+    buffer_bytes = setting_bytes(side.trial, "tcp_receive_buffer") or _MOST_BUFFER
+    return None, buffer_bytes // _BUFFERS_PER_WINDOW
+
+
+def _offered(side: Side, first_bytes: int, most_bytes: int) -> Change | str:
+    buffer_bytes = min(max(_BUFFERS_PER_WINDOW * most_bytes, _LEAST_BUFFER), _MOST_BUFFER)
     buffers = {"tcp_receive_buffer": units.print_size(buffer_bytes)}
-    return remedies.tuned(side.trial, "client", knobs, buffers, f"a window of {window_bytes} bytes for the connection")
+    window = first_bytes if changes.over_quic(side.trial) else most_bytes
+    knobs, label = window_knobs("connection", first_bytes, most_bytes), f"a window of {window} bytes for the connection"
+    return remedies.tuned(side.trial, "client", knobs, buffers, label)
 
 
 CAUSE = Cause(

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from longlook.explain import changes, remedies
-from longlook.explain.cause import Cause, Change, Finding, Intervention, Sign, Target, Untestable
+from longlook.explain.cause import Cause, Change, Finding, Intervention, Sign, Target, Touches, Untestable
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.side import Pair, Side
 from longlook.explain.signs import thrown_away
@@ -27,9 +27,9 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
         short = _queue(pair.winner, int(own))
     doses = [(float(packets), _queue(pair.loser, packets)) for packets in _DOSES]
     return [
-        changes.cure(Target.LOSER, _queue(pair.loser, _LONG)),
-        changes.transplant(short),
-        *changes.doses(Target.LOSER, doses),
+        changes.cure(Touches.MECHANISM, Target.LOSER, _queue(pair.loser, _LONG)),
+        changes.transplant(Touches.MECHANISM, short),
+        *changes.doses(Touches.MECHANISM, Target.LOSER, doses),
     ]
 
 

@@ -5,10 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from longlook.core.model import Scalar
 from longlook.explain import changes
-from longlook.explain.cause import Change, Finding, Intervention, Target, Untestable
+from longlook.explain.cause import Change, Finding, Target, Touches
+from longlook.explain.changes import Proposal
 from longlook.explain.facts import Integers
 from longlook.explain.facts.credits import FirstCredits
+from longlook.explain.in_force import in_force
 from longlook.explain.moments import during
 from longlook.explain.side import Pair, Side
 
@@ -16,6 +19,7 @@ LARGER = (2, 4, 8)
 """By which factors credits are raised: the last one cures, the others are doses."""
 
 
+_NO_LIMIT_BYTES = 64 << 20
 _UNUSED = 0.8
 """A window that is never used beyond this share is not what limits the sender."""
 
@@ -90,18 +94,43 @@ def _window(side: Side, times_ns: Integers, limits: "np.ndarray[tuple[int], np.d
     return int(max(limits.min(), np.median(windows)))
 
 
-def raised(
-    finding: Finding, pair: Pair, offered: Callable[[Side, int], Change | str]
-) -> list[Intervention | Untestable]:
+def larger_windows(
+    finding: Finding,
+    pair: Pair,
+    offered: Callable[[Side, int, int], Change | str],
+    own: Callable[[Side], tuple[int | None, int]],
+) -> list[Proposal]:
     """Return larger windows for the loser's client, the largest as cure, and the loser's window for the winner's.
 
-    `offered` gives the change by which a side's client offers a window in bytes, or why there is none.
+    `offered` gives the change by which a side's client offers a window at first, and one that it may grow to, in bytes,
+    or why there is none. `own` gives the window that the loser's client is set to, None if no setting says it, and what
+    it may grow to. A cure is larger than that, and than the window that was open when the sender met it.
     """
     if finding.dose is None:
-        return [changes.cure(Target.LOSER, "no log says how large the window was")]
-    larger = [(float(factor), offered(pair.loser, factor * int(finding.dose))) for factor in LARGER]
+        return [changes.cure(Touches.MECHANISM, Target.LOSER, "no log says how large the window was")]
+    met, (given, grows_to) = int(finding.dose), own(pair.loser)
+    larger = [(float(factor), offered(pair.loser, factor * met, factor * max(met, grows_to))) for factor in LARGER]
+    back = met if given is None else given
     return [
-        changes.cure(Target.LOSER, larger[-1][1]),
-        changes.transplant(offered(pair.winner, int(finding.dose))),
-        *changes.doses(Target.LOSER, larger),
+        changes.cure(Touches.MECHANISM, Target.LOSER, larger[-1][1]),
+        changes.transplant(Touches.MECHANISM, offered(pair.winner, back, back)),
+        *changes.doses(Touches.MECHANISM, Target.LOSER, larger),
     ]
+
+
+def quic_window(side: Side, kind: str) -> tuple[int | None, int]:
+    """Return the largest window of a stream or the connection that a client of QUIC is set to, and what it grows to.
+
+    The first is None where no setting bounds it. The second is what its stack declares; where that is not known, it is
+    more than any stack here offers where nobody sets it.
+    """
+    knobs = side.trial.client.knobs
+    found = [knobs.get(f"{name}_{kind}_window") for name in ("max", "initial")]
+    known = in_force(side, "client", f"max_{kind}_window")
+    given = next((value for value in found if isinstance(value, int)), None)
+    return given, _NO_LIMIT_BYTES if known is None else int(known)
+
+
+def window_knobs(kind: str, first_bytes: int, most_bytes: int) -> dict[str, Scalar]:
+    """Return a client's knobs for a window of a stream or of the connection: at first, and at most."""
+    return {f"initial_{kind}_window": first_bytes, f"max_{kind}_window": most_bytes}

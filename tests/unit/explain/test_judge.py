@@ -8,7 +8,7 @@ import pytest
 from longlook.core.model import Analysis, Better
 from longlook.explain.answer import Explained
 from longlook.explain.attribution import Conclusion
-from longlook.explain.cause import Cause, Change, Finding, Intervention, Kind, Sign, Target, Untestable
+from longlook.explain.cause import Cause, Change, Finding, Intervention, Kind, Sign, Target, Touches, Untestable
 from longlook.explain.counterfactual import Experiment
 from longlook.explain.judge import Gap, judge, together
 
@@ -33,8 +33,14 @@ TESTED = {
 }
 
 
-def a_test(kind: Kind, target: Target, arms: dict[str, str], dose: float | None = None) -> Experiment:
-    return Experiment(FINDING, Intervention(kind, target, Change(next(iter(arms.values()))), dose), arms)
+def a_test(
+    kind: Kind,
+    target: Target,
+    arms: dict[str, str],
+    dose: float | None = None,
+    touches: Touches = Touches.MECHANISM,
+) -> Experiment:
+    return Experiment(FINDING, Intervention(kind, target, touches, Change(next(iter(arms.values()))), dose), arms)
 
 
 def judged(*tests: Experiment, untestable: tuple[Untestable, ...] = ()) -> Explained:

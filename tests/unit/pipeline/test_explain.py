@@ -14,7 +14,7 @@ from longlook.core.run_folder import RunFolder
 from longlook.engines.fake import FakeEngine
 from longlook.explain.answer import Answer, Status
 from longlook.explain.attribution import Conclusion
-from longlook.explain.cause import Cause, Change, Finding, Intervention, Kind, Sign, Target
+from longlook.explain.cause import Cause, Change, Finding, Intervention, Kind, Sign, Target, Touches
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.side import Pair
 from longlook.pipeline.answers import ANSWERS, FOLDER, read_answers
@@ -58,7 +58,7 @@ PAIR = pair(side(None, (USEFUL, 100.0), (LedgerClass.TIMER, 50.0)))
 
 
 def made_up(name: str, setting: str, value: Scalar) -> Cause:
-    cure = Intervention(Kind.CURE, Target.LOSER, Change(f"another {name}", {setting: value}))
+    cure = Intervention(Kind.CURE, Target.LOSER, Touches.MECHANISM, Change(f"another {name}", {setting: value}))
     return Cause(
         name, name, "it is so", "nobody", "server", (), (), lambda _pair: Sign(10**7), lambda _finding, _pair: (cure,)
     )
@@ -138,10 +138,12 @@ class InVirtualTime(FakeEngine):
 
 def window(packets: int, kind: Kind = Kind.CURE) -> Intervention:
     change = Change(f"a window of {packets}", {"tcp_initial_window": packets})
-    return Intervention(kind, Target.LOSER, change, float(packets))
+    return Intervention(kind, Target.LOSER, Touches.MECHANISM, change, float(packets))
 
 
-ILL = Intervention(Kind.TRANSPLANT, Target.WINNER, Change("7 streams", {"server_knobs.max_incoming_streams": 7}))
+ILL = Intervention(
+    Kind.TRANSPLANT, Target.WINNER, Touches.MECHANISM, Change("7 streams", {"server_knobs.max_incoming_streams": 7})
+)
 
 
 def in_virtual_time(
@@ -186,7 +188,7 @@ def test_for_what_no_cure_confirmed_neither_runs(tmp_path: Path, monkeypatch: py
 
 
 def test_a_transplant_runs_where_the_cure_is_what_the_arm_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    none = Intervention(Kind.CURE, Target.LOSER, Change("nothing else", {"protocol": "h2"}))
+    none = Intervention(Kind.CURE, Target.LOSER, Touches.MECHANISM, Change("nothing else", {"protocol": "h2"}))
     answer, trials = in_virtual_time(tmp_path, monkeypatch, 10, none, ILL)
     assert answer.findings[0].conclusion is Conclusion.CONFIRMED
     assert trials["7 streams"] == 10

@@ -11,7 +11,7 @@ from longlook.core.model import Analysis
 from longlook.explain import changes
 from longlook.explain.answer import Effect, FoundBy
 from longlook.explain.attribution import closed_pct
-from longlook.explain.cause import Change, Evidence, Finding, Intervention, Sign, Target
+from longlook.explain.cause import Change, Evidence, Finding, Intervention, Says, Sign, Target, Touches
 from longlook.explain.counterfactual import CounterfactualPlan
 from longlook.explain.detect import LEAST_SHARE_OF_GAP
 from longlook.explain.judge import Gap
@@ -139,19 +139,26 @@ def concluded(
     return shown, [(design.factors[at], found[at].closed) for at in suspected]
 
 
-def suspect(factor: Factor, pct: float, arm: str, rounds: Mapping[int, int], trials: int) -> Suspect:
-    """Return a setting as a suspect. `rounds` are those of the screening, with the loser's load in ns."""
+def suspect(
+    factor: Factor, pct: float, arm: str, rounds: Mapping[int, int], trials: int, *, is_alike: bool = False
+) -> Suspect:
+    """Return a setting as a suspect. `rounds` are those of the screening, with the loser's load in ns.
+
+    A setting of the path is no mechanism of an arm: it says where. `is_alike` is that of `Finding`.
+    """
     shown = Evidence(
         0, f"in a screening of {trials} trials, {factor.change.label} brings the arms closer by {pct:.1f} %"
     )
     signs = {
         number: Sign(int(load_ns * min(max(pct, 0.0), 100.0) / 100), (shown,)) for number, load_ns in rounds.items()
     }
-    role = "" if factor.role == "path" else f" of the {factor.role}"
+    of_path = factor.role == "path"
+    role = "" if of_path else f" of the {factor.role}"
     name = factor.setting.rpartition(".")[2]
-    cause = searched_cause(factor.setting, f"Setting {name}{role}", factor.sentence, _SOURCE, factor.role)
-    finding = Finding(factor.setting, arm, factor.role, signs, len(rounds))
-    made = [changes.cure(factor.target, factor.change)]
+    says, touches = (Says.WHERE, Touches.OCCASION) if of_path else (Says.WHY, Touches.MECHANISM)
+    cause = searched_cause(factor.setting, f"Setting {name}{role}", factor.sentence, _SOURCE, factor.role, says)
+    finding = Finding(factor.setting, arm, factor.role, signs, len(rounds), is_alike)
+    made = [changes.cure(touches, factor.target, factor.change)]
     if factor.transplant is not None:
-        made.append(changes.transplant(factor.transplant))
+        made.append(changes.transplant(touches, factor.transplant))
     return Suspect(FoundBy.SCREENING, finding, cause, [item for item in made if isinstance(item, Intervention)])

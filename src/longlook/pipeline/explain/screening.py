@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from longlook.explain.answer import Screening
 from longlook.explain.attribution import closed_pct
+from longlook.explain.ends import alike
 from longlook.explain.search import screen
 from longlook.explain.search.effects import LEAST_ROUNDS
 from longlook.explain.search.factors import Factor, factors, impossible
@@ -64,4 +65,5 @@ def _suspect(
 ) -> Suspect:
     loads = {number: pairs[number].loser.load_ns for number in rounds}
     arm = next(iter(pairs.values())).loser.trial.arm
-    return screen.suspect(factor, closed_pct(closed, is_log=is_log), arm, loads, trials)
+    same = alike(next(iter(pairs.values())), factor.role)
+    return screen.suspect(factor, closed_pct(closed, is_log=is_log), arm, loads, trials, is_alike=same)
