@@ -54,7 +54,10 @@ def test_a_run_whose_loads_left_no_trace_says_so(run: RunFolder) -> None:
     }
 
 
-PAIR = pair(side(None, (USEFUL, 100.0), (LedgerClass.TIMER, 50.0)))
+SLOW = side(None, (USEFUL, 100.0), (LedgerClass.TIMER, 50.0))
+TUNED = replace(SLOW.trial, server=replace(SLOW.trial.server, knobs={"gso": True}))
+PAIR = pair(SLOW, side(None, trial=TUNED))
+"""Arms whose servers differ: a cause of one that both have alike would be none."""
 
 
 def made_up(name: str, setting: str, value: Scalar) -> Cause:
@@ -104,7 +107,7 @@ def test_a_cause_is_asked_what_to_change_in_a_round_that_shows_it(
     run: RunFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[Pair] = []
-    other = pair(side(None, (USEFUL, 100.0), (LedgerClass.TIMER, 50.0)))
+    other = pair(SLOW, side(None, trial=TUNED))
 
     def change(_finding: Finding, shown: Pair) -> list[Intervention]:
         asked.append(shown)

@@ -115,7 +115,8 @@ def advantages(answer: Answer) -> list[str]:
         if item.conclusion is Conclusion.ADVANTAGE and best is not None and best.share is not None:
             found.append(
                 f"{wording.capital(made_in(best))} closes {share_text(best.share)} of the gap by making "
-                f"{answer.winner_label} worse: that is an advantage of {answer.winner_label}, not what {answer.loser_label} loses by."
+                f"{answer.winner_label} worse: that is an advantage of {answer.winner_label}, not what "
+                f"{answer.loser_label} loses by."
             )
     return found
 
