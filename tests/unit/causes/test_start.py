@@ -178,7 +178,7 @@ def test_a_wait_for_validation_behind_the_request_is_no_round_trip_before_it() -
 
 
 def flights(there_and_back: int, wait_ms: float = 0.0) -> Scene:
-    """A handshake of so many flights of 20 ms and more there and back, the last answer of which waits for the server."""
+    """A handshake of so many flights there and back, the last answer of which waits for the server."""
     scene, now = Scene(), 0.0
     for number in range(there_and_back):
         reached = scene.up(now, 1200, quic="initial")

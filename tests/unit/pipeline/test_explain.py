@@ -19,6 +19,7 @@ from longlook.explain.ledger import LedgerClass
 from longlook.explain.side import Pair
 from longlook.pipeline.answers import ANSWERS, FOLDER, read_answers
 from longlook.pipeline.explain import ExplainRequest, explain_run
+from longlook.pipeline.explain.witness import TracedChange
 from longlook.pipeline.options import Observer, RunOptions
 from longlook.pipeline.sample import sample_study
 from longlook.study.files import find_study
@@ -187,7 +188,19 @@ def test_transplants_and_doses_run_for_what_a_cure_confirmed_alone(
 def test_for_what_no_cure_confirmed_neither_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     answer, trials = in_virtual_time(tmp_path, monkeypatch, 10, window(12), window(25, Kind.DOSE), ILL)
     assert not answer.findings[0].is_confirmed
-    assert trials == {"a window of 12": 10, "a window of 25": 0, "7 streams": 0}
+    assert trials == {"a window of 12": 11, "a window of 25": 0, "7 streams": 0}  # one more, to look into it
+    assert answer.trials == 11
+
+
+def test_a_change_after_which_the_cause_is_as_before_is_untestable_and_refutes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = TracedChange(PAIR, frozenset())
+    monkeypatch.setattr("longlook.pipeline.explain.session.traced_change", lambda *_: seen)
+    answer, _ = in_virtual_time(tmp_path, monkeypatch, 10, window(12))
+    item = answer.findings[0]
+    assert (item.conclusion, item.cures[0].conclusion) == (Conclusion.UNTESTABLE, Conclusion.UNTOUCHED)
+    assert "shows the cause as before" in item.untestable[0]
 
 
 def test_a_transplant_runs_where_the_cure_is_what_the_arm_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,7 +221,7 @@ def test_in_a_cell_of_many_rounds_a_change_stops_as_soon_as_its_verdict_is_firm(
     assert cured.share is not None and cured.share.ci_low_pct is not None and cured.share.ci_high_pct is not None
     assert cured.share.ci_low_pct < cured.share.share_pct < cured.share.ci_high_pct
     assert cured.rounds == trials["a window of 20"] == trials["a window of 30"] < 16
-    assert small.rounds == trials["a window of 12"]
+    assert small.rounds == trials["a window of 12"] - 1  # one more, to look into what is refuted
     assert small.conclusion is not Conclusion.CONFIRMED
     assert answer.trials == sum(trials.values()) < 60
 

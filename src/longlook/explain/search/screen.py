@@ -16,7 +16,7 @@ from longlook.explain.counterfactual import CounterfactualPlan
 from longlook.explain.detect import LEAST_SHARE_OF_GAP
 from longlook.explain.judge import Gap
 from longlook.explain.search.designs import MOST_FACTORS, Signs, plackett_burman
-from longlook.explain.search.effects import Floats, main_effects, unusable
+from longlook.explain.search.effects import Floats, least_found, main_effects, unusable
 from longlook.explain.search.factors import Factor, joined
 from longlook.explain.search.suspects import Suspect, searched_cause
 
@@ -102,6 +102,38 @@ def gaps(space: Gap, design: Design, rounds: Sequence[int]) -> tuple[Floats, boo
     advantage, is_log = procedures.advantages(values[0][well], values[1][well], space.better)
     found[well] = advantage
     return found, is_log
+
+
+def is_too_weak(design: Design, observed: Floats, rounds: int, analysis: Analysis, *, is_log: bool) -> bool:
+    """Return whether a design could not find even a setting that closes the whole gap, by the rounds that ran."""
+    margin = procedures.margin(analysis.equivalence_margin_pct, is_log)
+    least = least_found(design.signs, observed, margin, analysis.alpha, rounds)
+    return least is not None and least > float(np.nanmean(observed[:, -1]))
+
+
+def alone(plan: CounterfactualPlan, chosen: Sequence[Factor]) -> list[Mapping[str, str] | str]:
+    """Add each factor's change alone to a plan; return its arms, or why it cannot be made."""
+    return [_add(plan, [factor]) for factor in chosen]
+
+
+def idle(space: Gap, chosen: Sequence[Factor], arms: Sequence[Mapping[str, str] | str], number: int) -> dict[int, str]:
+    """Return the factors that cannot act here, by place, with the reason: in this round, alone, they change no packet,
+    or make a trial fail.
+    """
+    found = {}
+    for at, (factor, made) in enumerate(zip(chosen, arms, strict=True)):
+        if isinstance(made, str):
+            continue
+        if any(number not in space.values.get(arm, {}) for arm in made.values()):
+            found[at] = f"{factor.setting}: trials with {factor.change.label} fail"
+        elif all(_same(space, old, new, number) for old, new in made.items()):
+            found[at] = f"{factor.setting}: with {factor.change.label} alone not a packet is another one here"
+    return found
+
+
+def _same(space: Gap, old: str, new: str, number: int) -> bool:
+    own = space.traffic.get(old, {}).get(number)
+    return own is not None and own == space.traffic.get(new, {}).get(number)
 
 
 def failing(design: Design, observed: Floats) -> list[int]:

@@ -20,7 +20,8 @@ def screen_settings(
 ) -> tuple[Screening, list[Suspect]]:
     """Run a screening of what can be varied, as far as the budget goes; return its effects and what it suspects.
 
-    Settings with which trials fail are left out, and the others are screened without them.
+    Settings that change no packet or make trials fail are left out first, and the others are screened without them. It
+    stops after two rounds where these show that not even a setting that closes the whole gap would be found.
     """
     rounds = [number for number in session.place.gap.rounds if number in pairs][: screen.ROUNDS]
     if len(rounds) < LEAST_ROUNDS:
@@ -30,6 +31,8 @@ def screen_settings(
     chosen, refused = screen.admitted(factors(first), tested, session.begun)
     left_out = [*impossible(first), *refused]
     before = len(session.counterfactual)
+    chosen, cannot = _able(session, chosen, rounds[0])
+    left_out += cannot
     while True:
         if not chosen:
             return Screening("nothing is left that can be varied", left_out=tuple(left_out)), []
@@ -48,6 +51,14 @@ def screen_settings(
             break
         left_out += [f"{chosen[at].setting}: trials with {chosen[at].change.label} fail" for at in failing]
         chosen = [factor for at, factor in enumerate(chosen) if at not in failing]
+    enough = rounds[:LEAST_ROUNDS]
+    observed, is_log = screen.gaps(session.run(plan, enough), design, enough)
+    if screen.is_too_weak(design, observed, len(rounds), session.study.analysis, is_log=is_log):
+        reason = (
+            f"in {counted(len(enough), 'round')} the gap varies so much that a screening of "
+            f"{counted(len(chosen), 'setting')} would not find even one that closes all of it"
+        )
+        return Screening(reason, trials=len(session.counterfactual) - before, left_out=tuple(left_out)), []
     observed, is_log = screen.gaps(session.run(plan, rounds), design, rounds)
     trials = len(session.counterfactual) - before
     made = Screening("", runs, len(rounds), trials, (), tuple(left_out))
@@ -58,6 +69,19 @@ def screen_settings(
     return replace(made, effects=effects), [
         _suspect(factor, closed, pairs, rounds, trials, is_log=is_log) for factor, closed in suspected
     ]
+
+
+def _able(session: Session, chosen: Sequence[Factor], number: int) -> tuple[list[Factor], list[str]]:
+    """Return the settings that can act here, tried alone in one round, and why the others are left out.
+
+    In real time no trial repeats another packet for packet, and all are kept; so they are where the budget is short.
+    """
+    plan = session.begun()
+    arms = screen.alone(plan, chosen)
+    if not session.is_virtual or (session.left is not None and session.cost(plan, [number]) > session.left):
+        return list(chosen), []
+    idle = screen.idle(session.run(plan, [number]), chosen, arms, number)
+    return [factor for at, factor in enumerate(chosen) if at not in idle], list(idle.values())
 
 
 def _suspect(

@@ -180,10 +180,9 @@ class Session(CellTrials):
                 continue
             self._witnessed.add(place)
             changed = traced_change(self.study, self.place, test, self._pairs[number], number)
-            if changed is None:
-                continue
             self.counterfactual |= changed.trials
-            if as_before(test.finding.signs[number], asked.cause.detect(changed.pair)):
+            before = test.finding.signs[number]
+            if changed.pair is not None and as_before(before, asked.cause.detect(changed.pair)):
                 self._untouched.add(place)
                 found = True
         return found

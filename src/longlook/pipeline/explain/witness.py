@@ -13,14 +13,14 @@ from longlook.pipeline.sample import measure_plan
 
 @dataclass(frozen=True)
 class TracedChange:
-    """Both arms of a round, changed as a test changes them, and the ids of the trials that this took."""
+    """Both arms of a round, changed as a test changes them (None: a load did not go well), and the trials' ids."""
 
-    pair: Pair
+    pair: Pair | None
     trials: frozenset[str]
 
 
-def traced_change(study: Study, place: Place, test: Experiment, pair: Pair, number: int) -> TracedChange | None:
-    """Run a round of a change with traces; return it beside the arm that stays, or None where that did not go well.
+def traced_change(study: Study, place: Place, test: Experiment, pair: Pair, number: int) -> TracedChange:
+    """Run a round of a change with traces; return it beside the arm that stays.
 
     `pair` is the round without the change.
     """
@@ -28,7 +28,7 @@ def traced_change(study: Study, place: Place, test: Experiment, pair: Pair, numb
     plan = CounterfactualPlan(with_traces(study, gap), gap.contrast, gap.loser, place.only, engine=engine)
     arms = plan.add(dict.fromkeys(test.arms, test.intervention.change))
     if isinstance(arms, str):
-        return None
+        return TracedChange(None, frozenset())
     trials = tuple(trial for trial in plan.plan.trials if trial.round == number and trial.arm in arms.values())
     part = Plan(study.id, codec.content_hash([trial.id for trial in trials]), trials)
     folder, measured = measure_plan(plan.study, part, place.out / f"changed-{part.hash}", place.options, place.observer)
@@ -38,6 +38,5 @@ def traced_change(study: Study, place: Place, test: Experiment, pair: Pair, numb
         trial = next((trial for trial in trials if trial.arm == arm and trial.id in well), None)
         sides[own] = None if trial is None else side_of(folder, trial, engine)
     loser, winner = sides[gap.loser], sides[gap.winner]
-    if loser is None or winner is None:
-        return None
-    return TracedChange(Pair(loser, winner), frozenset(trial.id for trial in trials))
+    changed = None if loser is None or winner is None else Pair(loser, winner)
+    return TracedChange(changed, frozenset(trial.id for trial in trials))
