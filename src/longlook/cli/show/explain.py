@@ -51,7 +51,7 @@ def show_matrix(matrix: Matrix, *, as_json: bool) -> None:
         for case in matrix.cases:
             sys.stdout.write(json.dumps({"event": "case", **codec.encode(case)}, allow_nan=False) + "\n")
         return
-    table = Table("case", "planted", "confirmed", "share", "not planted")
+    table = Table("case", "planted", "confirmed", "share", "where or which end", "not planted")
     for case in matrix.cases:
         share = Share(case.share_pct, case.ci_low_pct, case.ci_high_pct) if case.share_pct is not None else None
         table.add_row(
@@ -59,14 +59,16 @@ def show_matrix(matrix: Matrix, *, as_json: bool) -> None:
             ", ".join(case.expected) or "nothing",
             ", ".join(case.confirmed) or f"none ({case.status})",
             "" if share is None else share_text(share),
+            ", ".join(case.placed),
             ", ".join(case.wrong),
         )
     out = console()
     out.print(table)
-    decoys, blamed = matrix.decoys
+    (decoys, blamed), (places, said) = matrix.decoys, matrix.placed
     out.print(
         f"planted causes confirmed: {matrix.recalled} of {matrix.planted}; confirmed causes that were not planted: "
-        f"{matrix.wrong} of {matrix.confirmed}; decoys blamed: {blamed} of {decoys}",
+        f"{matrix.wrong} of {matrix.confirmed}; true places said: {said} of {places}; "
+        f"cases without a cause at an end in which one was blamed: {blamed} of {decoys}",
         markup=False,
         soft_wrap=True,
     )
