@@ -81,6 +81,7 @@ class Explained:
     where: str = ""
     alike: str = ""
     direct: Conclusion | None = None
+    follows: str = ""  # the title of the confirmed cause that it is a consequence of
 
     @property
     def is_confirmed(self) -> bool:

@@ -58,7 +58,6 @@ class FailedTrial:
 
     trial: Trial
     timeline: Timeline
-    reason: str = ""
 
 
 def grouped(reasons: Sequence[str]) -> dict[str, int]:

@@ -1,9 +1,12 @@
-"""Whether a trial with a change shows the cause as it was: then the change did not touch it. Pure."""
+"""What a trial with a change shows of causes: that the change did not touch one, or took another's sign away. Pure."""
+
+from collections.abc import Mapping
 
 from longlook.explain.cause import Sign
 
 _SAME_DOSE = 0.1
 _SAME_STRENGTH, _HALF = 0.9, 0.5
+_GONE_STRENGTH = 0.2
 
 
 def as_before(before: Sign, after: Sign | None) -> bool:
@@ -18,3 +21,22 @@ def as_before(before: Sign, after: Sign | None) -> bool:
         return after.strength_ns >= _SAME_STRENGTH * before.strength_ns
     same = abs(after.dose - before.dose) <= _SAME_DOSE * abs(before.dose)
     return same and after.strength_ns >= _HALF * before.strength_ns
+
+
+def is_gone(before: Sign, after: Sign | None) -> bool:
+    """Return whether a detector sees nothing with a change, or a fifth of the strength at most."""
+    return after is None or after.strength_ns <= _GONE_STRENGTH * before.strength_ns
+
+
+def consequences(gone: Mapping[str, frozenset[str]]) -> dict[str, str]:
+    """Return the causes that are consequences of others, each with the other. `gone` has, by the cause that was cured,
+    the causes whose signs went with it.
+
+    One follows from another if its sign goes when that is cured, and the other's stays when it is cured itself.
+    """
+    return {
+        one: other
+        for other, signs in gone.items()
+        for one in sorted(signs)
+        if one in gone and one != other and other not in gone[one]
+    }

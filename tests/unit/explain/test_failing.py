@@ -12,8 +12,8 @@ from tests.data.sides import fetching, pair, side
 TRIAL: Trial = side().trial
 
 
-def failed(scene: Scene, reason: str = "timeout") -> FailedTrial:
-    return FailedTrial(TRIAL, cut(scene.timeline()), reason)
+def failed(scene: Scene) -> FailedTrial:
+    return FailedTrial(TRIAL, cut(scene.timeline()))
 
 
 def stuck(drops: bool = True) -> Scene:

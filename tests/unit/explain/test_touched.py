@@ -3,7 +3,7 @@
 import pytest
 
 from longlook.explain.cause import Sign
-from longlook.explain.touched import as_before
+from longlook.explain.touched import as_before, consequences, is_gone
 
 SEEN = Sign(10**8, dose=2.0)
 
@@ -26,3 +26,17 @@ def test_the_value_that_matters_decides_and_then_the_time(after: Sign | None, sa
 def test_without_a_value_the_time_decides() -> None:
     assert as_before(Sign(10**8), Sign(95 * 10**6))
     assert not as_before(Sign(10**8), Sign(85 * 10**6))
+
+
+def test_a_sign_is_gone_with_nothing_or_a_fifth_of_it() -> None:
+    assert is_gone(SEEN, None) and is_gone(SEEN, Sign(2 * 10**7))
+    assert not is_gone(SEEN, Sign(3 * 10**7))
+
+
+def test_what_goes_with_another_and_does_not_take_that_away_is_its_consequence() -> None:
+    kept, spurious, window = "kept_reduction", "spurious_loss", "initial_window"
+    gone = {spurious: frozenset({spurious, kept}), kept: frozenset({kept}), window: frozenset({window})}
+    assert consequences(gone) == {kept: spurious}
+    both = {spurious: frozenset({spurious, kept}), kept: frozenset({kept, spurious})}
+    assert consequences(both) == {}  # either explains the other: neither comes first
+    assert consequences({spurious: frozenset({spurious, kept})}) == {}  # nobody cured the other

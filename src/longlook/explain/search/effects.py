@@ -74,8 +74,8 @@ def least_found(signs: Signs, gaps: Floats, margin: float, alpha: float, rounds:
     error = gaps - gaps.mean(axis=0) - gaps.mean(axis=1, keepdims=True) + gaps.mean()
     variance = float((error**2).sum()) / ((seen - 1) * (runs - 1))
     deviation, freedom = 2 * math.sqrt(variance / (rounds * runs)), (rounds - 1) * (runs - 1)
-    quantiles = libraries.stats.t.ppf([1 - alpha / signs.shape[1], POWER], freedom)
-    return margin + float(quantiles.sum()) * deviation
+    quantiles = [float(libraries.stats.t.ppf(share, freedom)) for share in (1 - alpha / signs.shape[1], POWER)]
+    return margin + sum(quantiles) * deviation
 
 
 def unusable(signs: Signs, gaps: Floats) -> list[int]:

@@ -55,7 +55,7 @@ def _arm(
 ) -> FailedArm:
     bad = [entry for entry in measured if entry.trial.arm == arm and entry.run.outcome is not Outcome.OK]
     good = [entry for entry in measured if entry.trial.arm == other and entry.run.outcome is Outcome.OK]
-    own, others = ([_read(folder, entry) for entry in some] for some in (bad, good))
+    own, others = ([each for entry in some if (each := _read(folder, entry))] for some in (bad, good))
     sides = {each.trial.round: _side(each, engine) for each in own}
     theirs = {each.trial.round: _side(each, engine) for each in others}
     pairs = [
@@ -68,9 +68,9 @@ def _arm(
         failed,
         total,
         sum(entry.trial.arm == arm for entry in measured),
-        len(own),
+        len(bad),
         len(others),
-        grouped([each.reason for each in own]),
+        grouped([entry.run.reason or str(entry.run.outcome) for entry in bad]),
         common(own, others) if own else (),
         signs_in(pairs, causes()),
         _mean_ms([side for side in sides.values() if side is not None]),
@@ -78,12 +78,15 @@ def _arm(
     )
 
 
-def _read(folder: RunFolder, entry: Measured) -> FailedTrial:
+def _read(folder: RunFolder, entry: Measured) -> FailedTrial | None:
+    """Return a trial; None where it did not get so far that it has a timeline."""
     path = folder.trials / entry.trial.id
+    if not (path / TIMELINE).exists():
+        return None
     timeline = Timeline.read(path / TIMELINE)
     if (path / EVENTS).exists():
         timeline = timeline.with_events(Events.read(path / EVENTS))
-    return FailedTrial(entry.trial, cut(timeline), entry.run.reason or str(entry.run.outcome))
+    return FailedTrial(entry.trial, cut(timeline))
 
 
 def _side(each: FailedTrial, engine: str) -> Side | None:

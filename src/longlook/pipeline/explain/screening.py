@@ -7,6 +7,7 @@ from longlook.explain.answer import Screening
 from longlook.explain.attribution import closed_pct
 from longlook.explain.ends import alike
 from longlook.explain.search import screen
+from longlook.explain.search.designs import plackett_burman
 from longlook.explain.search.effects import LEAST_ROUNDS
 from longlook.explain.search.factors import Factor, factors, impossible
 from longlook.explain.search.suspects import Suspect
@@ -74,11 +75,13 @@ def screen_settings(
 def _able(session: Session, chosen: Sequence[Factor], number: int) -> tuple[list[Factor], list[str]]:
     """Return the settings that can act here, tried alone in one round, and why the others are left out.
 
-    In real time no trial repeats another packet for packet, and all are kept; so they are where the budget is short.
+    In real time no trial repeats another packet for packet, and all are kept; so they are where the budget is too short
+    for that and the smallest design.
     """
     plan = session.begun()
     arms = screen.alone(plan, chosen)
-    if not session.is_virtual or (session.left is not None and session.cost(plan, [number]) > session.left):
+    cost = session.cost(plan, [number]) + LEAST_ROUNDS * len(plackett_burman(1))
+    if not session.is_virtual or (session.left is not None and cost > session.left):
         return list(chosen), []
     idle = screen.idle(session.run(plan, [number]), chosen, arms, number)
     return [factor for at, factor in enumerate(chosen) if at not in idle], list(idle.values())

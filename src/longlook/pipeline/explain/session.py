@@ -17,7 +17,7 @@ from longlook.explain.counterfactual import Experiment, add_tests, all_at_once
 from longlook.explain.enough import is_firm, looks_at
 from longlook.explain.judge import Gap, Reading, judge, together
 from longlook.explain.side import Pair
-from longlook.explain.touched import as_before
+from longlook.explain.touched import as_before, consequences, is_gone
 from longlook.pipeline.explain.trials import CellTrials, Place
 from longlook.pipeline.explain.witness import traced_change
 
@@ -95,6 +95,7 @@ class Session(CellTrials):
             self._judge()
             if self._look_into_refuted():
                 self._judge()
+        self._chain()
         tested = {test.finding.cause for test in self._tests}
         left_out = tuple(name for name, asked in self._asked.items() if name not in tested and _over_budget(asked))
         return Judgement(self._findings, self._together(), tuple(self._tests), left_out)
@@ -186,6 +187,34 @@ class Session(CellTrials):
                 self._untouched.add(place)
                 found = True
         return found
+
+    def _chain(self) -> None:
+        """Say which confirmed causes are consequences of others: a cure of one takes the sign of the other away."""
+        cured = [(item, found[0]) for item in self._findings if (found := _confirming(item, self._tests)) is not None]
+        cured = [(item, test) for item, test in cured if test.intervention.kind is Kind.CURE]
+        if len(cured) < 2 or not self.is_virtual:
+            return
+        gone: dict[str, frozenset[str]] = {}
+        for item, test in cured:
+            number = min(test.finding.signs)
+            if number not in self._pairs or (self.left is not None and self.left < test.trials_per_round):
+                continue
+            changed = traced_change(self.study, self.place, test, self._pairs[number], number)
+            self.counterfactual |= changed.trials
+            if changed.pair is not None:
+                gone[item.cause] = frozenset(
+                    other.finding.cause
+                    for _, other in cured
+                    if number in other.finding.signs
+                    and is_gone(
+                        other.finding.signs[number], self._asked[other.finding.cause].cause.detect(changed.pair)
+                    )
+                )
+        follows = consequences(gone)
+        titles = {item.cause: item.title for item in self._findings}
+        self._findings = tuple(
+            replace(item, follows=titles.get(follows.get(item.cause, ""), "")) for item in self._findings
+        )
 
     def _spared(self, kind: Kind) -> int:
         return sum(item.kind is kind for asked in self._asked.values() for item in asked.waiting)

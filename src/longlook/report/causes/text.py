@@ -48,7 +48,7 @@ def line(answer: Answer) -> str:
     if answer.status in NOT_EXPLAINED:
         about = f" ({heading(answer)})" if heading(answer) else ""
         return f"{answer.reason}{about}"
-    confirmed = [item for item in answer.findings if item.is_confirmed]
+    confirmed = [item for item in answer.findings if item.is_confirmed and not item.follows]
     placed = [item for item in answer.findings if item.is_placed]
     parts = []
     if confirmed:
@@ -103,7 +103,7 @@ def said(item: Explained) -> str:
     if item.conclusion is Conclusion.WHICH_END:
         return f"What differs is at its {item.role}"
     if item.conclusion is Conclusion.WHERE:
-        return f"The gap arises {item.where or f'at its {item.role}'}"
+        return f"The gap arises {item.where or f'where {item.sentence}'}"
     return f"Suspected: {'the gap arises ' if item.where == item.sentence else ''}{item.sentence}"
 
 
@@ -136,7 +136,10 @@ def metric_name(answer: Answer) -> str:
 
 def proof(answer: Answer, item: Explained) -> list[str]:
     """Return a confirmed cause and how it was proven, in sentences: the changes of its mechanism, and what they do."""
-    found = [f"{wording.capital(item.sentence)}: {item.conclusion}."]
+    after = (
+        f", as a consequence of {wording.inner(item.follows)}, without which its sign is gone" if item.follows else ""
+    )
+    found = [f"{wording.capital(item.sentence)}: {item.conclusion}{after}."]
     cure = strongest(direct(item.cures))
     if cure is not None and cure.conclusion is Conclusion.CONFIRMED and cure.share is not None:
         found.append(_closing(answer, cure))

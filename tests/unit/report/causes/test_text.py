@@ -76,6 +76,13 @@ def test_an_end_that_both_arms_have_alike_is_not_what_differs() -> None:
     )
 
 
+def test_a_consequence_is_told_below_and_is_no_because() -> None:
+    kept = explained(cause="kept", title="Reductions kept", follows="Spurious losses")
+    found = answer(findings=(INITIAL_WINDOW, kept), together=None)
+    assert "reductions kept" not in line(found)
+    assert any("confirmed, as a consequence of spurious losses, without which" in text for text in details(found))
+
+
 def test_a_swap_of_programs_says_which_end() -> None:
     found = answer(findings=(WHICH_END,), together=None)
     assert line(found) == "which end: version of the client; why is not confirmed"
