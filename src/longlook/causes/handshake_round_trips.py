@@ -18,8 +18,7 @@ from longlook.explain.cause import (
     Touches,
     Untestable,
 )
-from longlook.explain.facts import Integers, LinkFacts, OpeningFacts
-from longlook.explain.facts.link import ACKNOWLEDGEMENT_BYTES
+from longlook.explain.facts import ACKNOWLEDGEMENT_BYTES, Integers, LinkFacts, OpeningFacts
 from longlook.explain.ledger import BEHIND_PROXY, LedgerClass
 from longlook.explain.ledger.handshake import AMPLIFICATION, CLIENT, LOSS, SERVER
 from longlook.explain.moments import hold, stretches

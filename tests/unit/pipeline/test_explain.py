@@ -70,7 +70,7 @@ def made_up(name: str, setting: str, value: Scalar) -> Cause:
 
 def suspect_all(monkeypatch: pytest.MonkeyPatch, *known: Cause) -> None:
     traced = dict.fromkeys(range(10), PAIR)
-    monkeypatch.setattr("longlook.pipeline.explain.run.traced_pairs", lambda *_: traced)
+    monkeypatch.setattr("longlook.pipeline.explain.run.traced_pairs", lambda *_: (traced, []))
     monkeypatch.setattr("longlook.pipeline.explain.run.causes", lambda: {cause.name: cause for cause in known})
 
 
@@ -118,7 +118,7 @@ def test_a_cause_is_asked_what_to_change_in_a_round_that_shows_it(
     cause = replace(made, detect=lambda shown: Sign(10**9) if shown is other else None, interventions=change)
     suspect_all(monkeypatch, cause)
     traced = {**dict.fromkeys(range(10), PAIR), 7: other}
-    monkeypatch.setattr("longlook.pipeline.explain.run.traced_pairs", lambda *_: traced)
+    monkeypatch.setattr("longlook.pipeline.explain.run.traced_pairs", lambda *_: (traced, []))
     search_nothing(monkeypatch)
     explain(run, Slower(), run.plan.trials[0].cell_id)
     assert asked == [other]

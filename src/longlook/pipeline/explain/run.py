@@ -9,6 +9,7 @@ from longlook.explain.answer import Answer, Status
 from longlook.explain.cause import causes
 from longlook.explain.checked import equal_conditions
 from longlook.explain.detect import proposed, suspect
+from longlook.explain.failing import grouped
 from longlook.explain.search.need import is_needed
 from longlook.metrics import find_metric
 from longlook.pipeline.answers import FOLDER, read_answers, write_answers
@@ -70,10 +71,11 @@ def _explain(
     if answer.status is not Status.UNEXPLAINED:
         return answer
     study = replace(folder.study, rounds=max(gap.rounds) + 1)
-    pairs = traced_pairs(study, gap, only, out, options, observer)
+    pairs, reasons = traced_pairs(study, gap, only, out, options, observer)
     if not pairs:
+        counts = "; ".join(f"{count} trials: {reason}" for reason, count in grouped(reasons).items())
         reason = "no round has a load of both arms that went well while it was traced"
-        return replace(answer, status=Status.FAILED, reason=reason)
+        return replace(answer, status=Status.FAILED, reason=f"{reason} ({counts})" if counts else reason)
     answer = replace(answer, ledger_ms=mean_ledgers(pairs, gap), checked=tuple(equal_conditions(pairs)))
     known = causes()
     suspected = suspect(pairs, known)

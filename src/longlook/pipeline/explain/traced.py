@@ -25,8 +25,10 @@ def traced_pairs(
     out: Path,
     options: RunOptions,
     observer: Observer,
-) -> dict[int, Pair]:
-    """Return the rounds of a cell whose trials of both arms went well, by round; each trial's ledger is written.
+) -> tuple[dict[int, Pair], list[str]]:
+    """Return the rounds of a cell whose trials of both arms went well, by round, and why others did not.
+
+    Each trial's ledger is written.
 
     The trials run, with everything captured that their stacks can write, in a run folder below `out` of their own; in
     virtual time they come from the cache if they have run before.
@@ -35,7 +37,8 @@ def traced_pairs(
     plan = of_rounds(make_plan(traced, only), gap.rounds)
     folder, measured = measure_plan(traced, plan, out / f"traced-{plan.hash}", options, observer)
     good = {entry.trial.id for entry in measured if entry.run.outcome is Outcome.OK}
-    return dict(_pairs(folder, plan.trials, good, gap, options.engine.name))
+    reasons = [entry.run.reason or str(entry.run.outcome) for entry in measured if entry.trial.id not in good]
+    return dict(_pairs(folder, plan.trials, good, gap, options.engine.name)), reasons
 
 
 def with_traces(study: Study, gap: CellGap) -> Study:
