@@ -18,6 +18,8 @@ from longlook.explain.answer import (
     Together,
 )
 from longlook.explain.attribution import Conclusion, Share
+from longlook.explain.cause import Touches
+from longlook.explain.failing import Fact, FailedArm
 
 LEDGER_MS: Mapping[str, Mapping[str, float]] = {
     "quic": {
@@ -57,11 +59,11 @@ def judged(change: str, share: float | None = 50.0, **given: Any) -> Judged:
 
 
 def explained(**given: Any) -> Explained:
-    """A finding about random losses, confirmed by a cure on the path of both arms."""
+    """A finding about the cut at a loss, confirmed by a cure of the loser."""
     finding = Explained(
-        cause="random_loss_response",
-        title="Response to random loss",
-        sentence="at random losses (about 59 a load) it shrinks its window or waits for a timer",
+        cause="window_after_loss",
+        title="Larger cut at a loss",
+        sentence="it keeps only 0.50 of its window at a loss",
         source="Kakhki et al., IMC 2017, 5.2; RFC 9002, 7.3.2",
         arm="quic",
         role="server",
@@ -69,7 +71,7 @@ def explained(**given: Any) -> Explained:
         strength_ms=1194.0,
         seen_in=10,
         evidence=("41.7 ms: a packet to the client is dropped at random", "63.0 ms: the window falls from 86 to 43 KB"),
-        cures=(judged("no random loss", 71.0, target="both", settings={"network.down.loss": "0%"}),),
+        cures=(judged("0.7 of the window left", 71.0, settings={"server_knobs.window_after_loss": "0.7"}),),
     )
     return replace(finding, **given)
 
@@ -91,6 +93,29 @@ INITIAL_WINDOW = explained(
         Dose(64.0, "an initial window of 64 packets", 14.4),
     ),
     monotone=True,
+)
+PLACED = explained(
+    cause="spurious_loss",
+    title="Spurious losses",
+    sentence="it takes late packets for lost ones (about 58 a load), sends them again and shrinks its window",
+    conclusion=Conclusion.WHERE,
+    cures=(
+        judged("a loss declared after 300 later packets", 1.4, conclusion=Conclusion.REFUTED),
+        judged("no reordering", 104.0, target="both", touches=Touches.OCCASION),
+    ),
+    where="where the path delivers packets out of order",
+    direct=Conclusion.REFUTED,
+)
+"""The path's reordering closes the gap, and the sender's threshold does not."""
+ALIKE = explained(conclusion=Conclusion.WHERE, direct=Conclusion.CONFIRMED, alike="server")
+WHICH_END = explained(
+    cause="client_version",
+    title="Version of the client",
+    sentence="with the version of its client",
+    role="client",
+    conclusion=Conclusion.WHICH_END,
+    cures=(judged("2.0 as client", 99.0, touches=Touches.PROGRAM),),
+    where="with the version of its client",
 )
 REFUTED = explained(
     cause="window_capped",
@@ -137,7 +162,7 @@ def answer(**given: Any) -> Answer:
         rounds=10,
         trials=60,
         findings=(explained(), INITIAL_WINDOW, REFUTED, UNTESTABLE),
-        together=Together(("no random loss", "an initial window of 32 packets"), Share(91.0, 86.0, 96.0), 43.0),
+        together=Together(("0.7 of the window left", "an initial window of 32 packets"), Share(91.0, 86.0, 96.0), 43.0),
         ledger_ms=LEDGER_MS,
         checked=("link and its seed: the same in both arms", "protocol: differs between the arms"),
         left_out=("ack_starvation",),
@@ -181,7 +206,9 @@ SEARCHED = answer(
         explained(
             cause="losses",
             title="Few losses",
-            sentence="2 of the packets that it loses (about 59 a load) cost it the time",
+            sentence="at 2 of the packets that it loses (about 59 a load)",
+            conclusion=Conclusion.WHERE,
+            where="at 2 of the packets that it loses (about 59 a load)",
             role="path",
             seen_in=2,
             found_by=FoundBy.LOSSES,
@@ -217,4 +244,23 @@ NOT_SEARCHED = replace(
     ),
     losses=LossSearch("the link drops no packet of the loser's loads"),
 )
-ALL = (answer(), NO_GAP, UNDECIDED, FAILED, UNEXPLAINED, HIGHER_IS_BETTER, SEARCHED, NOT_SEARCHED)
+FAILING = replace(
+    unlucky(Status.FAILED, "no round went well on both arms, so there is no gap to explain"),
+    cell_id="failing",
+    failing=(
+        FailedArm(
+            "quic",
+            10,
+            10,
+            again=3,
+            traced=3,
+            others=3,
+            reasons={"a 0rtt connection was asked for, and it was resumed": 3},
+            facts=(Fact("early data was sent", 3, 0), Fact("every object arrived", 3, 3)),
+            signs={"Early data refused": 3},
+            ledger_ms={"handshake": 40.1, "link_useful": 80.2},
+            others_ms={"handshake": 20.0, "link_useful": 80.2},
+        ),
+    ),
+)
+ALL = (answer(), NO_GAP, UNDECIDED, FAILED, UNEXPLAINED, HIGHER_IS_BETTER, SEARCHED, NOT_SEARCHED, FAILING)

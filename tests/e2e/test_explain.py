@@ -100,6 +100,7 @@ def test_the_sentence_says_who_lost_why_and_how_it_was_shown(lines: list[dict[st
     assert answer["cell_id"] == "100KB"
     for part in ("2 packets", "32 packets", "first window", "confirmed"):
         assert part in answer["sentence"]
+    assert answer["line"].startswith("because: smaller initial window (")
 
 
 def test_the_ledgers_of_both_arms_add_up_to_their_loads(lines: list[dict[str, Any]]) -> None:
@@ -155,5 +156,5 @@ def test_what_a_comparison_finds_worse_is_explained_by_the_side_that_changed(tmp
     assert answer.returncode == 1, answer.stderr
     found = [json.loads(line) for line in answer.stdout.splitlines()]
     verdicts = {line["cause"]: line["verdict"] for line in found if line["event"] == "finding"}
-    assert verdicts["client_version"] == "confirmed both ways"  # from 4.0 on the client offers small windows
+    assert verdicts["client_version"] == "shows which end"  # from 4.0 on the client offers small windows
     assert verdicts["server_version"] == "changes nothing"  # packet for packet

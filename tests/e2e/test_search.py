@@ -150,7 +150,7 @@ def searched(run: Path, budget: int | None) -> tuple[LossSearch, Suspect | None,
         (gap,) = gaps(folder, ("all",), None)
         only = tuple(f"{factor}={label}" for factor, label in gap.estimate.cell.items())
         study, out = replace(folder.study, rounds=max(gap.rounds) + 1), folder.path / "explain" / "losses"
-        pairs = traced_pairs(study, gap, only, out, options, observer)
+        pairs, _ = traced_pairs(study, gap, only, out, options, observer)
         session = Session(study, Place(gap, only, out, budget, options, observer))
         return *search_losses(session, pairs), session
 

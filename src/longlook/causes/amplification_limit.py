@@ -6,7 +6,18 @@ import numpy as np
 
 from longlook.core.model import ConnectionState
 from longlook.explain import changes, remedies
-from longlook.explain.cause import Cause, Change, Finding, Intervention, Sign, Surgery, Target, Untestable
+from longlook.explain.cause import (
+    Cause,
+    Change,
+    Finding,
+    Intervention,
+    Says,
+    Sign,
+    Surgery,
+    Target,
+    Touches,
+    Untestable,
+)
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.ledger.handshake import AMPLIFICATION
 from longlook.explain.moments import hold, stretches, stretches_shown
@@ -48,13 +59,14 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
     if pair.loser.trial.connection is ConnectionState.COLD:
         resumed = Change("a resumed session, without a certificate", {"connection": str(ConnectionState.RESUMED)})
     return [
-        changes.cure(Target.LOSER, resumed),
+        changes.cure(Touches.OCCASION, Target.LOSER, resumed),
         changes.transplant(
+            Touches.OCCASION,
             remedies.inflicted(
                 finding,
                 "what its server sends beyond as many bytes held back for as long as the loser's waits",
                 "the winner's server sends no more than that",
-            )
+            ),
         ),
     ]
 
@@ -62,7 +74,7 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
 CAUSE = Cause(
     name="amplification_limit",
     title="Amplification limit",
-    sentence="its server may send only three times what it received, and waits {dose:.0f} ms for the client",
+    sentence="where its server may send only three times what it received, and waits {dose:.0f} ms for the client",
     source="RFC 9000, 8.1; Nawrocki et al., CoNEXT 2022; base-drafts#3784",
     role="server",
     classes=_CLASSES,
@@ -70,4 +82,5 @@ CAUSE = Cause(
     detect=detect,
     interventions=interventions,
     cured_by="a resumed session, which needs no certificate; the winner's server kept waiting as long",
+    says=Says.WHERE,
 )

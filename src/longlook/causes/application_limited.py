@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from longlook.explain import changes, remedies
-from longlook.explain.cause import Cause, Finding, Intervention, Sign, Target, Untestable
+from longlook.explain.cause import Cause, Finding, Intervention, Says, Sign, Target, Touches, Untestable
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import stretches, stretches_shown
 from longlook.explain.side import Pair
@@ -24,15 +24,15 @@ def detect(pair: Pair) -> Sign | None:
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
     """Return the winner's server for the loser: all of them serve from memory, so nothing else could be faster."""
     return [
-        changes.cure(Target.LOSER, remedies.winners_program(pair, "server")),
-        changes.transplant("no setting makes a server's program slower than it is"),
+        changes.cure(Touches.PROGRAM, Target.LOSER, remedies.winners_program(pair, "server")),
+        changes.transplant(Touches.PROGRAM, "no setting makes a server's program slower than it is"),
     ]
 
 
 CAUSE = Cause(
     name="application_limited",
     title="Nothing to send",
-    sentence="its server's program gives the transport nothing to send for {dose:.0f} ms",
+    sentence="while its server's program gives the transport nothing to send, for {dose:.0f} ms",
     source="Zhang et al., T-RAT, SIGCOMM 2002; RFC 9002, 7.8",
     role="server",
     classes=_CLASSES,
@@ -40,4 +40,5 @@ CAUSE = Cause(
     detect=detect,
     interventions=interventions,
     cured_by="the winner's server",
+    says=Says.WHERE,
 )

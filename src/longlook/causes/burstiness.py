@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from longlook.explain import changes, remedies
-from longlook.explain.cause import Cause, Change, Finding, Intervention, Sign, Target, Untestable
+from longlook.explain.cause import Cause, Change, Finding, Intervention, Sign, Target, Touches, Untestable
 from longlook.explain.facts import Integers
 from longlook.explain.moments import SENDER_WAITS
 from longlook.explain.side import Pair, Side
@@ -51,15 +51,26 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
     side, other = pair.loser, pair.winner
     found = [
         changes.cure(
-            Target.LOSER, remedies.tuned(side.trial, "server", {"pacing": True}, {"tcp_pacing": True}, "pacing")
+            Touches.MECHANISM,
+            Target.LOSER,
+            remedies.tuned(side.trial, "server", {"pacing": True}, {"tcp_pacing": True}, "pacing"),
         ),
-        changes.cure(Target.LOSER, remedies.tuned(side.trial, "server", {"gso": False}, {}, "no segmentation offload")),
+        changes.cure(
+            Touches.MECHANISM,
+            Target.LOSER,
+            remedies.tuned(side.trial, "server", {"gso": False}, {}, "no segmentation offload"),
+        ),
         changes.transplant(
-            remedies.tuned(other.trial, "server", {"pacing": False}, {"tcp_pacing": False}, "no pacing")
+            Touches.MECHANISM,
+            remedies.tuned(other.trial, "server", {"pacing": False}, {"tcp_pacing": False}, "no pacing"),
         ),
     ]
     doses = [(share, _longer(side, share * (finding.dose or 1.0))) for share in (0.5, 1.0, 2.0)]
-    return [*found, changes.cure(Target.BOTH, doses[1][1]), *changes.doses(Target.BOTH, doses)]
+    return [
+        *found,
+        changes.cure(Touches.OCCASION, Target.BOTH, doses[1][1]),
+        *changes.doses(Touches.OCCASION, Target.BOTH, doses),
+    ]
 
 
 def _longer(side: Side, packets: float) -> Change | str:
@@ -83,4 +94,5 @@ CAUSE = Cause(
     detect=detect,
     interventions=interventions,
     cured_by="pacing; no segmentation offload; a queue that holds the trains",
+    where="at drops of the queue, which has no room for its trains of packets",
 )

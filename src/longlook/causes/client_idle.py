@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from longlook.explain import changes, remedies
-from longlook.explain.cause import Cause, Finding, Intervention, Sign, Target, Untestable
+from longlook.explain.cause import Cause, Finding, Intervention, Sign, Target, Touches, Untestable
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import stretches, stretches_shown
 from longlook.explain.side import Pair
@@ -24,7 +24,7 @@ def detect(pair: Pair) -> Sign | None:
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
     """Return the winner's client for the loser, and one that computes as fast as it can."""
     found = [remedies.winners_program(pair, "client"), *remedies.freed(pair.loser.trial, "client")]
-    return [changes.cure(Target.LOSER, change) for change in found]
+    return [changes.cure(Touches.MECHANISM, Target.LOSER, change) for change in found]
 
 
 CAUSE = Cause(

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from longlook.explain import changes
-from longlook.explain.cause import Cause, Finding, Intervention, Sign, Target, Untestable
+from longlook.explain.cause import Cause, Finding, Intervention, Says, Sign, Target, Touches, Untestable
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import stretches, stretches_shown
 from longlook.explain.side import Pair
@@ -24,13 +24,13 @@ def detect(pair: Pair) -> Sign | None:
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
     """Return a queue of its own for each flow, which gives all the same share, for both arms."""
     fair = changes.path({"aqm": "fq_codel", "queue": "10240packets"}, "FQ-CoDel, which shares between flows")
-    return [changes.cure(Target.BOTH, fair)]
+    return [changes.cure(Touches.OCCASION, Target.BOTH, fair)]
 
 
 CAUSE = Cause(
     name="competition",
     title="Others at the bottleneck",
-    sentence="the bottleneck serves other traffic for {dose:.0f} ms while its packets wait",
+    sentence="while the bottleneck serves other traffic, for {dose:.0f} ms in which its packets wait",
     source="Ware et al., HotNets 2019; RFC 8290",
     role="path",
     classes=_CLASSES,
@@ -38,4 +38,5 @@ CAUSE = Cause(
     detect=detect,
     interventions=interventions,
     cured_by="FQ-CoDel",
+    says=Says.WHERE,
 )

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from longlook.core import registry
 from longlook.explain import changes
-from longlook.explain.cause import Cause, Change, Evidence, Finding, Intervention, Sign, Target, Untestable
+from longlook.explain.cause import Cause, Change, Evidence, Finding, Intervention, Sign, Target, Touches, Untestable
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.side import Pair, Side
 
@@ -24,8 +24,8 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
     """Return the winner's controller for the loser, and the loser's for the winner."""
     own, other = str(controller(pair.loser)), str(controller(pair.winner))
     return [
-        changes.cure(Target.LOSER, _controlled(pair.loser, other)),
-        changes.transplant(_controlled(pair.winner, own)),
+        changes.cure(Touches.MECHANISM, Target.LOSER, _controlled(pair.loser, other)),
+        changes.transplant(Touches.MECHANISM, _controlled(pair.winner, own)),
     ]
 
 

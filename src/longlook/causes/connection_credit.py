@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from longlook.core import units
-from longlook.core.model import Trial
 from longlook.explain import changes, remedies
-from longlook.explain.cause import Cause, Change, Evidence, Finding, Intervention, Sign, Target, Untestable
-from longlook.explain.credit import LARGER, credit_met, largest_window, raised
+from longlook.explain.cause import Cause, Change, Evidence, Finding, Intervention, Sign, Untestable
+from longlook.explain.credit import credit_met, larger_windows, quic_window, window_knobs
+from longlook.explain.in_force import setting_bytes
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import stretches, stretches_shown
 from longlook.explain.side import Pair, Side
@@ -41,43 +41,27 @@ def detect(pair: Pair) -> Sign | None:
 
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
     """Return windows up to eight times as large for the loser's client, and the loser's window for the winner's."""
-    trial = pair.loser.trial
-    own_bytes = 0 if changes.over_quic(trial) else _buffer_bytes(trial)
-    if finding.dose is not None and own_bytes >= _buffer_for(LARGER[-1] * int(finding.dose)):
-        reason = (
-            f"the receive window grows by itself to half of the buffer, which is {units.print_size(own_bytes)}, far "
-            "more than was used: no setting here makes it begin larger or grow faster"
-        )
-        return [changes.cure(Target.LOSER, reason)]
-    return raised(finding, pair, _opened, _held)
+    return larger_windows(finding, pair, _offered, _own)
 
 
-def _opened(side: Side, window_bytes: int) -> Change | str:
+def _own(side: Side) -> tuple[int | None, int]:
+    """Return the window that a side's client is set to, None if none bounds it, and the window that it may grow to."""
     if changes.over_quic(side.trial):
-        return _offered(side, window_bytes, max(window_bytes, largest_window(side.trial, "max_connection_window")))
-    if _buffer_for(window_bytes) <= _buffer_bytes(side.trial):
-        return f"its receive buffer is {units.print_size(_buffer_bytes(side.trial))} already"
-    return _offered(side, window_bytes, window_bytes)
-
-
-def _held(side: Side, window_bytes: int) -> Change | str:
-    return _offered(side, window_bytes, window_bytes)
-
-
-def _buffer_bytes(trial: Trial) -> int:
-    """Return how far the receive buffer of TCP may grow in a trial."""
-    return units.parse_size(changes.tcp_value(trial, "tcp_receive_buffer"))
+        return quic_window(side, "connection")
+    buffer_bytes = setting_bytes(side.trial, "tcp_receive_buffer") or _MOST_BUFFER
+    return None, buffer_bytes // _BUFFERS_PER_WINDOW
 
 
 def _buffer_for(window_bytes: int) -> int:
     return min(max(_BUFFERS_PER_WINDOW * window_bytes, _LEAST_BUFFER), _MOST_BUFFER)
 
 
-def _offered(side: Side, window_bytes: int, largest_bytes: int) -> Change | str:
-    knobs = {"initial_connection_window": window_bytes, "max_connection_window": largest_bytes}
-    buffer_bytes = _buffer_for(window_bytes)
+def _offered(side: Side, first_bytes: int, most_bytes: int) -> Change | str:
+    buffer_bytes = _buffer_for(most_bytes)
     buffers = {"tcp_receive_buffer": units.print_size(buffer_bytes)}
-    return remedies.tuned(side.trial, "client", knobs, buffers, f"a window of {window_bytes} bytes for the connection")
+    window = first_bytes if changes.over_quic(side.trial) else most_bytes
+    knobs, label = window_knobs("connection", first_bytes, most_bytes), f"a window of {window} bytes for the connection"
+    return remedies.tuned(side.trial, "client", knobs, buffers, label)
 
 
 CAUSE = Cause(

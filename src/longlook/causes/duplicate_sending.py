@@ -5,13 +5,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from longlook.explain import changes, remedies
-from longlook.explain.cause import Cause, Evidence, Finding, Intervention, Sign, Target, Untestable
+from longlook.explain.cause import Cause, Evidence, Finding, Intervention, Sign, Target, Touches, Untestable
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import stretches, stretches_shown
 from longlook.explain.side import Pair
+from longlook.explain.thresholds import later_losses
 
 _CLASSES = (LedgerClass.LINK_WASTE,)
-_THRESHOLDS = (10, 30, 100)
 
 
 def detect(pair: Pair) -> Sign | None:
@@ -31,25 +31,18 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
     side = pair.loser
     found: list[Intervention | Untestable] = []
     if np.any(side.down.copy):
-        found.append(changes.cure(Target.BOTH, changes.path({"duplicate": "0%"}, "a path that makes no copies")))
-    doses = [
-        (
-            float(count),
-            remedies.tuned(
-                side.trial, "server", {"packet_threshold": count}, {"tcp_reordering": count},
-                f"a loss declared after {count} later packets",
-            ),
+        found.append(
+            changes.cure(
+                Touches.OCCASION, Target.BOTH, changes.path({"duplicate": "0%"}, "a path that makes no copies")
+            )
         )
-        for count in _THRESHOLDS
-    ]  # fmt: skip
     patient = remedies.tuned(
         side.trial, "server", {"pto_factor": 4.0}, {"tcp_tail_loss_probe": False, "tcp_rto_min": "1s"}, "longer timers"
     )
     return [
         *found,
-        changes.cure(Target.LOSER, doses[-1][1]),
-        changes.cure(Target.LOSER, patient),
-        *changes.doses(Target.LOSER, doses),
+        *later_losses(side),
+        changes.cure(Touches.MECHANISM, Target.LOSER, patient),
     ]
 
 
@@ -64,4 +57,5 @@ CAUSE = Cause(
     detect=detect,
     interventions=interventions,
     cured_by="a path without copies; later declarations of loss; longer timers",
+    where="where the path makes copies of packets",
 )

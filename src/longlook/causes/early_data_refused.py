@@ -6,7 +6,7 @@ import numpy as np
 
 from longlook.core.model import ConnectionState
 from longlook.explain import changes
-from longlook.explain.cause import Cause, Change, Evidence, Finding, Intervention, Sign, Target, Untestable
+from longlook.explain.cause import Cause, Change, Evidence, Finding, Intervention, Sign, Target, Touches, Untestable
 from longlook.explain.facts.columns import are
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import during, numbers
@@ -36,7 +36,7 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
     without: Change | str = "the winner sends no early data"
     if pair.winner.trial.connection is ConnectionState.ZERO_RTT:
         without = Change("no early data", {"connection": str(ConnectionState.RESUMED)})
-    return [changes.cure(Target.LOSER, accepts), changes.transplant(without)]
+    return [changes.cure(Touches.MECHANISM, Target.LOSER, accepts), changes.transplant(Touches.MECHANISM, without)]
 
 
 CAUSE = Cause(

@@ -6,7 +6,7 @@ import numpy as np
 
 from longlook.core import units
 from longlook.explain import changes, remedies
-from longlook.explain.cause import Cause, Change, Finding, Intervention, Sign, Target, Untestable
+from longlook.explain.cause import Cause, Change, Finding, Intervention, Sign, Target, Touches, Untestable
 from longlook.explain.facts import Booleans
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.side import Pair, Side
@@ -45,25 +45,28 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
     off = remedies.tuned(
         pair.loser.trial, "server", {"ecn": False}, {"tcp_ecn": False}, "packets that the queue cannot mark"
     )
-    made = [] if _marked(pair.winner).any() else [changes.cure(Target.LOSER, off)]
+    made = [] if _marked(pair.winner).any() else [changes.cure(Touches.MECHANISM, Target.LOSER, off)]
     later = _later(pair.loser)
     on = remedies.tuned(
         pair.winner.trial, "server", {"ecn": True}, {"tcp_ecn": True}, "packets that the queue can mark"
     )
-    return [*made, *later, changes.transplant(on)]
+    return [*made, *later, changes.transplant(Touches.MECHANISM, on)]
 
 
 def _later(side: Side) -> Sequence[Intervention | Untestable]:
     """Return higher thresholds of the queue for both arms, the highest as cure, all as doses."""
     found = next((stage for stage in side.trial.link.down if stage.kind in _STEPS), None)
     if found is None:
-        return [changes.cure(Target.BOTH, "no setting moves the threshold of this queue")]
+        return [changes.cure(Touches.OCCASION, Target.BOTH, "no setting moves the threshold of this queue")]
     parameter, setting = _STEPS[found.kind]
     now_ns = found.parameters.get(parameter, 0 if found.kind == "step" else _STEP_NS)
     if not isinstance(now_ns, int) or now_ns == 0:
-        return [changes.cure(Target.BOTH, "the queue's threshold is not a time")]
+        return [changes.cure(Touches.OCCASION, Target.BOTH, "the queue's threshold is not a time")]
     doses = [(float(times), _threshold(setting, now_ns * times)) for times in _TIMES]
-    return [changes.cure(Target.BOTH, doses[-1][1], doses[-1][0]), *changes.doses(Target.BOTH, doses[:-1])]
+    return [
+        changes.cure(Touches.OCCASION, Target.BOTH, doses[-1][1], doses[-1][0]),
+        *changes.doses(Touches.OCCASION, Target.BOTH, doses[:-1]),
+    ]
 
 
 def _threshold(setting: str, wait_ns: int) -> Change:
@@ -82,4 +85,5 @@ CAUSE = Cause(
     detect=detect,
     interventions=interventions,
     cured_by="packets that cannot be marked, or a threshold eight times as high",
+    where="at marks of the queue (ECN)",
 )

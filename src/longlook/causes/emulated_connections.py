@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from longlook.explain import changes
-from longlook.explain.cause import Cause, Change, Evidence, Finding, Intervention, Sign, Target, Untestable
+from longlook.explain.cause import Cause, Change, Evidence, Finding, Intervention, Sign, Target, Touches, Untestable
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.side import Pair, Side
 
@@ -23,8 +23,8 @@ def detect(pair: Pair) -> Sign | None:
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
     """Return the winner's number for the loser, the loser's for the winner."""
     return [
-        changes.cure(Target.LOSER, _emulating(pair.loser, emulated(pair.winner))),
-        changes.transplant(_emulating(pair.winner, emulated(pair.loser))),
+        changes.cure(Touches.MECHANISM, Target.LOSER, _emulating(pair.loser, emulated(pair.winner))),
+        changes.transplant(Touches.MECHANISM, _emulating(pair.winner, emulated(pair.loser))),
     ]
 
 

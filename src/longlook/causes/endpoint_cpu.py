@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from longlook.explain import changes, remedies
-from longlook.explain.cause import Cause, Finding, Intervention, Sign, Target, Untestable
+from longlook.explain.cause import Cause, Finding, Intervention, Sign, Target, Touches, Untestable
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import stretches, stretches_shown
 from longlook.explain.side import Pair
@@ -35,12 +35,16 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
         for count in _THRESHOLDS
     ]
     found = [
-        changes.cure(Target.LOSER, remedies.tuned(side.trial, "server", {"gso": True}, {}, "segmentation offload")),
-        changes.cure(Target.LOSER, doses[-1][1]),
+        changes.cure(
+            Touches.MECHANISM,
+            Target.LOSER,
+            remedies.tuned(side.trial, "server", {"gso": True}, {}, "segmentation offload"),
+        ),
+        changes.cure(Touches.MECHANISM, Target.LOSER, doses[-1][1]),
     ]
     free = [change for role in ("server", "client") for change in remedies.freed(side.trial, role)]
-    found += [changes.cure(Target.LOSER, change) for change in free]
-    return [*found, *changes.doses(Target.LOSER, doses)]
+    found += [changes.cure(Touches.MECHANISM, Target.LOSER, change) for change in free]
+    return [*found, *changes.doses(Touches.MECHANISM, Target.LOSER, doses)]
 
 
 CAUSE = Cause(

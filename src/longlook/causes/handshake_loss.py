@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from longlook.explain import changes, remedies
-from longlook.explain.cause import Cause, Finding, Intervention, Sign, Surgery, Target, Untestable
+from longlook.explain.cause import Cause, Finding, Intervention, Says, Sign, Surgery, Target, Touches, Untestable
 from longlook.explain.facts import LinkFacts
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.ledger.handshake import LOSS
@@ -59,11 +59,12 @@ def _dropped(side: Side, direction: str, place: int) -> Surgery | None:
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
     """Return the handshake without its losses for the loser, and the same packet of the winner's handshake dropped."""
     return [
-        changes.cure(Target.LOSER, changes.forgiven(finding, "the losses of the handshake forgiven")),
+        changes.cure(Touches.OCCASION, Target.LOSER, changes.forgiven(finding, "the losses of the handshake forgiven")),
         changes.transplant(
+            Touches.OCCASION,
             remedies.inflicted(
                 finding, "the same packet of its handshake dropped", "the winner's handshake has no such packet"
-            )
+            ),
         ),
     ]
 
@@ -71,7 +72,7 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
 CAUSE = Cause(
     name="handshake_loss",
     title="Loss in the handshake",
-    sentence="a packet of its handshake is lost, and about {dose:.0f} ms pass until a timer sends it again",
+    sentence="at a lost packet of its handshake, which a timer sends again after about {dose:.0f} ms",
     source="RFC 6298, 2.1; RFC 9002, 6.2.2",
     role="path",
     classes=_CLASSES,
@@ -79,4 +80,5 @@ CAUSE = Cause(
     detect=detect,
     interventions=interventions,
     cured_by="these packets forgiven; the same packet of the winner's dropped",
+    says=Says.WHERE,
 )

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from longlook.explain import changes
-from longlook.explain.cause import Cause, Finding, Intervention, Sign, Target, Untestable
+from longlook.explain.cause import Cause, Finding, Intervention, Says, Sign, Target, Touches, Untestable
 from longlook.explain.facts.objects import ObjectFacts
 from longlook.explain.moments import Stretches, drops, numbers, stretches_shown
 from longlook.explain.side import Pair, Side
@@ -50,15 +50,17 @@ def blocked(side: Side) -> Stretches:
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
     """Return the loser without the losses that made the gaps."""
     return [
-        changes.cure(Target.LOSER, changes.forgiven(finding, "the losses that data waited for forgiven")),
-        changes.transplant("objects over QUIC do not wait for each other's packets"),
+        changes.cure(
+            Touches.OCCASION, Target.LOSER, changes.forgiven(finding, "the losses that data waited for forgiven")
+        ),
+        changes.transplant(Touches.OCCASION, "objects over QUIC do not wait for each other's packets"),
     ]
 
 
 CAUSE = Cause(
     name="head_of_line",
     title="Head-of-line blocking",
-    sentence="data of several objects waits {dose:.0f} ms for lost packets before it",
+    sentence="while data of several objects waits for lost packets before it, {dose:.0f} ms in all",
     source="RFC 9114, 2; Marx et al., WebIST 2020",
     role="path",
     classes=(),
@@ -66,4 +68,5 @@ CAUSE = Cause(
     detect=detect,
     interventions=interventions,
     cured_by="these losses forgiven",
+    says=Says.WHERE,
 )

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from longlook.explain import changes, remedies
-from longlook.explain.cause import Cause, Change, Evidence, Finding, Intervention, Sign, Target, Untestable
+from longlook.explain.cause import Cause, Change, Evidence, Finding, Intervention, Sign, Target, Touches, Untestable
 from longlook.explain.facts import Integers
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.side import Pair, Side
@@ -48,8 +48,8 @@ def shrunk_idle(side: Side) -> Integers:
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
     """Return a window that stays for the loser, and one that falls back for the winner."""
     return [
-        changes.cure(Target.LOSER, _restarting(pair.loser, False)),
-        changes.transplant(_restarting(pair.winner, True)),
+        changes.cure(Touches.MECHANISM, Target.LOSER, _restarting(pair.loser, False)),
+        changes.transplant(Touches.MECHANISM, _restarting(pair.winner, True)),
     ]
 
 

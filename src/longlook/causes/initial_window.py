@@ -3,7 +3,18 @@
 from collections.abc import Sequence
 
 from longlook.explain import changes, remedies
-from longlook.explain.cause import Cause, Change, Evidence, Finding, Intervention, Kind, Sign, Target, Untestable
+from longlook.explain.cause import (
+    Cause,
+    Change,
+    Evidence,
+    Finding,
+    Intervention,
+    Kind,
+    Sign,
+    Target,
+    Touches,
+    Untestable,
+)
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.side import Pair, Side
 from longlook.explain.signs import first_window_bytes
@@ -27,12 +38,12 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
     """Return the winner's first window for the loser, the loser's for the winner, and values between and beyond."""
     own, other = (packets(side) for side in (pair.loser, pair.winner))
     found = [
-        changes.cure(Target.LOSER, _window(pair.loser, other), float(other)),
-        changes.transplant(_window(pair.winner, own)),
+        changes.cure(Touches.MECHANISM, Target.LOSER, _window(pair.loser, other), float(other)),
+        changes.transplant(Touches.MECHANISM, _window(pair.winner, own)),
     ]
     steps = sorted({max(own + 1, (own + other) // 2), 2 * other})
     doses = [(float(count), _window(pair.loser, count)) for count in steps if count not in (own, other)]
-    return [*found, *[item for item in changes.doses(Target.LOSER, doses) if item.kind is Kind.DOSE]]
+    return [*found, *[item for item in changes.doses(Touches.MECHANISM, Target.LOSER, doses) if item.kind is Kind.DOSE]]
 
 
 def packets(side: Side) -> int:
@@ -44,8 +55,8 @@ def packets(side: Side) -> int:
 
 
 def _window(side: Side, count: int) -> Change | str:
-    label = f"an initial window of {count} packets"
-    return remedies.tuned(side.trial, "server", {"initial_window": count}, {"tcp_initial_window": count}, label)
+    settings = {"initial_window": count}, {"tcp_initial_window": count}
+    return remedies.tuned(side.trial, "server", *settings, f"an initial window of {count} packets", packets(side))
 
 
 CAUSE = Cause(

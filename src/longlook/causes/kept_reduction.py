@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from longlook.explain import changes, remedies
-from longlook.explain.cause import Cause, Change, Finding, Intervention, Sign, Target, Untestable
+from longlook.explain.cause import Cause, Change, Finding, Intervention, Sign, Target, Touches, Untestable
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.side import Pair, Side
 from longlook.explain.signs import false_losses
@@ -20,8 +20,8 @@ def detect(pair: Pair) -> Sign | None:
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
     """Return a loser that takes such reductions back, and a winner that does not."""
     return [
-        changes.cure(Target.LOSER, _undoing(pair.loser, True)),
-        changes.transplant(_undoing(pair.winner, False)),
+        changes.cure(Touches.MECHANISM, Target.LOSER, _undoing(pair.loser, True)),
+        changes.transplant(Touches.MECHANISM, _undoing(pair.winner, False)),
     ]
 
 

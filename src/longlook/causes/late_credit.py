@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 from longlook.explain import changes, remedies
-from longlook.explain.cause import Cause, Finding, Intervention, Sign, Target, Untestable
-from longlook.explain.credit import LARGER, credit_met
+from longlook.explain.cause import Cause, Change, Finding, Intervention, Sign, Target, Touches, Untestable
+from longlook.explain.credit import LARGER, credit_met, quic_window, window_knobs
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import stretches, stretches_shown
-from longlook.explain.side import Pair
+from longlook.explain.side import Pair, Side
 from longlook.explain.signs import bdp_bytes
 
 _CLASSES = (LedgerClass.STREAM_CREDIT, LedgerClass.CONNECTION_CREDIT)
@@ -32,22 +32,18 @@ def detect(pair: Pair) -> Sign | None:
 
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
     """Return larger windows for the loser's client, which late updates exhaust later."""
-    window_bytes = int(finding.dose or 0)
-    names = ("initial_stream_window", "max_stream_window", "initial_connection_window", "max_connection_window")
-    larger = [
-        (
-            float(factor),
-            remedies.tuned(
-                pair.loser.trial,
-                "client",
-                dict.fromkeys(names, factor * window_bytes),
-                {},
-                f"windows of {factor * window_bytes} bytes",
-            ),
-        )
-        for factor in LARGER
+    met = int(finding.dose or 0)
+    grows_to = max(quic_window(pair.loser, kind)[1] for kind in ("stream", "connection"))
+    larger = [(float(factor), _offered(pair.loser, factor * met, factor * max(met, grows_to))) for factor in LARGER]
+    return [
+        changes.cure(Touches.MECHANISM, Target.LOSER, larger[-1][1]),
+        *changes.doses(Touches.MECHANISM, Target.LOSER, larger),
     ]
-    return [changes.cure(Target.LOSER, larger[-1][1]), *changes.doses(Target.LOSER, larger)]
+
+
+def _offered(side: Side, first_bytes: int, most_bytes: int) -> Change | str:
+    knobs = window_knobs("stream", first_bytes, most_bytes) | window_knobs("connection", first_bytes, most_bytes)
+    return remedies.tuned(side.trial, "client", knobs, {}, f"windows of {first_bytes} bytes")
 
 
 CAUSE = Cause(

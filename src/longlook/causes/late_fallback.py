@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from longlook.explain import changes
-from longlook.explain.cause import Cause, Finding, Intervention, Sign, Target, Untestable
+from longlook.explain.cause import Cause, Finding, Intervention, Sign, Target, Touches, Untestable
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import stretches, stretches_shown
 from longlook.explain.side import Pair
@@ -29,7 +29,7 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
     at_once = changes.knob(trial, "client", "fallback_delay", 0.0, "TCP tried from the start")
     silence_s = round(max(_SILENCE_S, _ROUND_TRIPS * pair.loser.round_trip_ns / 1e9), 3)
     early = changes.knob(trial, "client", "stall_timeout", silence_s, f"TCP after {silence_s:g} s without data of QUIC")
-    return [changes.cure(Target.LOSER, change) for change in (at_once, early)]
+    return [changes.cure(Touches.MECHANISM, Target.LOSER, change) for change in (at_once, early)]
 
 
 CAUSE = Cause(

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from longlook.explain import changes
-from longlook.explain.cause import Cause, Finding, Intervention, Sign, Target, Untestable
+from longlook.explain.cause import Cause, Finding, Intervention, Says, Sign, Target, Touches, Untestable
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import SENDER_WAITS
 from longlook.explain.side import Pair
@@ -27,13 +27,19 @@ def detect(pair: Pair) -> Sign | None:
 
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
     """Return a path without such rules for both arms."""
-    return [changes.cure(Target.BOTH, changes.path(dict.fromkeys(_REASONS.values(), "off"), "no middlebox's rules"))]
+    return [
+        changes.cure(
+            Touches.OCCASION,
+            Target.BOTH,
+            changes.path(dict.fromkeys(_REASONS.values(), "off"), "no middlebox's rules"),
+        )
+    ]
 
 
 CAUSE = Cause(
     name="middlebox",
     title="Rules of a middlebox",
-    sentence="some of its packets (about {dose:.0f} a load) are dropped by a middlebox's rule",
+    sentence="where a middlebox drops packets by its rule (about {dose:.0f} a load)",
     source="Flach et al., SIGCOMM 2016 (traffic policing); Kühlewind and Trammell, RFC 8517",
     role="path",
     classes=_CLASSES,
@@ -41,4 +47,5 @@ CAUSE = Cause(
     detect=detect,
     interventions=interventions,
     cured_by="a path without the rules",
+    says=Says.WHERE,
 )

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from longlook.explain import changes, remedies
-from longlook.explain.cause import Cause, Evidence, Finding, Intervention, Sign, Target, Untestable
+from longlook.explain.cause import Cause, Evidence, Finding, Intervention, Sign, Target, Touches, Untestable
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import has_state
 from longlook.explain.side import Pair, Side
@@ -43,14 +43,16 @@ def paced_share(side: Side) -> float | None:
 
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
     """Return another controller for the loser, BBR for the winner, and a path whose round trip time does not vary."""
-    found = [changes.cure(Target.LOSER, change) for change in remedies.other_controllers(pair.loser)[:1]]
+    found = [
+        changes.cure(Touches.MECHANISM, Target.LOSER, change) for change in remedies.other_controllers(pair.loser)[:1]
+    ]
     label = "bbr as congestion control"
     bbr = remedies.tuned(
         pair.winner.trial, "server", {"congestion_control": "bbr"}, {"congestion_control": "bbr"}, label
     )
-    found.append(changes.transplant(bbr))
+    found.append(changes.transplant(Touches.MECHANISM, bbr))
     if remedies.has_stage(pair.loser, "jitter"):
-        found.append(changes.cure(Target.BOTH, changes.path(_STEADY, "no jitter")))
+        found.append(changes.cure(Touches.OCCASION, Target.BOTH, changes.path(_STEADY, "no jitter")))
     return found
 
 
@@ -65,4 +67,5 @@ CAUSE = Cause(
     detect=detect,
     interventions=interventions,
     cured_by="another controller; a constant round trip time",
+    where="where the round trip time of the path varies",
 )

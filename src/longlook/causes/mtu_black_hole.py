@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from longlook.explain import changes, remedies
-from longlook.explain.cause import Cause, Finding, Intervention, Sign, Target, Untestable
+from longlook.explain.cause import Cause, Finding, Intervention, Sign, Target, Touches, Untestable
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import SENDER_WAITS
 from longlook.explain.side import Pair
@@ -36,7 +36,10 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
         {"tcp_mss": f"{_SMALL_BYTES}B"},
         f"packets of {_SMALL_BYTES} bytes",
     )
-    return [changes.cure(Target.BOTH, every_size), changes.cure(Target.LOSER, small)]
+    return [
+        changes.cure(Touches.OCCASION, Target.BOTH, every_size),
+        changes.cure(Touches.MECHANISM, Target.LOSER, small),
+    ]
 
 
 CAUSE = Cause(
@@ -50,4 +53,5 @@ CAUSE = Cause(
     detect=detect,
     interventions=interventions,
     cured_by="a path that lets all sizes pass; small packets",
+    where="where the path drops packets for their size",
 )

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from longlook.explain import changes, remedies
-from longlook.explain.cause import Cause, Evidence, Finding, Intervention, Sign, Target, Untestable
+from longlook.explain.cause import Cause, Evidence, Finding, Intervention, Says, Sign, Target, Touches, Untestable
 from longlook.explain.facts import Integers, Steps
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import drops, numbers
@@ -57,15 +57,15 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
     """Return the loser with one loss in the place of several, and another version of its stack."""
     forgiven = changes.forgiven(finding, "of the losses of a round trip all but the first forgiven")
     return [
-        changes.cure(Target.LOSER, forgiven),
-        changes.cure(Target.LOSER, remedies.other_version(pair.loser, "server")),
+        changes.cure(Touches.OCCASION, Target.LOSER, forgiven),
+        changes.cure(Touches.PROGRAM, Target.LOSER, remedies.other_version(pair.loser, "server")),
     ]
 
 
 CAUSE = Cause(
     name="multiple_reductions",
     title="Several cuts within a round trip",
-    sentence="second cuts of its window (about {dose:.0f} a load) follow within a round trip of the first",
+    sentence="at second cuts of its window within a round trip of the first (about {dose:.0f} a load)",
     source="RFC 9002, 7.3.2; RFC 5681; RFC 6582",
     role="server",
     classes=_CLASSES,
@@ -73,4 +73,5 @@ CAUSE = Cause(
     detect=detect,
     interventions=interventions,
     cured_by="one loss in the place of several; another version",
+    says=Says.WHERE,
 )

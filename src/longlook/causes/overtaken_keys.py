@@ -5,7 +5,18 @@ from collections.abc import Sequence
 import numpy as np
 
 from longlook.explain import changes
-from longlook.explain.cause import Cause, Change, Finding, Intervention, Sign, Surgery, Target, Untestable
+from longlook.explain.cause import (
+    Cause,
+    Change,
+    Finding,
+    Intervention,
+    Says,
+    Sign,
+    Surgery,
+    Target,
+    Touches,
+    Untestable,
+)
 from longlook.explain.facts import NEVER, Booleans, Integers
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.side import Pair, Side
@@ -63,13 +74,17 @@ def _declared_lost(side: Side, arrivals_ns: Integers) -> Booleans:
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
     """Return these packets held back until the handshake is through, the rest of the path as it was."""
     surgery = {number: sign.cure for number, sign in finding.signs.items() if sign.cure is not None}
-    return [changes.cure(Target.LOSER, Change("these packets held back behind the handshake", surgery=surgery))]
+    return [
+        changes.cure(
+            Touches.OCCASION, Target.LOSER, Change("these packets held back behind the handshake", surgery=surgery)
+        )
+    ]
 
 
 CAUSE = Cause(
     name="overtaken_keys",
     title="Packets ahead of their keys",
-    sentence="packets overtake the handshake (about {dose:.0f} a load), and the client discards what it cannot decrypt",
+    sentence="where packets overtake the handshake (about {dose:.0f} a load) that has their keys, and count as lost",
     source="RFC 9001, 5.7; RFC 9000, 12.2: a receiver may keep such packets, or discard them",
     role="client",
     classes=_CLASSES,
@@ -77,4 +92,5 @@ CAUSE = Cause(
     detect=detect,
     interventions=interventions,
     cured_by="these packets held back behind the handshake",
+    says=Says.WHERE,
 )

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from longlook.explain import changes, remedies
-from longlook.explain.cause import Cause, Change, Finding, Intervention, Sign, Target, Untestable
+from longlook.explain.cause import Cause, Change, Finding, Intervention, Sign, Target, Touches, Untestable
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import has_state, stretches, stretches_shown
 from longlook.explain.side import Pair
@@ -29,8 +29,8 @@ def detect(pair: Pair) -> Sign | None:
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
     """Return no pacing for the loser, and pacing for the winner."""
     return [
-        changes.cure(Target.LOSER, _paced(pair, False)),
-        changes.transplant(_paced(pair, True)),
+        changes.cure(Touches.MECHANISM, Target.LOSER, _paced(pair, False)),
+        changes.transplant(Touches.MECHANISM, _paced(pair, True)),
     ]
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from longlook.core.model import Vantage
 from longlook.explain import changes, remedies
-from longlook.explain.cause import Cause, Evidence, Finding, Intervention, Sign, Target, Untestable
+from longlook.explain.cause import Cause, Evidence, Finding, Intervention, Says, Sign, Target, Touches, Untestable
 from longlook.explain.facts import Integers
 from longlook.explain.facts.columns import integers
 from longlook.explain.ledger import LedgerClass
@@ -49,13 +49,17 @@ def rebound(side: Side) -> Integers:
 
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
     """Return a path on which the client keeps its port, for both arms."""
-    return [changes.cure(Target.BOTH, remedies.both_ways({"rebind_at": "off"}, "a client that keeps its port"))]
+    return [
+        changes.cure(
+            Touches.OCCASION, Target.BOTH, remedies.both_ways({"rebind_at": "off"}, "a client that keeps its port")
+        )
+    ]
 
 
 CAUSE = Cause(
     name="path_change",
     title="Changed address",
-    sentence="its client's address changes while it loads",
+    sentence="where its client's address changes while it loads",
     source="RFC 9000, 9",
     role="path",
     classes=_CLASSES,
@@ -63,4 +67,5 @@ CAUSE = Cause(
     detect=detect,
     interventions=interventions,
     cured_by="a client that keeps its address",
+    says=Says.WHERE,
 )

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from longlook.explain import changes
-from longlook.explain.cause import Cause, Evidence, Finding, Intervention, Sign, Target, Untestable
+from longlook.explain.cause import Cause, Change, Evidence, Finding, Intervention, Sign, Target, Touches, Untestable
 from longlook.explain.facts import Integers
+from longlook.explain.in_force import in_force
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import datagram_bytes, drops, numbers
 from longlook.explain.side import Pair, Side
@@ -15,6 +16,7 @@ from longlook.explain.signs import MOST_EVIDENCE, within
 _CLASSES = (LedgerClass.CONGESTION_WINDOW, LedgerClass.ACK_WAIT, LedgerClass.TIMER)
 _SMALLEST_PACKETS, _FROM_TIMES = 2, 3
 _BACK_ROUND_TRIPS = 20
+_KNOB, _LATER = "persistent_congestion_threshold", 10
 
 
 def detect(pair: Pair) -> Sign | None:
@@ -48,7 +50,14 @@ def collapses(side: Side) -> Integers:
 
 
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
-    """Return the losses before it forgiven, and larger smallest windows for the loser as doses."""
+    """Return the losses before it forgiven, a later fall and, as doses, larger smallest windows for the loser."""
+    own = in_force(pair.loser, "server", _KNOB)
+    later: Change | str = "it is not known after how many probe timeouts of losses its sender starts again"
+    if own is not None:
+        count = round(_LATER * own)
+        later = changes.knob(
+            pair.loser.trial, "server", _KNOB, count, f"a fall to the smallest window after {count} probe timeouts"
+        )
     doses = [
         (
             float(count),
@@ -57,8 +66,11 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
         for count in (4, 10, 20)
     ]
     return [
-        changes.cure(Target.LOSER, changes.forgiven(finding, "the losses before the window fell forgiven")),
-        *changes.doses(Target.LOSER, doses),
+        changes.cure(
+            Touches.OCCASION, Target.LOSER, changes.forgiven(finding, "the losses before the window fell forgiven")
+        ),
+        changes.cure(Touches.MECHANISM, Target.LOSER, later),
+        *changes.doses(Touches.MECHANISM, Target.LOSER, doses),
     ]
 
 
@@ -73,4 +85,5 @@ CAUSE = Cause(
     detect=detect,
     interventions=interventions,
     cured_by="the losses before it forgiven",
+    where="at losses before its window falls to its smallest size",
 )

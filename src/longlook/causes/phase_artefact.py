@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from longlook.explain import changes, remedies
-from longlook.explain.cause import Cause, Finding, Intervention, Sign, Target, Untestable
+from longlook.explain.cause import Cause, Finding, Intervention, Says, Sign, Target, Touches, Untestable
 from longlook.explain.moments import SENDER_WAITS
 from longlook.explain.side import Pair
 from longlook.explain.signs import QUEUE_REASONS, RANDOM_REASONS, dropped_for, drops_shown
@@ -29,13 +29,13 @@ def detect(pair: Pair) -> Sign | None:
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
     """Return senders that wait up to a packet's time at random, for both arms."""
     delayed = remedies.both_ways({"access_delay": "packet"}, "a random delay of up to a packet's time at the senders")
-    return [changes.cure(Target.BOTH, delayed)]
+    return [changes.cure(Touches.OCCASION, Target.BOTH, delayed)]
 
 
 CAUSE = Cause(
     name="phase_artefact",
     title="Phase effect",
-    sentence="its packets arrive just when the queue is full, in a rhythm that senders without noise never leave",
+    sentence="where packets meet a full queue in a rhythm that senders without noise never leave",
     source="Floyd and Jacobson, 1991, Traffic phase effects in packet-switched gateways",
     role="path",
     classes=SENDER_WAITS,
@@ -43,4 +43,5 @@ CAUSE = Cause(
     detect=detect,
     interventions=interventions,
     cured_by="a random delay at the senders",
+    says=Says.WHERE,
 )

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from longlook.explain import changes
-from longlook.explain.cause import Cause, Evidence, Finding, Intervention, Sign, Target, Untestable
+from longlook.explain.cause import Cause, Evidence, Finding, Intervention, Says, Sign, Target, Touches, Untestable
 from longlook.explain.facts import UNNUMBERED, Booleans, Integers, SenderFacts, Steps
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import SENDER_WAITS, during
@@ -114,13 +114,15 @@ def _tokens(sent_ns: Integers, size_bytes: Integers, lost: Booleans, bytes_per_n
 
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
     """Return a path that does not limit the rate for both arms."""
-    return [changes.cure(Target.BOTH, changes.path({"udp_rate": "off"}, "no limit of the rate of UDP"))]
+    return [
+        changes.cure(Touches.OCCASION, Target.BOTH, changes.path({"udp_rate": "off"}, "no limit of the rate of UDP"))
+    ]
 
 
 CAUSE = Cause(
     name="policed",
     title="Policed",
-    sentence="the path passes about {dose:.2f} Mbit/s and drops the rest: its sender loses packets, and no queue grows",
+    sentence="where the path passes about {dose:.2f} Mbit/s and drops the rest, and no queue grows",
     source="Flach et al., SIGCOMM 2016, 3.1 (how policing shows in traces); Langley et al., SIGCOMM 2017, 7.2",
     role="path",
     classes=_CLASSES,
@@ -128,4 +130,5 @@ CAUSE = Cause(
     detect=detect,
     interventions=interventions,
     cured_by="no limit of the rate",
+    says=Says.WHERE,
 )

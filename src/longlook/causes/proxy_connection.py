@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from longlook.explain import changes
-from longlook.explain.cause import Cause, Finding, Intervention, Sign, Target, Untestable
+from longlook.explain.cause import Cause, Finding, Intervention, Sign, Target, Touches, Untestable
 from longlook.explain.ledger import BEHIND_PROXY, LedgerClass
 from longlook.explain.moments import stretches, stretches_shown
 from longlook.explain.side import Pair, Side
@@ -34,7 +34,10 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
     warm = changes.knob(trial, "proxy", "upstream_connections", "warm", "a connection behind the proxy that is open")
     early = changes.knob(trial, "proxy", "upstream_0rtt", True, "early data behind the proxy")
     without = changes.without_proxy(trial, "no proxy")
-    return [changes.cure(Target.LOSER, change) for change in (warm, early, without)]
+    return [
+        *(changes.cure(Touches.MECHANISM, Target.LOSER, change) for change in (warm, early)),
+        changes.cure(Touches.OCCASION, Target.LOSER, without),
+    ]
 
 
 CAUSE = Cause(
@@ -48,4 +51,5 @@ CAUSE = Cause(
     detect=detect,
     interventions=interventions,
     cured_by="a connection behind the proxy that is open already; early data on it; no proxy",
+    where="while its proxy opens a connection of its own to the server",
 )

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from longlook.explain import changes
-from longlook.explain.cause import Cause, Finding, Intervention, Sign, Target, Untestable
+from longlook.explain.cause import Cause, Finding, Intervention, Says, Sign, Target, Touches, Untestable
+from longlook.explain.in_force import longer_queues
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.side import Pair
 from longlook.explain.signs import QUEUE_REASONS, dropped_for, losses_on_path
@@ -15,7 +16,7 @@ _CLASSES = (
     LedgerClass.ACK_WAIT,
     LedgerClass.LINK_WASTE,
 )
-_QUEUES_BDP = (2, 4, 8)
+_TIMES = (2, 4, 8)
 
 
 def detect(pair: Pair) -> Sign | None:
@@ -27,23 +28,27 @@ def detect(pair: Pair) -> Sign | None:
 
 
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
-    """Return longer queues for both arms: the longest as cure, all as doses; behind a middle if one overflowed."""
+    """Return queues up to eight times as long for both arms, also behind a middle where one overflowed."""
     side = pair.loser
     overflowed = any(dropped_for(side, link, *QUEUE_REASONS).any() for link in side.down_all[1:])
     trial = side.trial if overflowed else None
-    longer = [(float(bdp), changes.path({"queue": f"{bdp}bdp"}, f"a queue of {bdp} BDP", trial)) for bdp in _QUEUES_BDP]
-    return [changes.cure(Target.BOTH, longer[-1][1], longer[-1][0]), *changes.doses(Target.BOTH, longer[:-1])]
+    longer = longer_queues(side, _TIMES, trial)
+    return [
+        changes.cure(Touches.OCCASION, Target.BOTH, longer[-1][1], longer[-1][0]),
+        *changes.doses(Touches.OCCASION, Target.BOTH, longer[:-1]),
+    ]
 
 
 CAUSE = Cause(
     name="queue_loss_response",
-    title="Response to a full queue",
-    sentence="it overflows the queue, which drops its packets (about {dose:.0f} a load), and it shrinks its window",
+    title="Drops of a full queue",
+    sentence="at drops of the full queue (about {dose:.0f} a load) and in what its sender does about them",
     source="Siekkinen et al., Computer Networks 2008 (congestion); RFC 9002, 7.3.2",
     role="server",
     classes=_CLASSES,
     needs=(),
     detect=detect,
     interventions=interventions,
-    cured_by="a queue of 8 BDP",
+    cured_by="a queue eight times as long",
+    says=Says.WHERE,
 )

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from longlook.explain import changes
-from longlook.explain.cause import Cause, Finding, Intervention, Sign, Target, Untestable
+from longlook.explain.cause import Cause, Finding, Intervention, Says, Sign, Target, Touches, Untestable
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.side import Pair
 from longlook.explain.signs import RANDOM_REASONS, losses_on_path
@@ -21,13 +21,15 @@ def detect(pair: Pair) -> Sign | None:
 
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
     """Return a path without random loss for both arms."""
-    return [changes.cure(Target.BOTH, changes.path({"loss": "0%"}, "no random loss", pair.loser.trial))]
+    return [
+        changes.cure(Touches.OCCASION, Target.BOTH, changes.path({"loss": "0%"}, "no random loss", pair.loser.trial))
+    ]
 
 
 CAUSE = Cause(
     name="random_loss_response",
-    title="Response to random loss",
-    sentence="at random losses (about {dose:.0f} a load) it shrinks its window or waits for a timer",
+    title="Random losses",
+    sentence="at random losses (about {dose:.0f} a load) and in what its sender does about them",
     source="Kakhki et al., IMC 2017, 5.2; RFC 9002, 7.3.2",
     role="server",
     classes=_CLASSES,
@@ -35,4 +37,5 @@ CAUSE = Cause(
     detect=detect,
     interventions=interventions,
     cured_by="no random loss on the path",
+    says=Says.WHERE,
 )

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from longlook.explain import changes, remedies
-from longlook.explain.cause import Cause, Change, Finding, Intervention, Sign, Target, Untestable
+from longlook.explain.cause import Cause, Change, Finding, Intervention, Sign, Target, Touches, Untestable
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.side import Pair, Side
 from longlook.explain.signs import refused, thrown_away
@@ -36,16 +36,16 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
             f"client {client.stack}@{client.version} refused packets that arrived, and no knob sets how late a packet "
             "may be (quinn: its window for duplicates); a patched build of it would be needed"
         )
-        return [changes.cure(Target.LOSER, reason), changes.transplant(reason)]
+        return [changes.cure(Touches.MECHANISM, Target.LOSER, reason), changes.transplant(Touches.MECHANISM, reason)]
     own = changes.in_effect(pair.loser.trial, "client", "receive_queue")
     short: Change | str = "it is not known how many packets may wait in the loser's client"
     if own is not None:
         short = _queue(pair.winner, int(own))
     doses = [(float(packets), _queue(pair.loser, packets)) for packets in _DOSES]
     return [
-        changes.cure(Target.LOSER, _queue(pair.loser, _LONG)),
-        changes.transplant(short),
-        *changes.doses(Target.LOSER, doses),
+        changes.cure(Touches.MECHANISM, Target.LOSER, _queue(pair.loser, _LONG)),
+        changes.transplant(Touches.MECHANISM, short),
+        *changes.doses(Touches.MECHANISM, Target.LOSER, doses),
     ]
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from longlook.explain import changes
-from longlook.explain.cause import Cause, Finding, Intervention, Sign, Target, Untestable
+from longlook.explain.cause import Cause, Finding, Intervention, Says, Sign, Target, Touches, Untestable
 from longlook.explain.facts import Booleans
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import drops, numbers
@@ -54,15 +54,17 @@ def lost_again(side: Side) -> Booleans:
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
     """Return the loser with its retransmissions forgiven."""
     return [
-        changes.cure(Target.LOSER, changes.forgiven(finding, "the losses of retransmissions forgiven")),
-        changes.transplant("which packet repairs which is decided as the trial goes on"),
+        changes.cure(
+            Touches.OCCASION, Target.LOSER, changes.forgiven(finding, "the losses of retransmissions forgiven")
+        ),
+        changes.transplant(Touches.OCCASION, "which packet repairs which is decided as the trial goes on"),
     ]
 
 
 CAUSE = Cause(
     name="repeated_retransmission",
     title="Retransmissions lost",
-    sentence="packets (about {dose:.0f} a load) that send lost data again are lost as well",
+    sentence="where packets that send lost data again are lost as well (about {dose:.0f} a load)",
     source="Rewaskar, Kaur and Smith, 2006; Zhou et al., TAPO, CoNEXT 2015 (double retransmission)",
     role="path",
     classes=_CLASSES,
@@ -70,4 +72,5 @@ CAUSE = Cause(
     detect=detect,
     interventions=interventions,
     cured_by="these packets forgiven",
+    says=Says.WHERE,
 )

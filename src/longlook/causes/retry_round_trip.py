@@ -6,7 +6,7 @@ import numpy as np
 
 from longlook.core.model import Vantage
 from longlook.explain import changes
-from longlook.explain.cause import Cause, Change, Evidence, Finding, Intervention, Sign, Target, Untestable
+from longlook.explain.cause import Cause, Change, Evidence, Finding, Intervention, Sign, Target, Touches, Untestable
 from longlook.explain.facts import Integers
 from longlook.explain.facts.columns import are, integers
 from longlook.explain.ledger import LedgerClass
@@ -40,10 +40,12 @@ def _seen(side: Side, form: str) -> Integers:
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
     """Return no Retry for the loser, and one for the winner."""
     if len(_seen(pair.loser, "retry")) == 0:
-        return [changes.cure(Target.LOSER, "which version of QUIC comes first is no knob of a stack")]
+        return [
+            changes.cure(Touches.MECHANISM, Target.LOSER, "which version of QUIC comes first is no knob of a stack")
+        ]
     return [
-        changes.cure(Target.LOSER, _retrying(pair.loser, False)),
-        changes.transplant(_retrying(pair.winner, True)),
+        changes.cure(Touches.MECHANISM, Target.LOSER, _retrying(pair.loser, False)),
+        changes.transplant(Touches.MECHANISM, _retrying(pair.winner, True)),
     ]
 
 

@@ -4,14 +4,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from longlook.core import units
 from longlook.explain import changes, remedies
-from longlook.explain.cause import Cause, Finding, Intervention, Sign, Target, Untestable
+from longlook.explain.cause import Cause, Finding, Intervention, Sign, Target, Touches, Untestable
+from longlook.explain.in_force import in_force
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import Stretches, bounded_ns, drops, numbers, stretches, stretches_shown
 from longlook.explain.side import Pair, Side
 
 _CLASSES = (LedgerClass.TIMER,)
 _LEAST_IN_A_ROW = 2
+_LINUX_MS = 200
 
 
 def detect(pair: Pair) -> Sign | None:
@@ -47,11 +50,16 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
     """Return the losses between the timeouts forgiven, and shorter timers for the loser."""
     side = pair.loser
     forgiven = changes.forgiven(finding, "the losses before and between the timeouts forgiven")
+    own, least_ms = in_force(side, "server", "pto_factor") or 1.0, _least_ms(side)
     doses = [
         (
             factor,
             remedies.tuned(
-                side.trial, "server", {"pto_factor": factor}, {"tcp_rto_min": f"{round(200 * factor)}ms"}, label
+                side.trial,
+                "server",
+                {"pto_factor": factor * own},
+                {"tcp_rto_min": f"{max(1, round(least_ms * factor))}ms"},
+                label,
             ),
         )
         for factor, label in (
@@ -61,10 +69,16 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
         )
     ]
     return [
-        changes.cure(Target.LOSER, forgiven),
-        changes.cure(Target.LOSER, doses[0][1]),
-        *changes.doses(Target.LOSER, doses),
+        changes.cure(Touches.OCCASION, Target.LOSER, forgiven),
+        changes.cure(Touches.MECHANISM, Target.LOSER, doses[0][1]),
+        *changes.doses(Touches.MECHANISM, Target.LOSER, doses),
     ]
+
+
+def _least_ms(side: Side) -> float:
+    """Return the least timeout of the kernel's TCP, as set or as Linux has it."""
+    value = changes.tcp_value(side.trial, "tcp_rto_min") if not changes.over_quic(side.trial) else None
+    return _LINUX_MS if value is None else units.parse_time(value) / 1e6
 
 
 CAUSE = Cause(
@@ -78,4 +92,5 @@ CAUSE = Cause(
     detect=detect,
     interventions=interventions,
     cured_by="the losses between the timeouts forgiven; shorter timers",
+    where="at losses before and between timeouts in a row",
 )

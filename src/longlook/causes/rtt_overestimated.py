@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from longlook.explain import changes, remedies
-from longlook.explain.cause import Cause, Change, Evidence, Finding, Intervention, Sign, Target, Untestable
+from longlook.explain.cause import Cause, Change, Evidence, Finding, Intervention, Sign, Target, Touches, Untestable
 from longlook.explain.facts import LinkFacts
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import wait_ns
@@ -60,9 +60,9 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
         pair.loser.trial, "client", {"ack_threshold": 1}, {"tcp_quickack": True}, "every packet acknowledged at once"
     )
     return [
-        changes.cure(Target.LOSER, at_once),
-        changes.transplant(_delayed(pair.winner, 0.2)),
-        *changes.doses(Target.LOSER, doses),
+        changes.cure(Touches.MECHANISM, Target.LOSER, at_once),
+        changes.transplant(Touches.MECHANISM, _delayed(pair.winner, 0.2)),
+        *changes.doses(Touches.MECHANISM, Target.LOSER, doses),
     ]
 
 

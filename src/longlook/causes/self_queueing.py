@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from longlook.explain import changes
-from longlook.explain.cause import Cause, Evidence, Finding, Intervention, Sign, Target, Untestable
+from longlook.explain.cause import Cause, Evidence, Finding, Intervention, Says, Sign, Target, Touches, Untestable
 from longlook.explain.facts.columns import NEVER
 from longlook.explain.facts.objects import ObjectFacts
 from longlook.explain.moments import wait_ns
@@ -43,13 +43,17 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
     """Return a queue for each flow and shorter queues, for both arms."""
     doses = [(bdp, changes.path({"queue": f"{bdp:g}bdp"}, f"a queue of {bdp:g} BDP")) for bdp in _QUEUES_BDP]
     fair = changes.path({"aqm": "fq_codel", "queue": "10240packets"}, "FQ-CoDel")
-    return [changes.cure(Target.BOTH, fair), changes.cure(Target.BOTH, doses[0][1]), *changes.doses(Target.BOTH, doses)]
+    return [
+        changes.cure(Touches.OCCASION, Target.BOTH, fair),
+        changes.cure(Touches.OCCASION, Target.BOTH, doses[0][1]),
+        *changes.doses(Touches.OCCASION, Target.BOTH, doses),
+    ]
 
 
 CAUSE = Cause(
     name="self_queueing",
     title="Own queue",
-    sentence="the beginnings of its objects wait {dose:.0f} ms behind its own packets in the queue",
+    sentence="where the beginnings of its objects wait behind its own packets in the queue, for {dose:.0f} ms",
     source="Gettys and Nichols, 2011 (bufferbloat); RFC 7567",
     role="server",
     classes=(),
@@ -57,4 +61,5 @@ CAUSE = Cause(
     detect=detect,
     interventions=interventions,
     cured_by="FQ-CoDel; a shorter queue",
+    says=Says.WHERE,
 )

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 from longlook.core import units
 from longlook.explain import changes, remedies
-from longlook.explain.cause import Cause, Change, Evidence, Finding, Intervention, Sign, Target, Untestable
+from longlook.explain.cause import Cause, Change, Evidence, Finding, Intervention, Sign, Target, Touches, Untestable
 from longlook.explain.credit import LARGER, credit_met, most_in_flight
 from longlook.explain.facts.credits import configured_buffer_bytes
+from longlook.explain.in_force import setting_bytes
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import stretches, stretches_shown
 from longlook.explain.side import Pair, Side
@@ -51,16 +52,18 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
     own = _limit(pair.loser, finding)
     larger = [(float(factor), _buffered(pair.loser, factor * own)) for factor in LARGER]
     return [
-        changes.cure(Target.LOSER, larger[-1][1]),
-        changes.transplant(_buffered(pair.winner, own)),
-        *changes.doses(Target.LOSER, larger),
+        changes.cure(Touches.MECHANISM, Target.LOSER, larger[-1][1]),
+        changes.transplant(Touches.MECHANISM, _buffered(pair.winner, own)),
+        *changes.doses(Touches.MECHANISM, Target.LOSER, larger),
     ]
 
 
 def _limit(side: Side, finding: Finding) -> int:
-    """Return how far the loser's buffer may grow: as configured, else as large as it was, in bytes."""
-    configured = side.trial.tcp.get("send_buffer_bytes")
-    return int(configured if configured is not None else finding.dose or _DEFAULT_BYTES)
+    """Return how far the loser's buffer may grow: as it is set, else as Linux has it, but not below what it held."""
+    held = int(finding.dose or _DEFAULT_BYTES)
+    if changes.over_quic(side.trial):
+        return held
+    return setting_bytes(side.trial, "tcp_send_buffer") or held
 
 
 def _buffered(side: Side, size_bytes: int) -> Change | str:

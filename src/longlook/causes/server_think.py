@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from longlook.explain import changes, remedies
-from longlook.explain.cause import Cause, Finding, Intervention, Sign, Surgery, Target, Untestable
+from longlook.explain.cause import Cause, Finding, Intervention, Says, Sign, Surgery, Target, Touches, Untestable
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import Stretches, during, stretches, stretches_shown
 from longlook.explain.side import Pair, Side
@@ -47,11 +47,12 @@ def _held(side: Side, time_ns: int) -> Surgery | None:
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
     """Return the winner's server for the loser, and the winner's first answer held back by as much."""
     return [
-        changes.cure(Target.LOSER, remedies.winners_program(pair, "server")),
+        changes.cure(Touches.PROGRAM, Target.LOSER, remedies.winners_program(pair, "server")),
         changes.transplant(
+            Touches.OCCASION,
             remedies.inflicted(
                 finding, "its first answer held back as long as the loser's server thinks", "the winner has no answer"
-            )
+            ),
         ),
     ]
 
@@ -59,7 +60,7 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
 CAUSE = Cause(
     name="server_think",
     title="Slow server",
-    sentence="its server takes {dose:.0f} ms from requests to the first bytes of its answers",
+    sentence="while its server takes {dose:.0f} ms from requests to the first bytes of its answers",
     source="Siekkinen et al., Computer Networks 2008",
     role="server",
     classes=_CLASSES,
@@ -67,4 +68,5 @@ CAUSE = Cause(
     detect=detect,
     interventions=interventions,
     cured_by="the winner's server; the winner's first answer held back",
+    says=Says.WHERE,
 )

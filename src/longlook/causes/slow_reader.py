@@ -7,7 +7,7 @@ import numpy as np
 
 from longlook.core.model import Processor
 from longlook.explain import changes, remedies
-from longlook.explain.cause import Cause, Change, Evidence, Finding, Intervention, Sign, Target, Untestable
+from longlook.explain.cause import Cause, Change, Evidence, Finding, Intervention, Sign, Target, Touches, Untestable
 from longlook.explain.facts.objects import ObjectFacts
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import bounded_ns
@@ -59,9 +59,13 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
     own = pair.loser.trial.processors.get("client")
     if own is not None:
         return [
-            *(changes.cure(Target.LOSER, change) for change in remedies.freed(pair.loser.trial, "client")),
-            changes.transplant(_with_processor(own, "the loser's processor")),
+            *(
+                changes.cure(Touches.MECHANISM, Target.LOSER, change)
+                for change in remedies.freed(pair.loser.trial, "client")
+            ),
+            changes.transplant(Touches.MECHANISM, _with_processor(own, "the loser's processor")),
             *changes.doses(
+                Touches.MECHANISM,
                 Target.LOSER,
                 [
                     (float(part), _with_processor(times(own, part), f"a client on which all takes {part} of the time"))
@@ -71,12 +75,18 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
         ]
     share = pair.loser.trial.client_cpu_share
     if share is None:
-        return [changes.cure(Target.LOSER, "the client has all of a CPU already, and no setting makes it read sooner")]
+        return [
+            changes.cure(
+                Touches.MECHANISM,
+                Target.LOSER,
+                "the client has all of a CPU already, and no setting makes it read sooner",
+            )
+        ]
     doses = [(float(text.rstrip("%")), _limited(text)) for text in _SHARES]
     return [
-        changes.cure(Target.LOSER, _limited("off")),
-        changes.transplant(_limited(f"{100 * share:g}%")),
-        *changes.doses(Target.LOSER, doses),
+        changes.cure(Touches.MECHANISM, Target.LOSER, _limited("off")),
+        changes.transplant(Touches.MECHANISM, _limited(f"{100 * share:g}%")),
+        *changes.doses(Touches.MECHANISM, Target.LOSER, doses),
     ]
 
 

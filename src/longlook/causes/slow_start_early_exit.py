@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from longlook.explain import changes, remedies
-from longlook.explain.cause import Cause, Evidence, Finding, Intervention, Sign, Target, Untestable
+from longlook.explain.cause import Cause, Evidence, Finding, Intervention, Sign, Target, Touches, Untestable
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import Exit, drops, slow_start_exit
 from longlook.explain.side import Pair, Side
@@ -47,14 +47,14 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
     side = pair.loser
     product = bdp_bytes(side) or 0.0
     found = [
-        changes.cure(Target.LOSER, remedies.with_hystart(side, on=False)),
-        changes.cure(Target.LOSER, remedies.slow_start_until(side, 2 * product), 2.0),
-        changes.transplant(remedies.slow_start_until(pair.winner, finding.dose or 0.0)),
+        changes.cure(Touches.MECHANISM, Target.LOSER, remedies.with_hystart(side, on=False)),
+        changes.cure(Touches.MECHANISM, Target.LOSER, remedies.slow_start_until(side, 2 * product), 2.0),
+        changes.transplant(Touches.MECHANISM, remedies.slow_start_until(pair.winner, finding.dose or 0.0)),
     ]
     if remedies.has_stage(side, "jitter"):
-        found.append(changes.cure(Target.BOTH, changes.path(_STEADY, "no jitter")))
+        found.append(changes.cure(Touches.OCCASION, Target.BOTH, changes.path(_STEADY, "no jitter")))
     doses = [(share, remedies.slow_start_until(side, share * product)) for share in (0.5, 1.0)]
-    return [*found, *changes.doses(Target.LOSER, doses)]
+    return [*found, *changes.doses(Touches.MECHANISM, Target.LOSER, doses)]
 
 
 CAUSE = Cause(
@@ -68,4 +68,5 @@ CAUSE = Cause(
     detect=detect,
     interventions=interventions,
     cured_by="HyStart off; slow start until two bandwidth-delay products; no jitter",
+    where="where the round trip time of the path varies",
 )

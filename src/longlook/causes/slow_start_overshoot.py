@@ -5,8 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from longlook.explain import changes, remedies
-from longlook.explain.cause import Cause, Finding, Intervention, Sign, Target, Untestable
+from longlook.explain.cause import Cause, Finding, Intervention, Sign, Target, Touches, Untestable
 from longlook.explain.facts import Booleans
+from longlook.explain.in_force import longer_queues
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import slow_start_exit
 from longlook.explain.side import Pair, Side
@@ -21,7 +22,7 @@ _CLASSES = (
     LedgerClass.LINK_WASTE,
 )
 _LEAST_SHARE = 0.1
-_QUEUES_BDP = (2, 4, 8)
+_TIMES = (2, 4, 8)
 
 
 def detect(pair: Pair) -> Sign | None:
@@ -57,16 +58,16 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
     and no HyStart for the winner.
     """
     side = pair.loser
-    longer = [(float(bdp), changes.path({"queue": f"{bdp}bdp"}, f"a queue of {bdp} BDP")) for bdp in _QUEUES_BDP]
-    found = [changes.cure(Target.LOSER, remedies.with_hystart(side, on=True))]
+    longer = longer_queues(side, _TIMES)
+    found = [changes.cure(Touches.MECHANISM, Target.LOSER, remedies.with_hystart(side, on=True))]
     product = bdp_bytes(side)
     if product is not None:
-        found.append(changes.cure(Target.LOSER, remedies.slow_start_until(side, product)))
+        found.append(changes.cure(Touches.MECHANISM, Target.LOSER, remedies.slow_start_until(side, product)))
     return [
         *found,
-        changes.cure(Target.BOTH, longer[-1][1]),
-        changes.transplant(remedies.with_hystart(pair.winner, on=False)),
-        *changes.doses(Target.BOTH, longer),
+        changes.cure(Touches.OCCASION, Target.BOTH, longer[-1][1]),
+        changes.transplant(Touches.MECHANISM, remedies.with_hystart(pair.winner, on=False)),
+        *changes.doses(Touches.OCCASION, Target.BOTH, longer),
     ]
 
 
@@ -81,4 +82,5 @@ CAUSE = Cause(
     detect=detect,
     interventions=interventions,
     cured_by="HyStart; an end of slow start at the bandwidth-delay product; a longer queue",
+    where="at the queue's drops when slow start ends",
 )

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from longlook.explain import changes, remedies
-from longlook.explain.cause import Cause, Change, Evidence, Finding, Intervention, Sign, Target, Untestable
+from longlook.explain.cause import Cause, Change, Evidence, Finding, Intervention, Sign, Target, Touches, Untestable
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import datagram_bytes
 from longlook.explain.side import Pair, Side
@@ -38,18 +38,21 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
     own, other = datagram_bytes(pair.loser), datagram_bytes(pair.winner)
     doses = [(float(size), _sized(pair.loser, size)) for size in (_SMALLEST_BYTES, 1350, _LARGEST_BYTES)]
     return [
-        changes.cure(Target.LOSER, _sized(pair.loser, max(own, other))),
-        changes.transplant(_sized(pair.winner, own)),
-        *changes.doses(Target.LOSER, doses),
+        changes.cure(Touches.MECHANISM, Target.LOSER, _sized(pair.loser, max(own, other))),
+        changes.transplant(Touches.MECHANISM, _sized(pair.winner, own)),
+        *changes.doses(Touches.MECHANISM, Target.LOSER, doses),
     ]
 
 
 def _sized(side: Side, size_bytes: int) -> Change | str:
-    """Return the change to a payload of UDP, or of TCP without its options, in the range that both can have."""
-    udp_bytes = min(max(size_bytes, _SMALLEST_BYTES), _LARGEST_BYTES)
+    """Return the change to a payload of UDP, or of TCP without its options; why not, below what QUIC may send."""
+    if changes.over_quic(side.trial) and size_bytes < _SMALLEST_BYTES:
+        return f"packets of {size_bytes} bytes: no knob goes below the {_SMALLEST_BYTES} that RFC 9000 asks for"
+    udp_bytes = min(size_bytes, _LARGEST_BYTES)
     segment = min(max(size_bytes + _TCP_OPTIONS_BYTES, 256), 1460)
-    knobs = {"max_udp_payload": udp_bytes, "initial_packet_size": udp_bytes}
-    return remedies.tuned(side.trial, "server", knobs, {"tcp_mss": f"{segment}B"}, f"packets of {udp_bytes} bytes")
+    settings = {"max_udp_payload": udp_bytes, "initial_packet_size": udp_bytes}, {"tcp_mss": f"{segment}B"}
+    label, seen = f"packets of {udp_bytes} bytes", datagram_bytes(side)
+    return remedies.tuned(side.trial, "server", *settings, label, seen)
 
 
 CAUSE = Cause(

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from longlook.explain import changes, remedies
-from longlook.explain.cause import Cause, Change, Finding, Intervention, Sign, Target, Untestable
+from longlook.explain.cause import Cause, Change, Finding, Intervention, Sign, Target, Touches, Untestable
 from longlook.explain.facts import Booleans
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import Stretches, bounded_ns, datagram_bytes, drops, numbers, stretches
@@ -50,9 +50,9 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
     """Return these losses forgiven, and larger smallest and first windows for the loser."""
     doses = [(float(count), _least(pair.loser, count)) for count in _WINDOWS]
     return [
-        changes.cure(Target.LOSER, changes.forgiven(finding, "the losses at small windows forgiven")),
-        changes.cure(Target.LOSER, doses[1][1]),
-        *changes.doses(Target.LOSER, doses),
+        changes.cure(Touches.OCCASION, Target.LOSER, changes.forgiven(finding, "the losses at small windows forgiven")),
+        changes.cure(Touches.MECHANISM, Target.LOSER, doses[1][1]),
+        *changes.doses(Touches.MECHANISM, Target.LOSER, doses),
     ]
 
 
@@ -72,4 +72,5 @@ CAUSE = Cause(
     detect=detect,
     interventions=interventions,
     cured_by="these packets forgiven; larger windows",
+    where="at losses at small windows",
 )

@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 
-from longlook.explain import changes, remedies
-from longlook.explain.cause import Cause, Change, Finding, Intervention, Sign, Target, Untestable
+from longlook.explain import changes
+from longlook.explain.cause import Cause, Finding, Intervention, Sign, Target, Touches, Untestable
 from longlook.explain.ledger import LedgerClass
-from longlook.explain.side import Pair, Side
+from longlook.explain.side import Pair
 from longlook.explain.signs import false_losses
+from longlook.explain.thresholds import later_losses
 
 _CLASSES = (LedgerClass.CONGESTION_WINDOW, LedgerClass.ACK_WAIT, LedgerClass.LINK_WASTE, LedgerClass.TIMER)
-_THRESHOLDS = (10, 30, 100, 300)
 _WITHOUT: dict[str, str | int | float | bool] = {"reorder": "0%", "jitter_reorders": False}
 
 
@@ -20,19 +20,9 @@ def detect(pair: Pair) -> Sign | None:
 
 
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
-    """Return a path that keeps the order for both arms, and higher thresholds for the loser as doses."""
-    side = pair.loser
-    found: list[Intervention | Untestable] = [
-        changes.cure(Target.BOTH, changes.path(_WITHOUT, "no reordering")),
-        changes.cure(Target.LOSER, _threshold(side, _THRESHOLDS[-1])),
-    ]
-    doses = [(float(count), _threshold(side, count)) for count in _THRESHOLDS]
-    return [*found, *changes.doses(Target.LOSER, doses)]
-
-
-def _threshold(side: Side, count: int) -> Change | str:
-    label = f"a loss declared after {count} later packets"
-    return remedies.tuned(side.trial, "server", {"packet_threshold": count}, {"tcp_reordering": count}, label)
+    """Return higher thresholds than the loser has, also in steps, and a path that keeps the order for both arms."""
+    in_order = changes.cure(Touches.OCCASION, Target.BOTH, changes.path(_WITHOUT, "no reordering"))
+    return [*later_losses(pair.loser), in_order]
 
 
 CAUSE = Cause(
@@ -45,5 +35,6 @@ CAUSE = Cause(
     needs=("packet_spurious",),
     detect=detect,
     interventions=interventions,
-    cured_by="a path without reordering; a larger packet threshold",
+    cured_by="a larger threshold of packets or of age",
+    where="where the path delivers packets out of order",
 )

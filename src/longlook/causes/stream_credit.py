@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from longlook.explain import remedies
 from longlook.explain.cause import Cause, Change, Evidence, Finding, Intervention, Sign, Untestable
-from longlook.explain.credit import credit_met, largest_window, raised
+from longlook.explain.credit import credit_met, larger_windows, quic_window, window_knobs
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import stretches, stretches_shown
 from longlook.explain.side import Pair, Side
@@ -35,20 +35,12 @@ def detect(pair: Pair) -> Sign | None:
 
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
     """Return windows up to eight times as large for the loser's client, and the loser's window for the winner's."""
-    return raised(finding, pair, _opened, _held)
+    return larger_windows(finding, pair, _offered, lambda side: quic_window(side, "stream"))
 
 
-def _opened(side: Side, window_bytes: int) -> Change | str:
-    return _offered(side, window_bytes, max(window_bytes, largest_window(side.trial, "max_stream_window")))
-
-
-def _held(side: Side, window_bytes: int) -> Change | str:
-    return _offered(side, window_bytes, window_bytes)
-
-
-def _offered(side: Side, window_bytes: int, largest_bytes: int) -> Change | str:
-    knobs = {"initial_stream_window": window_bytes, "max_stream_window": largest_bytes}
-    return remedies.tuned(side.trial, "client", knobs, {}, f"a stream window of {window_bytes} bytes")
+def _offered(side: Side, first_bytes: int, most_bytes: int) -> Change | str:
+    knobs = window_knobs("stream", first_bytes, most_bytes)
+    return remedies.tuned(side.trial, "client", knobs, {}, f"a stream window of {first_bytes} bytes")
 
 
 CAUSE = Cause(

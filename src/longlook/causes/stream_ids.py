@@ -5,8 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from longlook.explain import changes
-from longlook.explain.cause import Cause, Change, Evidence, Finding, Intervention, Sign, Target, Untestable
+from longlook.explain.cause import Cause, Change, Evidence, Finding, Intervention, Sign, Target, Touches, Untestable
 from longlook.explain.credit import LARGER
+from longlook.explain.in_force import in_force
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import during
 from longlook.explain.side import Pair, Side
@@ -47,11 +48,12 @@ def _met(limit: float) -> str:
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
     """Return limits up to eight times as large for the loser's server, and the loser's limit for the winner's."""
     own = max(1, int(finding.dose or 1))
-    larger = [(float(factor), _allowed(pair.loser, factor * own)) for factor in LARGER]
+    most = max(own, int(in_force(pair.loser, "server", "max_incoming_streams") or 0))
+    larger = [(float(factor), _allowed(pair.loser, factor * most)) for factor in LARGER]
     return [
-        changes.cure(Target.LOSER, larger[-1][1]),
-        changes.transplant(_allowed(pair.winner, own)),
-        *changes.doses(Target.LOSER, larger),
+        changes.cure(Touches.MECHANISM, Target.LOSER, larger[-1][1]),
+        changes.transplant(Touches.MECHANISM, _allowed(pair.winner, own)),
+        *changes.doses(Touches.MECHANISM, Target.LOSER, larger),
     ]
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from longlook.explain import changes, remedies
-from longlook.explain.cause import Cause, Finding, Intervention, Sign, Surgery, Target, Untestable
+from longlook.explain.cause import Cause, Finding, Intervention, Says, Sign, Surgery, Target, Touches, Untestable
 from longlook.explain.facts import Booleans
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import PACKET_THRESHOLD, Stretches, bounded_ns, drops, numbers, stretches
@@ -59,11 +59,14 @@ def _last_dropped(side: Side, count: int) -> Surgery | None:
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
     """Return the tail without its losses for the loser, and the winner's last packets dropped as often."""
     return [
-        changes.cure(Target.LOSER, changes.forgiven(finding, "the losses at the end of flights forgiven")),
+        changes.cure(
+            Touches.OCCASION, Target.LOSER, changes.forgiven(finding, "the losses at the end of flights forgiven")
+        ),
         changes.transplant(
+            Touches.OCCASION,
             remedies.inflicted(
                 finding, "as many of its last packets dropped", "the winner's last packets are lost as well"
-            )
+            ),
         ),
     ]
 
@@ -71,7 +74,7 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
 CAUSE = Cause(
     name="tail_loss",
     title="Loss at the end of a flight",
-    sentence="the last packets of its flights (about {dose:.0f} a load) are lost, which only a timer shows",
+    sentence="at losses of the last packets of its flights (about {dose:.0f} a load), which only a timer shows",
     source="Flach et al., SIGCOMM 2013; RFC 8985, 7 (tail loss probe); RFC 9002, 6.2",
     role="path",
     classes=_CLASSES,
@@ -79,4 +82,5 @@ CAUSE = Cause(
     detect=detect,
     interventions=interventions,
     cured_by="these packets forgiven; as many of the winner's last packets dropped",
+    says=Says.WHERE,
 )

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from longlook.explain import changes, remedies
-from longlook.explain.cause import Cause, Finding, Intervention, Sign, Target, Untestable
+from longlook.explain.cause import Cause, Finding, Intervention, Sign, Target, Touches, Untestable
 from longlook.explain.facts import Integers, SenderFacts, Steps
+from longlook.explain.in_force import in_force
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import Stretches, bounded_ns, stretches, stretches_shown
 from longlook.explain.side import Pair, Side
@@ -72,10 +73,11 @@ def _samples(sender: SenderFacts) -> Steps | None:
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
     """Return shorter timers for the loser, a known round trip time, and longer timers for the winner."""
     side, other = pair.loser, pair.winner
+    own = min(1.0, in_force(side, "server", "pto_factor") or 1.0)
     shorter = remedies.tuned(
         side.trial,
         "server",
-        {"pto_factor": 0.5},
+        {"pto_factor": own / 2},
         {"tcp_rto_min": "10ms", "tcp_tail_loss_probe": True},
         "shorter timers",
     )
@@ -98,10 +100,10 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
         )
     ]
     return [
-        changes.cure(Target.LOSER, shorter),
-        changes.cure(Target.LOSER, first),
-        changes.transplant(longer),
-        *changes.doses(Target.LOSER, doses),
+        changes.cure(Touches.MECHANISM, Target.LOSER, shorter),
+        changes.cure(Touches.MECHANISM, Target.LOSER, first),
+        changes.transplant(Touches.MECHANISM, longer),
+        *changes.doses(Touches.MECHANISM, Target.LOSER, doses),
     ]
 
 

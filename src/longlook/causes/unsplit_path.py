@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from longlook.core import registry
 from longlook.core.model import Endpoint, Trial
 from longlook.explain import changes
-from longlook.explain.cause import Cause, Finding, Intervention, Sign, Target, Untestable
+from longlook.explain.cause import Cause, Finding, Intervention, Sign, Target, Touches, Untestable
 from longlook.explain.moments import SENDER_WAITS, stretches, stretches_shown
 from longlook.explain.side import Pair
 
@@ -26,8 +26,8 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
     proxies += [proxy for proxy in _able(trial) if all(proxy.stack != known.stack for known in proxies)]
     tried = [changes.through_proxy(trial, proxy, f"a proxy ({proxy.stack}) midway") for proxy in proxies]
     return [
-        *(changes.cure(Target.LOSER, change) for change in tried),
-        changes.transplant(changes.without_proxy(winner, "no proxy")),
+        *(changes.cure(Touches.MECHANISM, Target.LOSER, change) for change in tried),
+        changes.transplant(Touches.MECHANISM, changes.without_proxy(winner, "no proxy")),
     ]
 
 

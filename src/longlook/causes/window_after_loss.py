@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from statistics import median
 
 from longlook.explain import changes, remedies
-from longlook.explain.cause import Cause, Change, Evidence, Finding, Intervention, Sign, Target, Untestable
+from longlook.explain.cause import Cause, Change, Evidence, Finding, Intervention, Sign, Target, Touches, Untestable
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.side import Pair, Side
 from longlook.explain.signs import windows_kept
@@ -31,9 +31,9 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
     own, other = median(windows_kept(pair.loser)), _meant(median(windows_kept(pair.winner)))
     doses = [(share, _kept(pair.loser, share)) for share in sorted({0.5, round((own + other) / 2, 2), 0.9})]
     return [
-        changes.cure(Target.LOSER, _kept(pair.loser, other)),
-        changes.transplant(_kept(pair.winner, own)),
-        *changes.doses(Target.LOSER, doses),
+        changes.cure(Touches.MECHANISM, Target.LOSER, _kept(pair.loser, other)),
+        changes.transplant(Touches.MECHANISM, _kept(pair.winner, own)),
+        *changes.doses(Touches.MECHANISM, Target.LOSER, doses),
     ]
 
 

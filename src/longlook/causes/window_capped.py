@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from longlook.explain import changes, remedies
-from longlook.explain.cause import Cause, Change, Evidence, Finding, Intervention, Sign, Target, Untestable
+from longlook.explain.cause import Cause, Change, Evidence, Finding, Intervention, Sign, Target, Touches, Untestable
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.side import Pair, Side
 from longlook.explain.signs import bdp_bytes, largest_window_bytes, within
@@ -45,16 +45,18 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
     cap = int(finding.dose or 0)
     doses = [(float(factor), _cap(pair.loser, cap * factor)) for factor in (2, 4)]
     return [
-        changes.cure(Target.LOSER, _cap(pair.loser, cap * 8), 8.0),
-        changes.transplant(_cap(pair.winner, cap)),
-        *changes.doses(Target.LOSER, doses),
+        changes.cure(Touches.MECHANISM, Target.LOSER, _cap(pair.loser, cap * 8), 8.0),
+        changes.transplant(Touches.MECHANISM, _cap(pair.winner, cap)),
+        *changes.doses(Touches.MECHANISM, Target.LOSER, doses),
     ]
 
 
 def _cap(side: Side, cap_bytes: int) -> Change | str:
-    count = max(1, round(cap_bytes / remedies.PACKET_BYTES))
+    """Return the change to a largest window; a declared one is not trusted where the window was seen to stop below."""
+    count, reached = max(1, round(cap_bytes / remedies.PACKET_BYTES)), largest_window_bytes(side.server)
+    seen = None if reached is None else max(1, round(reached / remedies.PACKET_BYTES))
     label = f"a largest window of {count} packets"
-    return remedies.tuned(side.trial, "server", {"max_window": count}, {"tcp_max_window": count}, label)
+    return remedies.tuned(side.trial, "server", {"max_window": count}, {"tcp_max_window": count}, label, seen)
 
 
 CAUSE = Cause(

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from longlook.explain import changes, remedies
-from longlook.explain.cause import Cause, Finding, Intervention, Sign, Target, Untestable
+from longlook.explain.cause import Cause, Finding, Intervention, Sign, Target, Touches, Untestable
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import Stretches, bounded_ns, datagram_bytes, stretches_shown
 from longlook.explain.side import Pair, Side
@@ -53,10 +53,10 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
         for count in (4, 10, 20)
     ]
     return [
-        changes.cure(Target.LOSER, doses[-1][1]),
-        *(changes.cure(Target.LOSER, change) for change in remedies.other_controllers(side)[:1]),
-        changes.cure(Target.LOSER, remedies.other_version(side, "server")),
-        *changes.doses(Target.LOSER, doses),
+        changes.cure(Touches.MECHANISM, Target.LOSER, doses[-1][1]),
+        *(changes.cure(Touches.MECHANISM, Target.LOSER, change) for change in remedies.other_controllers(side)[:1]),
+        changes.cure(Touches.PROGRAM, Target.LOSER, remedies.other_version(side, "server")),
+        *changes.doses(Touches.MECHANISM, Target.LOSER, doses),
     ]
 
 

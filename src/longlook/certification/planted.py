@@ -9,14 +9,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from longlook.certification.planted_cases import CASES, DEFAULT_CELL, Planted
+from longlook.certification.planted_cases import CASES, DEFAULT_CELL, PATCHED, Planted
 from longlook.core import codec
 from longlook.core.errors import InputError
 from longlook.core.model import Study
+from longlook.core.paths import adapters_dir
 from longlook.core.problems import Problems
-from longlook.core.registry import nearest
+from longlook.core.registry import add_plugins, nearest
 from longlook.core.run_folder import RunFolder, write_json
 from longlook.explain.answer import Answer, Explained, FoundBy
+from longlook.explain.attribution import Conclusion
+from longlook.explain.ends import ENDS
 from longlook.network import further
 from longlook.pipeline.explain import ExplainRequest, explain_run
 from longlook.pipeline.options import Observer, RunOptions
@@ -44,7 +47,9 @@ class Found:
     suspected: tuple[str, ...]
     confirmed: tuple[str, ...]
     missed: tuple[str, ...]
-    wrong: tuple[str, ...]  # confirmed, and neither expected nor another name of it
+    wrong: tuple[str, ...]  # confirmed, and neither expected nor another name of it, or of the other end
+    placed: tuple[str, ...] = ()  # said where the gap arises, or at which end
+    not_placed: tuple[str, ...] = ()  # true places that were not said
     change: str = ""
     share_pct: float | None = None
     ci_low_pct: float | None = None
@@ -54,7 +59,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Matrix:
-    """All cases. A decoy is blamed if any cause of it was confirmed."""
+    """All cases. A decoy, of which no cause at an end is true, is blamed if one was confirmed that is no name of it."""
 
     cases: tuple[Found, ...]
 
@@ -79,10 +84,16 @@ class Matrix:
         return sum(len(case.wrong) for case in self.cases)
 
     @property
+    def placed(self) -> tuple[int, int]:
+        """How many true places there are, and how many of them were said."""
+        true = sum(len(case.where) for case in CASES if case.name in {found.case for found in self.cases})
+        return true, true - sum(len(found.not_placed) for found in self.cases)
+
+    @property
     def decoys(self) -> tuple[int, int]:
         """How many decoys there are, and how many were blamed."""
         own = [case for case in self.cases if not case.expected]
-        return len(own), sum(bool(case.confirmed) for case in own)
+        return len(own), sum(bool(case.wrong) for case in own)
 
 
 def certify_explanations(out: Path, names: Sequence[str], options: RunOptions, observer: Observer) -> Matrix:
@@ -91,6 +102,7 @@ def certify_explanations(out: Path, names: Sequence[str], options: RunOptions, o
     Trials that `out` has are not run again. Raises InputError for an unknown name.
     """
     found: list[Found] = []
+    add_plugins(*(adapters_dir() / folder for folder in PATCHED))
     for case in _chosen(names):
         observer.say(f"case: {case.name}")
         study = study_of(case)
@@ -109,7 +121,9 @@ def study_of(case: Planted) -> Study:
     planted_is_a = uniform("planted", case.name) < 0.5
     ill, well = ("a", "b") if planted_is_a else ("b", "a")
     settings = {**DEFAULT_CELL, **case.cell}
-    arms = {well: _tables(case.base), ill: _tables({**case.base, **case.planted})}
+    own_path = {key: value for key, value in case.planted.items() if _is_of_path(key)}
+    planted = {key: value for key, value in case.planted.items() if key not in own_path}
+    arms = {well: _tables(case.base), ill: _tables({**case.base, **planted})}
     document: dict[str, Any] = {
         "schema": 1,
         "title": "Two arms",
@@ -125,7 +139,14 @@ def study_of(case: Planted) -> Study:
         "contrasts": [{"name": "b vs a", "baseline": "a", "contender": "b", "metric": "page_load_time"}],
     }
     document["network"].pop("rate")
-    return parse_study(f"case-{codec.content_hash(case.name, 8)}", document, Problems("case"), installed())
+    study = parse_study(f"case-{codec.content_hash(case.name, 8)}", document, Problems("case"), installed())
+    with_path = {arm.name: replace(arm, settings={**arm.settings, **own_path}) for arm in study.arms if arm.name == ill}
+    return replace(study, arms=tuple(with_path.get(arm.name, arm) for arm in study.arms))
+
+
+def _is_of_path(key: str) -> bool:
+    """Return whether a setting is of the path, which study files give to all arms alike; surgery they give to one."""
+    return key.startswith("network.") and not key.startswith("network.surgery.")
 
 
 def judged(case: Planted, answer: Answer) -> Found:
@@ -136,7 +157,9 @@ def judged(case: Planted, answer: Answer) -> Found:
     """
     named = [item for item in answer.findings if item.found_by is not FoundBy.LOSSES]
     confirmed = tuple(item.cause for item in named if item.is_confirmed)
+    placed = tuple(item.cause for item in named if item.is_placed)
     true = {*case.expected, *case.also, *case.planted}
+    other_end = {item.cause for item in named if (item.is_confirmed or item.is_placed) and _other_end(case, item)}
     share = _share_of(answer.findings, case.expected)
     return Found(
         case=case.name,
@@ -146,10 +169,20 @@ def judged(case: Planted, answer: Answer) -> Found:
         suspected=tuple(item.cause for item in named),
         confirmed=confirmed,
         missed=tuple(name for name in case.expected if name not in confirmed),
-        wrong=tuple(name for name in confirmed if name not in true),
+        wrong=tuple(
+            name for name in (*confirmed, *placed) if name in other_end or (name in confirmed and name not in true)
+        ),
+        placed=placed,
+        not_placed=tuple(name for name in case.where if name not in placed),
         **share,
         trials=answer.trials,
     )
+
+
+def _other_end(case: Planted, item: Explained) -> bool:
+    """Return whether a finding blames, or names, the end that both arms have alike."""
+    names = item.is_confirmed or item.conclusion is Conclusion.WHICH_END
+    return bool(case.end) and names and item.role in ENDS and item.role != case.end
 
 
 def _share_of(findings: Sequence[Explained], expected: Sequence[str]) -> dict[str, Any]:

@@ -1,8 +1,10 @@
 """Cases whose cause is known because it was planted: what `longlook explain --certify` explains without knowing it.
 
-Both arms of a case are the same programs with the same settings, but for what is planted into one of them. A case
-expects causes by name; where several names say the same of it, each counts as found (`also`). A decoy changes something
-that should make no difference, or a difference that no arm owns.
+Both arms of a case are the same programs with the same settings, but for what is planted into one of them: a setting,
+or a patch of its library (adapters/planted). A case can have several truths: causes that say why, of which each must be
+confirmed (`expected`), places at which the gap arises (`where`), and the end that differs (`end`). Where several names
+say the same of it, each counts as found (`also`). A decoy changes something that should make no difference, or only the
+occasion, on the path of one arm: then no end's rule is the reason, whatever closes the gap.
 """
 
 from collections.abc import Mapping
@@ -12,17 +14,22 @@ from longlook.core.model import Scalar
 
 Settings = Mapping[str, Scalar]
 
+PATCHED = ("planted", "example/variant")
+"""Folders of adapters/ with stacks whose libraries are patched; they are plug-ins, and known to cases alone."""
+
 
 @dataclass(frozen=True)
 class Planted:
     """A case. `base` are settings of both arms, `planted` those of one over them, `cell` those of path and workload."""
 
     name: str
-    expected: tuple[str, ...]  # each must be confirmed; none: a decoy
+    expected: tuple[str, ...]  # each must be confirmed; none: a decoy, or a case of which only a place is true
     base: Settings
     planted: Settings
     also: tuple[str, ...] = ()  # may be confirmed as well: another true name of what was planted
     cell: Settings = field(default_factory=dict)
+    where: tuple[str, ...] = ()  # each must say where, and none of them why
+    end: str = ""  # server or client: the end that differs; a cause confirmed of the other one is wrong
 
 
 _QUIC: Settings = {
@@ -32,6 +39,7 @@ _QUIC: Settings = {
     "client": "quic-go@0.65.0+knobs",
     "server_knobs.congestion_control": "cubic",
 }
+_PLAIN: Settings = {"protocol": "h3", "connection": "cold", "server": "quic-go@0.65.0", "client": "quic-go@0.65.0"}
 _TCP: Settings = {"protocol": "h2", "connection": "cold", "server": "quic-go", "client": "quic-go", "tcp": "stock"}
 _QUINN: Settings = {"protocol": "h3", "connection": "cold", "server": "quinn", "client": "quinn"}
 _QUICHE: Settings = {"protocol": "h3", "connection": "cold", "server": "quiche", "client": "quic-go"}
@@ -87,11 +95,12 @@ CASES = (
     ),
     Planted(
         "handshake",
-        ("handshake_round_trips",),
+        ("no_early_data",),
         {**_QUIC, "connection": "0rtt"},
         {"connection": "resumed"},
         also=("early_data_refused",),
         cell={"workload.object": "20KB"},
+        where=("handshake_round_trips",),
     ),
     Planted(
         "quic loss response",
@@ -177,12 +186,13 @@ CASES = (
     Planted("initial window and stream credit", ("initial_window", "stream_credit"), _QUIC,
             {"server_knobs.initial_window": 3, "client_knobs.initial_stream_window": 30_000,
              "client_knobs.max_stream_window": 30_000}),
-    Planted("handshake and largest window", ("handshake_round_trips", "window_capped"), {**_QUIC, "connection": "0rtt"},
+    Planted("early data and largest window", ("no_early_data", "window_capped"), {**_QUIC, "connection": "0rtt"},
             {"connection": "resumed", "server_knobs.max_window": 20}, cell={"workload.object": "350KB"}),
     Planted("quinn connection credit", ("connection_credit",), _QUINN,
             {"client_knobs.initial_connection_window": 20_000}),
     Planted("retry", ("retry_round_trip",), {"protocol": "h3", "connection": "cold", "server": "tquic",
-            "client": "quic-go"}, {"server_knobs.retry": True}, also=("handshake_round_trips",), cell=_SHORT),
+            "client": "quic-go"}, {"server_knobs.retry": True}, cell=_SHORT, where=("handshake_round_trips",),
+            end="server"),
     Planted("late fallback", ("late_fallback",), _EITHER, {"client_knobs.fallback_delay": 0.6},
             also=("middlebox",), cell={"network.block": "udp"}),
     Planted("a proxy's own connection", ("proxy_connection",), _PROXIED, {"proxy_knobs.upstream_connections": "cold"},
@@ -196,13 +206,26 @@ CASES = (
             cell={**_LONG, "network.loss": "3%"}),
     Planted("pacing rate", ("pacing_limited",), {**_QUICHE, "server": "quiche@0.22.0"},
             {"server_knobs.max_pacing_rate": 5_000_000}),
-    Planted("a packet of the handshake", ("handshake_loss",), _QUIC, {"network.surgery.down": "drop 1"},
-            also=("handshake_round_trips", "pacing_limited"), cell=_SHORT),  # its round trip times seem longer, too
-    Planted("the last packets", ("tail_loss",), _QUIC, {"network.surgery.down": "drop 22, 23"}, cell=_SHORT),
-    Planted("the last packets and the probes for them", ("rto_backoff",), _QUIC,
-            {"network.surgery.down": "drop 22-25"}, also=("tail_loss", "repeated_retransmission"), cell=_SHORT),
+    Planted("a packet of the handshake", (), _QUIC, {"network.surgery.down": "drop 1"}, cell=_SHORT,
+            where=("handshake_loss",)),
+    Planted("the last packets", (), _QUIC, {"network.surgery.down": "drop 22, 23"}, cell=_SHORT, where=("tail_loss",)),
+    Planted("the last packets and the probes for them", (), _QUIC, {"network.surgery.down": "drop 22-25"},
+            also=("rto_backoff",), cell=_SHORT, where=("tail_loss",)),
     Planted("a window that falls back after a pause", ("idle_restart",), {**_TCP, "tcp_idle_restart": False},
             {"tcp_idle_restart": True}, cell=_BURSTS),
+    Planted("patched: a smaller initial window", ("initial_window",), _PLAIN, {"server": "small-window"}, end="server"),
+    Planted("patched: late and rare acknowledgements", ("ack_starvation",), _QUIC, {"client": "rare-acks"},
+            also=("rtt_overestimated",), end="client"),
+    Planted("patched: a window that stops below what is declared", ("window_capped",), _QUIC, {"server": "low-cap"},
+            cell=_LONG, end="server"),
+    Planted("patched: late acknowledgements and a window that stops", ("ack_starvation", "window_capped"), _QUIC,
+            {"client": "rare-acks", "server": "low-cap"}, also=("rtt_overestimated",), cell=_LONG),
+    Planted("decoy: one arm's path loses packets", (), _QUIC, {"network.down.loss": "2%"}, cell=_LONG,
+            where=("random_loss_response",)),
+    Planted("decoy: one arm's path delivers out of order", (), _QUIC,
+            {"network.down.jitter": "8ms", "network.down.jitter_reorders": True}, cell=_LONG, where=("spurious_loss",)),
+    Planted("decoy: one arm's queue is short", (), _QUIC, {"network.down.queue": "5packets"}, cell=_LONG,
+            where=("queue_loss_response",)),
     Planted("decoy: ECN off", (), _QUIC, {"server_knobs.ecn": False}),
     Planted("decoy: more streams at once", (), _QUIC, {"server_knobs.max_incoming_streams": 500}),
     Planted("decoy: another receive buffer", (), _TCP, {"tcp_receive_buffer": "8MiB"}),

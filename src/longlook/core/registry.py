@@ -10,6 +10,7 @@ Metrics are typed where they are declared: `longlook.metrics.find_metric`.
 
 import importlib
 import importlib.util
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -94,6 +95,15 @@ def load_only(folder: str, places: Iterable[Place]) -> None:
         _Source(each.module, partial(_module_at, each), shipped=each.module.startswith("longlook.")) for each in chosen
     ]
     load(folder)
+
+
+def add_plugins(*roots: Path) -> None:
+    """Add roots of plug-ins to LONGLOOK_PLUGINS in this process and its children, those that it does not have."""
+    known = plugin_paths()
+    added = [str(root) for root in roots if root.absolute() not in known]
+    if added:
+        os.environ["LONGLOOK_PLUGINS"] = ":".join([*map(str, known), *added])
+        forget()
 
 
 def forget() -> None:

@@ -11,8 +11,9 @@ trial's arrays and `ledger` the classes of its time, both in a `side` of a pair.
 values by `attribution`, `enough` says when they suffice, and `answer` is what is written and shown. Where that leaves
 much of a gap, `search` looks beyond what detectors know: `search.need` says when, `search.factors`, `search.effects`
 and `search.screen` are about settings, `search.losses` and `search.minimal` about losses, and `search.suspects` is what
-they end in. `checked` names what the arms have in common. Causes also import `changes`, `signs`, `moments`, `credit`,
-`remedies` and `versions`: what several of them look for or change.
+they end in. `ends` says which end both arms have alike, `touched` what a traced change shows of causes, and `failing`
+what trials that failed share. `checked` names what the arms have in common. Causes also import `changes`, `signs`,
+`moments`, `credit`, `in_force`, `thresholds`, `remedies` and `versions`: what several of them look for or change.
 
 The pipeline and the report also import `sender` (series from a sender's events), `state_traces` (sequences of states),
 `stalls` (why a video stood still) and `infer.machine` (an inferred machine).

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from longlook.explain.attribution import Conclusion, Share
+from longlook.explain.cause import Touches
+from longlook.explain.failing import FailedArm
 
 
 class Status(StrEnum):
@@ -48,11 +50,17 @@ class Judged:
     settings: Mapping[str, str]  # of the study file, as text
     failed: str = ""  # why it concludes nothing: its trials failed
     winners_pct: float | None = None  # of a change in both arms: the part that is the winner's getting worse
+    touches: Touches = Touches.MECHANISM
 
 
 @dataclass(frozen=True)
 class Explained:
-    """A finding with its verdict. `seen_in` is in how many rounds its detector saw it."""
+    """A finding with its verdict. `seen_in` is in how many rounds its detector saw it.
+
+    `where` completes "The gap arises …". `alike` is the end, server or client, whose doing the finding is and that both
+    arms have alike, in program and settings: what differs between them is then elsewhere. `direct` is what changes of
+    the mechanism say where the conclusion is that others show where, or at which end; None where none could be made.
+    """
 
     cause: str
     title: str
@@ -70,6 +78,10 @@ class Explained:
     monotone: bool = False
     untestable: tuple[str, ...] = ()
     found_by: FoundBy = FoundBy.DETECTOR
+    where: str = ""
+    alike: str = ""
+    direct: Conclusion | None = None
+    follows: str = ""  # the title of the confirmed cause that it is a consequence of
 
     @property
     def is_confirmed(self) -> bool:
@@ -77,17 +89,35 @@ class Explained:
         return self.conclusion in (Conclusion.CONFIRMED, Conclusion.CONFIRMED_BOTH_WAYS)
 
     @property
+    def is_placed(self) -> bool:
+        """Return whether trials show where the gap arises, or at which end, and not why."""
+        return self.conclusion in (Conclusion.WHERE, Conclusion.WHICH_END)
+
+    @property
     def best(self) -> Judged | None:
         """Return the cure that speaks for the finding, else the transplant; None where none ran.
 
-        Of several it is one that is confirmed, and of these the one that closes most.
+        Of several it is one that is confirmed, and of these the one that closes most. For a cause it is a change of its
+        mechanism, as the share of any other is not the cause's.
         """
-        return strongest(self.cures) or strongest(self.transplants)
+        cures, transplants = self.cures, self.transplants
+        if self.is_confirmed:
+            cures, transplants = direct(cures), direct(transplants)
+        elif self.is_placed:
+            confirmed = [item for item in (*cures, *transplants) if item.conclusion is Conclusion.CONFIRMED]
+            return strongest(confirmed)
+        return strongest(cures) or strongest(transplants)
+
+
+def direct(judged: Sequence[Judged]) -> tuple[Judged, ...]:
+    """Return the interventions that touch the mechanism itself."""
+    return tuple(item for item in judged if item.touches is Touches.MECHANISM)
 
 
 def strongest(judged: Sequence[Judged]) -> Judged | None:
     """Return the intervention that closes most, a confirmed one before any other; None where none changed anything."""
-    ran = [item for item in judged if item.closed_pct is not None and item.conclusion is not Conclusion.NO_CHANGE]
+    nothing = (Conclusion.NO_CHANGE, Conclusion.UNTOUCHED)
+    ran = [item for item in judged if item.closed_pct is not None and item.conclusion not in nothing]
     return max(ran, key=lambda item: (item.conclusion is Conclusion.CONFIRMED, item.closed_pct or 0.0), default=None)
 
 
@@ -195,6 +225,7 @@ class Answer:
     broken: Mapping[str, str] = field(default_factory=dict)  # causes that could not be asked, and why
     screening: Screening | None = None  # None: what detectors suspected explains the gap
     losses: LossSearch | None = None  # None: that, or what the screening found explains the gap
+    failing: tuple[FailedArm, ...] = ()  # of arms whose trials failed, what these share
 
     def target_label(self, target: str) -> str:
         """Return the arms that a change was made in, by their labels; `target` is loser, winner or both."""

@@ -36,10 +36,13 @@ class Conclusion(StrEnum):
 
     CONFIRMED = "confirmed"
     CONFIRMED_BOTH_WAYS = "confirmed both ways"  # the winner loses as much when it gets the cause
+    WHERE = "shows where"  # a change of the occasion closes the gap, or one of an end that both arms have alike
+    WHICH_END = "shows which end"  # the winner's program or version closes it
     ADVANTAGE = "advantage of the winner"  # a change of both arms closes the gap by making the winner worse
     REFUTED = "refuted"  # the change makes no difference beyond the margin
     INCONCLUSIVE = "inconclusive"
     NO_CHANGE = "changes nothing"  # every trial is what it was without the change, packet for packet
+    UNTOUCHED = "leaves the cause as it was"  # the trial with the change shows the cause as before: it tested nothing
     UNTESTABLE = "untestable"
 
 

@@ -37,6 +37,21 @@ class Kind(StrEnum):
     DOSE = "dose"  # one of several values of the cure, in order: the gap must follow
 
 
+class Touches(StrEnum):
+    """What an intervention touches, which decides what it can show (docs/explain.md)."""
+
+    MECHANISM = "mechanism"  # the rule or value that the cause names: it can show why, and its share is the cause's
+    OCCASION = "occasion"  # what sets the mechanism going, or the time that it takes: it shows where the gap arises
+    PROGRAM = "program"  # a whole program or version: it shows at which end the difference is
+
+
+class Says(StrEnum):
+    """What a cause can say at most."""
+
+    WHY = "why"  # there is a change of its mechanism
+    WHERE = "where"  # nothing here changes its mechanism alone: it names a place, an event or an end
+
+
 @dataclass(frozen=True)
 class Surgery:
     """Operations on single packets of a trial's link, as `network.surgery.up` and `.down` state them (docs/link.md)."""
@@ -63,6 +78,7 @@ class Intervention:
 
     kind: Kind
     target: Target
+    touches: Touches
     change: Change
     dose: float | None = None
 
@@ -73,6 +89,7 @@ class Untestable:
 
     kind: Kind
     reason: str
+    touches: Touches = Touches.MECHANISM
 
 
 @dataclass(frozen=True)
@@ -105,13 +122,17 @@ class Sign:
 
 @dataclass(frozen=True)
 class Finding:
-    """A suspected cause: the signs of all rounds that had one. `rounds` is how many rounds were looked at."""
+    """A suspected cause: the signs of all rounds that had one. `rounds` is how many rounds were looked at.
+
+    `is_alike`: both arms have the end, whose doing it is, alike, so that it cannot be what differs between them.
+    """
 
     cause: str
     arm: str
     role: str  # server, client or path
     signs: Mapping[int, Sign]  # by round, from 0
     rounds: int
+    is_alike: bool = False
 
     @property
     def strength_ns(self) -> int:
@@ -130,8 +151,10 @@ class Cause:
     """A cause that a detector can suspect and an intervention can confirm.
 
     `sentence` completes "The load takes longer, because …" and may hold the dose: `{dose:.0f}`, or `{size}` if it is in
-    bytes. `detect` is pure and sees one round; it must not look at the names of arms, so that it cannot be tuned to
-    one. `interventions` gets the finding and the first pair of trials, and returns what can be changed and what cannot.
+    bytes. Of a cause that says WHERE it completes "The gap arises …", as `where` does of one that says WHY and that has
+    changes of its occasion as well. `detect` is pure and sees one round; it must not look at the names of arms, so that
+    it cannot be tuned to one. `interventions` gets the finding and the first pair of trials that shows it, and returns
+    what can be changed and what cannot.
     """
 
     name: str
@@ -144,12 +167,18 @@ class Cause:
     detect: Callable[["Pair"], Sign | None]
     interventions: Callable[[Finding, "Pair"], Sequence[Intervention | Untestable]]
     cured_by: str = ""  # the cure in words, for the list of causes
+    says: Says = Says.WHY
+    where: str = ""  # without a dose
 
     def said_of(self, finding: Finding) -> str:
         """Return the sentence with the dose of a finding, or with "…" where it has none."""
         if finding.dose is None:
             return _DOSE.sub("…", self.sentence)
         return self.sentence.format(dose=finding.dose, size=units.print_bytes(round(finding.dose)))
+
+    def placed_at(self, finding: Finding) -> str:
+        """Return what completes "The gap arises …"; empty of a cause that says why and has no such words."""
+        return self.said_of(finding) if self.says is Says.WHERE else self.where
 
 
 def causes() -> Mapping[str, Cause]:

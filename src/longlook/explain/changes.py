@@ -12,20 +12,24 @@ from longlook.core import registry
 from longlook.core.flows import EITHER
 from longlook.core.model import ConnectionState, Endpoint, Scalar, Trial
 from longlook.core.problems import SettingError
-from longlook.core.stack import Knob
-from longlook.explain.cause import Change, Finding, Intervention, Kind, Surgery, Target, Untestable
+from longlook.core.stack import Knob, Stack
+from longlook.explain.cause import Change, Finding, Intervention, Kind, Surgery, Target, Touches, Untestable
 from longlook.network.further import BEHIND
 from longlook.study import tcp
 from longlook.study.settings import NO_PROXY, PROXY, QUIC_PROTOCOLS
+
+Proposal = Intervention | Untestable
+"""What can be changed, or why it cannot."""
 
 TUNABLE = "+knobs"
 EITHER_WAY = "its client chooses between QUIC and TCP: a change of one of them could move the choice"
 
 
-def knob(trial: Trial, role: str, name: str, value: Scalar, label: str) -> Change | str:
+def knob(trial: Trial, role: str, name: str, value: Scalar, label: str, measured: Scalar | None = None) -> Change | str:
     """Return the change that sets a knob of the trial's server, client or proxy, or the reason why there is none.
 
-    There is none, too, where the program has that value already, or is declared to have it where nobody sets it.
+    There is none, too, where the program has that value already: as the study sets it, else as it was `measured`, else
+    as its stack declares it where nobody sets it.
     """
     if role == PROXY and trial.proxy is None:
         return "there is no proxy"
@@ -38,13 +42,22 @@ def knob(trial: Trial, role: str, name: str, value: Scalar, label: str) -> Chang
             continue
         if reason := _condition(end, known[name], known):
             return f"{role} {end.stack}@{version} has {name} only with {reason}"
-        if (own := end.knobs.get(name, _unset(known[name]))) == value:
+        if (own := end.knobs.get(name, _unset(known[name]) if measured is None else measured)) == value:
             return f"{role} {end.stack}@{end.version} has {name} {shown(own)} already"
         other_build = {} if version == end.version else {role: f"{end.stack}@{version}"}
         return Change(label, {**other_build, f"{role}_knobs.{name}": value})
-    able = sorted(other.name for other in registry.stacks().values() if name in other.knobs and role in other.roles)
+    able = sorted(text for other in registry.stacks().values() if (text := _having(other, role, name)))
     others = f"; it is a knob of {', '.join(able)}" if able else ""
     return f"{role} {end.stack}@{end.version} has no knob {name}{others}"
+
+
+def _having(stack: Stack, role: str, name: str) -> str:
+    """Return a stack that has a knob in a role, with its versions where not all have it; empty where none has."""
+    names = stack.version_names if role in stack.roles else ()
+    able = [version for version in names if name in stack.knobs_of(version, role)]
+    if not able or len(able) == len(names):
+        return stack.name if able else ""
+    return f"{stack.name}@{able[0]}" if len(able) == 1 else f"{stack.name}@{able[0]} to {able[-1]}"
 
 
 def in_effect(trial: Trial, role: str, name: str) -> Scalar | None:
@@ -145,24 +158,26 @@ def has_early_data(trial: Trial) -> bool:
     )
 
 
-def cure(target: Target, change: Change | str, dose: float | None = None) -> Intervention | Untestable:
+def cure(touches: Touches, target: Target, change: Change | str, dose: float | None = None) -> Proposal:
     """Return a change as a cure; a reason instead of a change makes it untestable. `dose` is its place among doses."""
-    return made(Kind.CURE, target, change, dose)
+    return made(Kind.CURE, touches, target, change, dose)
 
 
-def transplant(change: Change | str) -> Intervention | Untestable:
+def transplant(touches: Touches, change: Change | str) -> Proposal:
     """Return a change as a transplant into the winner; a reason instead of a change makes it untestable."""
-    return made(Kind.TRANSPLANT, Target.WINNER, change)
+    return made(Kind.TRANSPLANT, touches, Target.WINNER, change)
 
 
-def made(kind: Kind, target: Target, change: Change | str, dose: float | None = None) -> Intervention | Untestable:
+def made(kind: Kind, touches: Touches, target: Target, change: Change | str, dose: float | None = None) -> Proposal:
     """Return an intervention, or what is untestable and why."""
-    return Untestable(kind, change) if isinstance(change, str) else Intervention(kind, target, change, dose)
+    if isinstance(change, str):
+        return Untestable(kind, change, touches)
+    return Intervention(kind, target, touches, change, dose)
 
 
-def doses(target: Target, changes: Iterable[tuple[float, Change | str]]) -> list[Intervention | Untestable]:
+def doses(touches: Touches, target: Target, changes: Iterable[tuple[float, Change | str]]) -> list[Proposal]:
     """Return the values of a dose, those that can be made; all of them untestable count as one."""
-    found = [made(Kind.DOSE, target, change, dose) for dose, change in changes]
+    found = [made(Kind.DOSE, touches, target, change, dose) for dose, change in changes]
     possible = [item for item in found if isinstance(item, Intervention)]
     return [*possible] if possible else found[:1]
 

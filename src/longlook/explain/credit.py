@@ -6,11 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from longlook.core.knobs import LARGEST_HTTP2_WINDOW
-from longlook.core.model import Trial
+from longlook.core.model import Scalar
 from longlook.explain import changes
-from longlook.explain.cause import Change, Evidence, Finding, Intervention, Sign, Target, Untestable
+from longlook.explain.cause import Change, Evidence, Finding, Sign, Target, Touches
+from longlook.explain.changes import Proposal
 from longlook.explain.facts import Integers
 from longlook.explain.facts.credits import FirstCredits, Http2Windows
+from longlook.explain.in_force import in_force
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import during, stretches, stretches_shown
 from longlook.explain.side import Pair, Side
@@ -20,6 +22,7 @@ LARGER = (2, 4, 8)
 """By which factors credits are raised: the last one cures, the others are doses."""
 
 
+_NO_LIMIT_BYTES = 64 << 20
 _UNUSED = 0.8
 """A window that is never used beyond this share is not what limits the sender."""
 
@@ -61,14 +64,6 @@ def _begun_with(side: Side, names: tuple[str, ...]) -> int | None:
     return {"stream": first.stream_bytes, "connection": first.connection_bytes}.get(names[0])
 
 
-def largest_window(trial: Trial, name: str) -> int:
-    """Return how far the client of a trial lets a window of QUIC grow, in bytes: `max_stream_window` or the like; 0
-    where it is not known.
-    """
-    known = changes.in_effect(trial, "client", name)
-    return known if isinstance(known, int) else 0
-
-
 def most_in_flight(side: Side) -> int | None:
     """Return the most bytes that the server had in flight, where its congestion window would have allowed a quarter
     more throughout; None where it filled its window or its log does not say.
@@ -102,22 +97,46 @@ def _window(side: Side, times_ns: Integers, limits: "np.ndarray[tuple[int], np.d
     return int(max(limits.min(), np.median(windows)))
 
 
-def raised(
-    finding: Finding, pair: Pair, opened: Callable[[Side, int], Change | str], held: Callable[[Side, int], Change | str]
-) -> list[Intervention | Untestable]:
+def larger_windows(
+    finding: Finding,
+    pair: Pair,
+    offered: Callable[[Side, int, int], Change | str],
+    own: Callable[[Side], tuple[int | None, int]],
+) -> list[Proposal]:
     """Return larger windows for the loser's client, the largest as cure, and the loser's window for the winner's.
 
-    `opened` gives the change by which a side's client offers at least so many bytes, and no less than before, and
-    `held` that by which it offers no more; or why there is none.
+    `offered` gives the change by which a side's client offers a window at first, and one that it may grow to, in bytes,
+    or why there is none. `own` gives the window that the loser's client is set to, None if no setting says it, and what
+    it may grow to. A cure is larger than that, and than the window that was open when the sender met it.
     """
     if finding.dose is None:
-        return [changes.cure(Target.LOSER, "no log says how large the window was")]
-    larger = [(float(factor), opened(pair.loser, factor * int(finding.dose))) for factor in LARGER]
+        return [changes.cure(Touches.MECHANISM, Target.LOSER, "no log says how large the window was")]
+    met, (given, grows_to) = int(finding.dose), own(pair.loser)
+    larger = [(float(factor), offered(pair.loser, factor * met, factor * max(met, grows_to))) for factor in LARGER]
+    back = met if given is None else given
     return [
-        changes.cure(Target.LOSER, larger[-1][1]),
-        changes.transplant(held(pair.winner, int(finding.dose))),
-        *changes.doses(Target.LOSER, larger),
+        changes.cure(Touches.MECHANISM, Target.LOSER, larger[-1][1]),
+        changes.transplant(Touches.MECHANISM, offered(pair.winner, back, back)),
+        *changes.doses(Touches.MECHANISM, Target.LOSER, larger),
     ]
+
+
+def quic_window(side: Side, kind: str) -> tuple[int | None, int]:
+    """Return the largest window of a stream or the connection that a client of QUIC is set to, and what it grows to.
+
+    The first is None where no setting bounds it. The second is what its stack declares; where that is not known, it is
+    more than any stack here offers where nobody sets it.
+    """
+    knobs = side.trial.client.knobs
+    found = [knobs.get(f"{name}_{kind}_window") for name in ("max", "initial")]
+    known = in_force(side, "client", f"max_{kind}_window")
+    given = next((value for value in found if isinstance(value, int)), None)
+    return given, _NO_LIMIT_BYTES if known is None else int(known)
+
+
+def window_knobs(kind: str, first_bytes: int, most_bytes: int) -> dict[str, Scalar]:
+    """Return a client's knobs for a window of a stream or of the connection: at first, and at most."""
+    return {f"initial_{kind}_window": first_bytes, f"max_{kind}_window": most_bytes}
 
 
 def http2_sign(pair: Pair, ledger_class: LedgerClass, what: str) -> Sign | None:
@@ -137,12 +156,13 @@ def http2_sign(pair: Pair, ledger_class: LedgerClass, what: str) -> Sign | None:
     return Sign(more_ns, (first, *shown), dose=float(window_bytes))
 
 
-def http2_widened(finding: Finding, pair: Pair, what: str) -> list[Intervention | Untestable]:
+def http2_widened(finding: Finding, pair: Pair, what: str) -> list[Proposal]:
     """Return larger windows of HTTP/2 for the loser's client, the largest as cure, the loser's window for the winner's,
     and doses on both sides of the loser's own, in bytes.
     """
     if finding.dose is None:
-        return [changes.cure(Target.LOSER, f"the client does not report its window of HTTP/2 for the {what}")]
+        reason = f"the client does not report its window of HTTP/2 for the {what}"
+        return [changes.cure(Touches.MECHANISM, Target.LOSER, reason)]
     own = int(finding.dose)
 
     def offered(side: Side, window_bytes: int) -> Change | str:
@@ -152,10 +172,12 @@ def http2_widened(finding: Finding, pair: Pair, what: str) -> list[Intervention 
     larger = sorted({min(factor * own, LARGEST_HTTP2_WINDOW) for factor in LARGER})
     cure = larger[-1]
     return [
-        changes.cure(Target.LOSER, offered(pair.loser, cure), float(cure)),
-        changes.transplant(offered(pair.winner, own)),
+        changes.cure(Touches.MECHANISM, Target.LOSER, offered(pair.loser, cure), float(cure)),
+        changes.transplant(Touches.MECHANISM, offered(pair.winner, own)),
         *changes.doses(
-            Target.LOSER, [(float(each), offered(pair.loser, each)) for each in (max(1, own // 2), *larger[:-1])]
+            Touches.MECHANISM,
+            Target.LOSER,
+            [(float(each), offered(pair.loser, each)) for each in (max(1, own // 2), *larger[:-1])],
         ),
     ]
 

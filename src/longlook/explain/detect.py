@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from longlook.core import codec
-from longlook.explain.cause import Cause, Finding, Intervention, Kind, Sign, Target, Untestable
+from longlook.explain.cause import Cause, Finding, Intervention, Kind, Says, Sign, Target, Touches, Untestable
+from longlook.explain.ends import alike
 from longlook.explain.side import Pair
 
 LEAST_SHARE_OF_GAP = 0.05
@@ -52,6 +53,7 @@ def proposed(cause: Cause, finding: Finding, pair: Pair) -> Sequence[Interventio
         items = tuple(cause.interventions(finding, pair))
         for item in items:
             _check_intervention(item)
+            _check_words(cause, item)
     except Exception as error:  # of a plug-in, which may raise anything
         return (Untestable(Kind.CURE, f"its interventions failed with {type(error).__name__}: {error}"),)
     return items
@@ -62,7 +64,8 @@ def _finding(cause: Cause, pairs: Mapping[int, Pair]) -> Finding | None:
     if not signs:
         return None
     arm = next(iter(pairs.values())).loser.trial.arm
-    finding = Finding(cause.name, arm, cause.role, signs, len(pairs))
+    same = alike(pairs[min(signs)], cause.role)
+    finding = Finding(cause.name, arm, cause.role, signs, len(pairs), same)
     cause.said_of(finding)
     return finding
 
@@ -84,11 +87,20 @@ def _check_intervention(item: Any) -> None:
         return
     _expect(item.kind, Kind, "a kind of intervention")
     _expect(item.target, Target, "a target")
+    _expect(item.touches, Touches, "what a change touches (Touches)")
     _check_dose(item.dose)
     _expect(item.change.label, str, "a label")
     for value in item.change.settings.values():
         _expect(value, str | int | float, "a setting")
     codec.canonical([item.change.settings, item.change.surgery])
+
+
+def _check_words(cause: Cause, item: Intervention | Untestable) -> None:
+    """Raise ValueError where a change can say only where, and its cause has no words for that."""
+    if item.touches is Touches.OCCASION and cause.says is Says.WHY and not cause.where:
+        raise ValueError(
+            "a change of the occasion says where the gap arises, and the cause has no words for it: `where`"
+        )
 
 
 def _check_dose(dose: Any) -> None:

@@ -12,9 +12,9 @@ import numpy as np
 
 from longlook.analysis.stats import procedures
 from longlook.core.model import Analysis, Better
-from longlook.explain.answer import Dose, Explained, Judged, Together
+from longlook.explain.answer import Dose, Explained, Judged, Together, direct
 from longlook.explain.attribution import Closed, Conclusion, Look, Parts, closed, concludes, monotone
-from longlook.explain.cause import Cause, Finding, Kind, Untestable
+from longlook.explain.cause import Cause, Finding, Kind, Touches, Untestable
 from longlook.explain.counterfactual import Experiment
 
 Values = Mapping[str, Mapping[int, float]]
@@ -113,12 +113,14 @@ class Reading:
     """How tests were read: after all rounds, or, if `at_looks`, at several looks, at which some of them stopped.
 
     `stopped` has the last round of those, by their place among the tests. `spared` counts tests that were not made
-    since nothing depended on them; p values are adjusted as if these had found nothing.
+    since nothing depended on them; p values are adjusted as if these had found nothing. `untouched` has the tests, by
+    their place, whose changed trial showed the cause as it was.
     """
 
     at_looks: bool = False
     stopped: Mapping[int, int] = field(default_factory=dict)
     spared: Mapping[Kind, int] = field(default_factory=dict)
+    untouched: frozenset[int] = frozenset()
 
     def look(self, place: int) -> Look:
         """Return what kind of look a test ended with."""
@@ -144,13 +146,15 @@ def judge(
         read.append((test, seen, seen.closed(test.arms, analysis, how.look(place))))
     judged: dict[tuple[str, Kind], list[Judged]] = {}
     for kind in (Kind.CURE, Kind.TRANSPLANT):
-        own = [item for item in read if item[0].intervention.kind is kind]
+        own = [(place, *item) for place, item in enumerate(read) if item[0].intervention.kind is kind]
         p = [
             _adjusted([None if result is None else getattr(result, name) for *_, result in own], analysis, spared)
             for name, spared in (("p", how.spared.get(kind, 0)), ("p_none", how.spared.get(kind, 0)), ("p_winner", 0))
         ]
-        for (test, seen, result), adjusted in zip(own, zip(*p, strict=True), strict=True):
+        for (place, test, seen, result), adjusted in zip(own, zip(*p, strict=True), strict=True):
             item = _judged(seen, test, result, adjusted, analysis)
+            if place in how.untouched and item.conclusion is Conclusion.REFUTED:
+                item = replace(item, conclusion=Conclusion.UNTOUCHED)
             judged.setdefault((test.finding.cause, kind), []).append(item)
     found = []
     illustrated = {test.finding.cause for test in tests if test.intervention.kind is Kind.DOSE}
@@ -198,8 +202,9 @@ def _judged(
     settings = {key: str(value) for key, value in change.settings.items()}
     if result is None:
         failed = "fewer than two rounds in which the changed trials went well"
-        target = str(test.intervention.target)
-        return Judged(change.label, target, Conclusion.INCONCLUSIVE, 0, None, None, None, settings, failed)
+        target, touches = str(test.intervention.target), test.intervention.touches
+        nothing = Judged(change.label, target, Conclusion.INCONCLUSIVE, 0, None, None, None, settings, failed)
+        return replace(nothing, touches=touches)
     missing = gap.missing(result)
     conclusion = Conclusion.INCONCLUSIVE if missing else concludes(p, p_none, analysis.alpha, p_winner)
     return Judged(
@@ -213,6 +218,7 @@ def _judged(
         settings,
         missing,
         gap.winners_part_pct(test.arms),
+        test.intervention.touches,
     )
 
 
@@ -225,6 +231,13 @@ def _explained(
     reasons: Sequence[str],
 ) -> Explained:
     first = next(iter(finding.signs.values()))
+    conclusion, direct_one = _conclusion(cures, transplants, is_alike=finding.is_alike)
+    same = [
+        f"{item.change}: a trial with it shows the cause as before, so it tests nothing; what is needed is a change "
+        "after which the sign is gone"
+        for item in (*cures, *transplants)
+        if item.conclusion is Conclusion.UNTOUCHED
+    ]
     return Explained(
         cause=finding.cause,
         title=cause.title,
@@ -232,7 +245,7 @@ def _explained(
         source=cause.source,
         arm=finding.arm,
         role=finding.role,
-        conclusion=_conclusion(cures, transplants),
+        conclusion=conclusion,
         strength_ms=finding.strength_ns / 1e6,
         seen_in=len(finding.signs),
         evidence=tuple(f"{item.time_ns / 1e6:.1f} ms: {item.text}" for item in first.evidence),
@@ -240,21 +253,46 @@ def _explained(
         transplants=transplants,
         doses=doses,
         monotone=monotone([dose.closed_pct for dose in doses], [dose.value for dose in doses]),
-        untestable=tuple(reasons),
+        untestable=(*reasons, *same),
+        where=cause.placed_at(finding),
+        alike=finding.role if finding.is_alike else "",
+        direct=direct_one,
     )
 
 
-def _conclusion(cures: Sequence[Judged], transplants: Sequence[Judged]) -> Conclusion:
-    """Return the verdict of a finding: a cure decides, and without any a transplant; both together are both ways.
+def _conclusion(
+    cures: Sequence[Judged], transplants: Sequence[Judged], *, is_alike: bool
+) -> tuple[Conclusion, Conclusion | None]:
+    """Return the verdict of a finding, and what changes of the mechanism alone say where that is another.
 
-    What changes nothing is neither: it is as if it could not be made.
+    Only they confirm a cause, and not at an end that both arms have alike, since that is not what differs. Where they
+    do not confirm it, a change of the occasion can say where the gap arises, and a swap of programs at which end.
     """
-    by_cure = _best(cures)
-    by_transplant = _best(transplants)
+    by_mechanism = _weighed(direct(cures), direct(transplants))
+    if by_mechanism in (Conclusion.CONFIRMED, Conclusion.CONFIRMED_BOTH_WAYS):
+        return (Conclusion.WHERE, by_mechanism) if is_alike else (by_mechanism, None)
+    others = [item for item in (*cures, *transplants) if item.touches is not Touches.MECHANISM]
+    for touches, conclusion in ((Touches.OCCASION, Conclusion.WHERE), (Touches.PROGRAM, Conclusion.WHICH_END)):
+        if any(item.touches is touches and item.conclusion is Conclusion.CONFIRMED for item in others):
+            return conclusion, by_mechanism
+    rest = _weighed([item for item in cures if item in others], [item for item in transplants if item in others])
+    if rest is Conclusion.ADVANTAGE or by_mechanism is None:
+        tested = (*cures, *transplants)
+        unchanged = [item for item in tested if item.conclusion is Conclusion.NO_CHANGE]
+        without = Conclusion.NO_CHANGE if tested and len(unchanged) == len(tested) else Conclusion.UNTESTABLE
+        return rest or without, by_mechanism
+    return by_mechanism, None
+
+
+def _weighed(cures: Sequence[Judged], transplants: Sequence[Judged]) -> Conclusion | None:
+    """Return what a cure decides, and without any a transplant; both together are both ways; None: nothing decides.
+
+    What changes nothing, or leaves the cause as it was, is as if it could not be made.
+    """
+    by_cure, by_transplant = _best(cures), _best(transplants)
     if by_cure is Conclusion.CONFIRMED and by_transplant is Conclusion.CONFIRMED:
         return Conclusion.CONFIRMED_BOTH_WAYS
-    without = Conclusion.NO_CHANGE if cures or transplants else Conclusion.UNTESTABLE
-    return by_cure or by_transplant or without
+    return by_cure or by_transplant
 
 
 def _best(judged: Sequence[Judged]) -> Conclusion | None:
@@ -263,7 +301,7 @@ def _best(judged: Sequence[Judged]) -> Conclusion | None:
     return next((conclusion for conclusion in order if conclusion in found), None)
 
 
-def _order(item: Explained) -> tuple[bool, float, str]:
+def _order(item: Explained) -> tuple[int, float, str]:
     best = item.best
     size = best.closed_pct if best is not None and best.closed_pct is not None else 0.0
-    return not item.is_confirmed, -size, item.cause
+    return 0 if item.is_confirmed else 1 if item.is_placed else 2, -size, item.cause

@@ -14,16 +14,24 @@ PACKET_BYTES = 1460
 """The payload of a packet of usual size, in which settings count windows."""
 
 
-def tuned(trial: Trial, role: str, knobs: Mapping[str, Scalar], tcp: Mapping[str, Scalar], label: str) -> Change | str:
+def tuned(
+    trial: Trial,
+    role: str,
+    knobs: Mapping[str, Scalar],
+    tcp: Mapping[str, Scalar],
+    label: str,
+    measured: Scalar | None = None,
+) -> Change | str:
     """Return the change that sets knobs of an end over QUIC, or settings of the kernel's TCP over TCP; or why not.
 
-    Of several knobs those count that the version has, or its tunable build where it has none.
+    Of several knobs those count that the version has, or its tunable build where it has none. `measured` is what the
+    knob has in truth, where a trace shows it.
     """
     if trial.protocol == EITHER:
         return changes.EITHER_WAY
     if not changes.over_quic(trial):
         return changes.kernel_tcp(trial, tcp, label) if tcp else "the kernel's TCP has no such setting"
-    made = [changes.knob(trial, role, name, value, label) for name, value in knobs.items()]
+    made = [changes.knob(trial, role, name, value, label, measured) for name, value in knobs.items()]
     found = [change for change in made if isinstance(change, Change)]
     if not found:
         return str(made[0]) if made else f"no knob of a stack does this over {trial.protocol}"

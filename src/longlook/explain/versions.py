@@ -4,7 +4,18 @@ from collections.abc import Sequence
 
 from longlook.core.model import Endpoint
 from longlook.explain import changes
-from longlook.explain.cause import Cause, Change, Evidence, Finding, Intervention, Sign, Target, Untestable
+from longlook.explain.cause import (
+    Cause,
+    Change,
+    Evidence,
+    Finding,
+    Intervention,
+    Says,
+    Sign,
+    Target,
+    Touches,
+    Untestable,
+)
 from longlook.explain.side import Pair, Side
 
 
@@ -22,8 +33,8 @@ def version_cause(role: str) -> Cause:
     def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
         """Return the winner's version for the loser, and the loser's for the winner."""
         return [
-            changes.cure(Target.LOSER, _version_of(pair.winner, role)),
-            changes.transplant(_version_of(pair.loser, role)),
+            changes.cure(Touches.PROGRAM, Target.LOSER, _version_of(pair.winner, role)),
+            changes.transplant(Touches.PROGRAM, _version_of(pair.loser, role)),
         ]
 
     detect.__doc__ = (
@@ -32,7 +43,7 @@ def version_cause(role: str) -> Cause:
     return Cause(
         name=f"{role}_version",
         title=f"Version of the {role}",
-        sentence=f"its {role} is of another version",
+        sentence=f"with the version of its {role}",
         source="which side a change between releases is on",
         role=role,
         classes=(),
@@ -40,6 +51,7 @@ def version_cause(role: str) -> Cause:
         detect=detect,
         interventions=interventions,
         cured_by=f"the winner's version of the {role}",
+        says=Says.WHERE,
     )
 
 

@@ -31,6 +31,7 @@ _DTYPES = {
     "kind": "str",  # cure or transplant; empty: nothing could be tested
     "intervention": "str",
     "target": "str",
+    "touches": "str",  # mechanism, occasion or program
     "concluded": "str",  # by this intervention alone
     "rounds": "int64",
     "share_pct": "float64",
@@ -94,7 +95,7 @@ def _rows(answer: Answer, item: Explained) -> Iterator[dict[str, Any]]:
         yield {**common, "kind": kind, **_judged(made)}
     if not tested:
         nothing = dict.fromkeys(("share_pct", "ci_low_pct", "ci_high_pct", "winners_pct", "closed_pct", "p_adjusted"))
-        texts = dict.fromkeys(("kind", "intervention", "target", "concluded"), "")
+        texts = dict.fromkeys(("kind", "intervention", "target", "touches", "concluded"), "")
         yield {**common, **texts, **nothing, "rounds": 0, "reason": "; ".join(item.untestable)}
 
 
@@ -103,6 +104,7 @@ def _judged(made: Judged) -> dict[str, Any]:
     return {
         "intervention": made.change,
         "target": made.target,
+        "touches": str(made.touches),
         "concluded": str(made.conclusion),
         "rounds": made.rounds,
         "share_pct": None if share is None else share.share_pct,

@@ -153,6 +153,11 @@ def inner(label: str) -> str:
     return label if is_name else label[:1].lower() + label[1:]
 
 
+def capital(text: str) -> str:
+    """Return text with a capital at its beginning."""
+    return text[:1].upper() + text[1:]
+
+
 def conclusion(estimate: Estimate, content: ReportContent) -> str:
     """Return one cell's verdict as a sentence."""
     contender, baseline = content.short_label(estimate.contender), content.short_label(estimate.baseline)

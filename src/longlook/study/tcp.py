@@ -12,7 +12,7 @@ from longlook.core.problems import SettingError, allowed
 
 PRESET = "tcp"
 CONGESTION_CONTROL = "congestion_control"
-_MOST_PACKETS = 1_000  # more than any buffer of the start can hold
+MOST_PACKETS = 1_000  # more than any buffer of the start can hold
 _MOST_SSTHRESH_PACKETS = 100_000
 _LEAST_MSS_BYTES, _MOST_MSS_BYTES = 256, 1460  # Linux's net.ipv4.route.min_adv_mss; 1500 bytes without headers
 _LONGEST_RTO_NS = 10_000_000_000
@@ -75,7 +75,7 @@ def _ecn(value: object) -> Scalar:
 
 
 SETTINGS: Mapping[str, Callable[[object], Scalar]] = {
-    "tcp_initial_window": _packets(_MOST_PACKETS),
+    "tcp_initial_window": _packets(MOST_PACKETS),
     "tcp_pacing": _switch,
     "tcp_idle_restart": _switch,
     "tcp_receive_buffer": _size,
@@ -83,7 +83,7 @@ SETTINGS: Mapping[str, Callable[[object], Scalar]] = {
     "tcp_hystart": _switch,
     "tcp_initial_ssthresh": _packets(_MOST_SSTHRESH_PACKETS, least=2),
     "tcp_window_after_loss": _share,
-    "tcp_reordering": _packets(_MOST_PACKETS),
+    "tcp_reordering": _packets(MOST_PACKETS),
     "tcp_adaptive_reordering": _switch,
     "tcp_sack": _switch,
     "tcp_dsack": _switch,

@@ -1,12 +1,15 @@
 """What holds for every cause, whatever it looks for."""
 
+import inspect
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
 from longlook.core.model import Endpoint, Link, Trial
-from longlook.explain.cause import Cause, Finding, Intervention, Kind, Target, Untestable, causes
+from longlook.explain.cause import Cause, Finding, Intervention, Kind, Says, Target, Touches, Untestable, causes
+from longlook.explain.detect import proposed
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.side import Pair, Side
 from longlook.network import settings as network
@@ -139,6 +142,36 @@ def check_setting(key: str, value: object, trial: Trial) -> None:
     elif not key.startswith(tuple(KNOB_PREFIXES)):
         assert key in OF_ARMS
         (network_setting if key in network.SETTINGS else endpoint_setting)(key, value)
+
+
+@pytest.mark.parametrize("cause", BY_NAME)
+def test_a_cause_that_says_why_has_a_change_of_its_mechanism_and_others_say_where(cause: Cause) -> None:
+    source = inspect.getsource(sys.modules[cause.detect.__module__])
+    if cause.says is Says.WHERE:
+        assert cause.sentence.split()[0] in ("at", "before", "in", "on", "where", "while", "with")
+        assert not cause.where
+    else:
+        assert any(
+            text in source for text in ("Touches.MECHANISM", "later_losses(", "larger_windows(", "http2_widened(")
+        )
+        assert bool(cause.where) is ("Touches.OCCASION" in source)
+
+
+@pytest.mark.parametrize("cause", BY_NAME)
+def test_what_a_cause_would_change_is_typed_by_what_it_touches(cause: Cause) -> None:
+    for tested in PAIRS:
+        sign = cause.detect(tested)
+        if sign is None or sign.strength_ns <= 0:
+            continue
+        items = proposed(cause, Finding(cause.name, "a", cause.role, {0: sign}, 1), tested)
+        assert not any(isinstance(item, Untestable) and "failed with" in item.reason for item in items)
+        for item in items:
+            if not isinstance(item, Intervention) or item.touches is not Touches.MECHANISM:
+                continue
+            path = [key for key in item.change.settings if key.startswith(("network.", "behind."))]
+            assert not path and not item.change.surgery, "a change of the path says where, not why"
+            whole = {"server", "client"} & set(item.change.settings)
+            assert all("+knobs" in str(item.change.settings[end]) for end in whole), "another program says which end"
 
 
 @pytest.mark.parametrize("cause", BY_NAME)

@@ -7,7 +7,9 @@ import pytest
 from longlook.causes import (
     amplification_limit,
     early_data_refused,
+    handshake_computing,
     handshake_round_trips,
+    no_early_data,
     overtaken_keys,
     retry_round_trip,
     slow_start_early_exit,
@@ -15,7 +17,7 @@ from longlook.causes import (
     window_capped,
 )
 from longlook.core.model import ConnectionState, Endpoint
-from longlook.explain.cause import Intervention, Kind, Surgery, Untestable
+from longlook.explain.cause import Intervention, Kind, Surgery, Touches, Untestable
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.side import Pair
 from tests.data.scenes import PACKET_BYTES, Scene, ns
@@ -169,10 +171,49 @@ def test_a_limit_that_costs_no_more_than_the_winner_s_own_handshake_is_none() ->
 
 
 def test_a_wait_for_validation_behind_the_request_is_no_round_trip_before_it() -> None:
-    request = (LedgerClass.REQUEST, 10.0)
-    assert handshake_round_trips.CAUSE.detect(pair(side(None, request, LIMITED, BUSY))) is None
-    before = pair(side(None, LIMITED, (LedgerClass.HANDSHAKE, 20.0), request, BUSY))
+    request, none = (LedgerClass.REQUEST, 10.0), side(flights(0), BUSY)
+    assert handshake_round_trips.CAUSE.detect(pair(side(flights(2), request, LIMITED, BUSY), none)) is None
+    before = pair(side(flights(2), LIMITED, (LedgerClass.HANDSHAKE, 20.0), request, BUSY), none)
     assert found_by(handshake_round_trips.CAUSE, before).strength_ns == ns(40.0)
+
+
+def flights(there_and_back: int, wait_ms: float = 0.0) -> Scene:
+    """A handshake of so many flights there and back, the last answer of which waits for the server."""
+    scene, now = Scene(), 0.0
+    for number in range(there_and_back):
+        reached = scene.up(now, 1200, quic="initial")
+        scene.up(now + 1.0, 60, quic="handshake")  # acknowledgements are no flight
+        now = scene.down(reached + (wait_ms if number == there_and_back - 1 else 0.0), 1200, quic="handshake")
+    scene.opened(0.0, now)
+    scene.up(now)
+    arrived = scene.down(now + 10.0)
+    scene.fetched(now, arrived, arrived)
+    return scene
+
+
+def test_round_trips_are_flights_on_the_link_and_a_wait_at_an_end_is_none() -> None:
+    counts = [handshake_round_trips.round_trips(side(flights(count, 100.0), BUSY)) for count in (0, 1, 2)]
+    assert counts == [0, 1, 2]
+    slow = side(
+        flights(1, 100.0), (LedgerClass.HANDSHAKE, 20.0), (LedgerClass.HANDSHAKE, 100.0, "server's computing"), BUSY
+    )
+    tested = pair(slow, side(flights(1), (LedgerClass.HANDSHAKE, 20.0), BUSY))
+    assert handshake_round_trips.CAUSE.detect(tested) is None
+    found = found_by(handshake_computing.CAUSE, tested)
+    assert (found.strength_ns, found.dose) == (ns(100.0), 100.0)
+
+
+def test_a_handshake_that_is_longer_says_where_and_early_data_says_why() -> None:
+    late = (LedgerClass.HANDSHAKE, 40.0)
+    tested = pair(side(flights(2), late, BUSY), side(early("0rtt"), BUSY))
+    (held,) = handshake_round_trips.CAUSE.interventions(found_by(handshake_round_trips.CAUSE, tested), tested)
+    assert isinstance(held, Intervention) and held.touches is Touches.OCCASION
+    found = found_by(no_early_data.CAUSE, tested)
+    assert found.strength_ns == ns(20.0)  # it saves a round trip of the winner's, not all of the handshake
+    cure, without = no_early_data.CAUSE.interventions(found, tested)
+    assert isinstance(cure, Intervention) and isinstance(without, Intervention)
+    assert (cure.change.settings, without.change.settings) == ({"connection": "0rtt"}, {"connection": "resumed"})
+    assert no_early_data.CAUSE.detect(pair(side(early("resumed"), late, BUSY), side(early("0rtt"), BUSY))) is None
 
 
 def test_a_round_trip_of_a_retry_is_cured_where_the_server_has_the_knob() -> None:

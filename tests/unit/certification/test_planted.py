@@ -1,16 +1,29 @@
 """Cases with planted causes: what they are made of, and how what was said of them is counted."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
 from longlook.certification.planted import Matrix, judged, study_of
-from longlook.certification.planted_cases import CASES, Planted
+from longlook.certification.planted_cases import CASES, PATCHED, Planted
+from longlook.core import registry
+from longlook.core.paths import adapters_dir
 from longlook.explain.answer import Answer, Explained, FoundBy, Judged, Status
 from longlook.explain.attribution import Conclusion, Share
-from longlook.explain.cause import causes
+from longlook.explain.cause import Says, causes
 
 NAMES = [case.name for case in CASES]
+
+
+@pytest.fixture(autouse=True)
+def plugins(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The stacks with patched libraries, for these tests alone."""
+    monkeypatch.setenv("LONGLOOK_PLUGINS", "")
+    registry.add_plugins(*(adapters_dir() / folder for folder in PATCHED))
+    yield
+    monkeypatch.undo()
+    registry.forget()
 
 
 @pytest.mark.parametrize("case", CASES, ids=NAMES)
@@ -28,7 +41,42 @@ def test_names_are_their_own_and_every_cause_that_is_expected_exists() -> None:
     assert len(set(NAMES)) == len(NAMES)
     known = causes()
     for case in CASES:
-        assert {*case.expected, *case.also} <= set(known)
+        assert {*case.expected, *case.also, *case.where} <= set(known)
+        assert all(known[name].says is Says.WHY for name in case.expected)
+        assert all(known[name].says is Says.WHERE or known[name].where for name in case.where)
+        assert case.end in ("", "server", "client")
+
+
+def test_there_are_cases_that_patch_libraries_and_decoys_that_change_the_occasion_alone() -> None:
+    patched = [case for case in CASES if case.name.startswith("patched: ")]
+    assert len(patched) >= 4
+    assert any(len(case.expected) > 1 and len(case.planted) > 1 for case in patched)  # a truth at each end
+    assert any(case.end for case in patched)
+    for case in patched:
+        ends = {key for key in case.planted if key in ("server", "client")}
+        stacks = {registry.stack(str(case.planted[key]).partition("@")[0]).summary for key in ends}
+        assert ends and all(text.endswith("with patches") for text in stacks)
+    occasions = [case for case in CASES if not case.expected and case.where]
+    assert sum(case.name.startswith("decoy: ") for case in occasions) >= 3
+    assert all(key.startswith("network.") for case in occasions for key in case.planted)
+
+
+def test_a_place_is_no_blame_and_a_true_place_that_is_not_said_is_counted() -> None:
+    case = Planted("a decoy", (), {}, {}, where=("random_loss_response", "tail_loss"))
+    found = judged(case, answer(explained("random_loss_response", Conclusion.WHERE)))
+    assert (found.placed, found.not_placed, found.wrong) == (("random_loss_response",), ("tail_loss",), ())
+    blamed = judged(case, answer(explained("window_after_loss", Conclusion.CONFIRMED)))
+    assert blamed.wrong == ("window_after_loss",)
+    assert Matrix((found, blamed)).decoys == (2, 1)
+
+
+def test_a_cause_of_the_other_end_is_wrong_whatever_its_name() -> None:
+    case = Planted("a client", ("ack_starvation",), {}, {}, also=("pacing_limited",), end="client")
+    own = replace(explained("ack_starvation", Conclusion.CONFIRMED), role="client")
+    found = judged(case, answer(own, explained("pacing_limited", Conclusion.CONFIRMED)))
+    assert (found.missed, found.wrong) == ((), ("pacing_limited",))
+    swapped = judged(case, answer(own, explained("server_version", Conclusion.WHICH_END)))
+    assert swapped.wrong == ("server_version",)
 
 
 def test_the_planted_cause_is_in_either_arm() -> None:

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from longlook.core.model import Analysis, Better
-from longlook.explain.answer import Explained
+from longlook.explain.answer import Explained, closed_share_pct
 from longlook.explain.attribution import Conclusion
-from longlook.explain.cause import Cause, Change, Finding, Intervention, Kind, Sign, Target, Untestable
+from longlook.explain.cause import Cause, Change, Finding, Intervention, Kind, Sign, Target, Touches, Untestable
 from longlook.explain.counterfactual import Experiment
-from longlook.explain.judge import Gap, judge, together
+from longlook.explain.judge import Gap, Reading, judge, together
 
 ROUNDS = 10
 RANDOM = np.random.default_rng(11)
@@ -33,13 +33,22 @@ TESTED = {
 }
 
 
-def a_test(kind: Kind, target: Target, arms: dict[str, str], dose: float | None = None) -> Experiment:
-    return Experiment(FINDING, Intervention(kind, target, Change(next(iter(arms.values()))), dose), arms)
+def a_test(
+    kind: Kind,
+    target: Target,
+    arms: dict[str, str],
+    dose: float | None = None,
+    touches: Touches = Touches.MECHANISM,
+) -> Experiment:
+    return Experiment(FINDING, Intervention(kind, target, touches, Change(next(iter(arms.values()))), dose), arms)
 
 
-def judged(*tests: Experiment, untestable: tuple[Untestable, ...] = ()) -> Explained:
+def judged(
+    *tests: Experiment, untestable: tuple[Untestable, ...] = (), is_alike: bool = False, untouched: tuple[int, ...] = ()
+) -> Explained:
     gap = Gap("slow", "fast", Better.LOWER, TESTED)
-    return judge(gap, [FINDING], tests, {"a": untestable}, {"a": CAUSE}, Analysis())[0]
+    finding, reading = replace(FINDING, is_alike=is_alike), Reading(untouched=frozenset(untouched))
+    return judge(gap, [finding], tests, {"a": untestable}, {"a": CAUSE}, Analysis(), reading)[0]
 
 
 HALF = a_test(Kind.CURE, Target.LOSER, {"slow": "slow~half"})
@@ -78,6 +87,53 @@ def test_a_transplant_stands_in_where_no_cure_can_be_made() -> None:
 
 def test_nothing_that_could_be_changed_is_untestable() -> None:
     assert judged(untestable=(Untestable(Kind.CURE, "no knob"),)).conclusion is Conclusion.UNTESTABLE
+
+
+NO_LOSS = a_test(Kind.CURE, Target.LOSER, {"slow": "slow~half"}, touches=Touches.OCCASION)
+OTHER_PROGRAM = a_test(Kind.CURE, Target.LOSER, {"slow": "slow~half"}, touches=Touches.PROGRAM)
+
+
+def test_without_the_occasion_the_gap_closes_which_says_where_and_confirms_nothing() -> None:
+    item = judged(NO_LOSS, untestable=(Untestable(Kind.CURE, "no knob"),))
+    assert item.conclusion is Conclusion.WHERE
+    assert (item.is_confirmed, item.is_placed, item.direct) == (False, True, None)
+    assert closed_share_pct([item], None) is None
+
+
+@pytest.mark.parametrize(("own", "direct"), [(NOTHING, Conclusion.REFUTED), (WORSE, Conclusion.INCONCLUSIVE)])
+def test_an_indirect_test_confirms_nothing_where_the_direct_one_is_refuted_or_open(
+    own: Experiment, direct: Conclusion
+) -> None:
+    item = judged(own, NO_LOSS)
+    assert (item.conclusion, item.direct) == (Conclusion.WHERE, direct)
+    assert item.best is not None and item.best.touches is Touches.OCCASION
+
+
+def test_a_swap_of_programs_says_which_end_and_its_share_is_nobodys() -> None:
+    item = judged(OTHER_PROGRAM)
+    assert (item.conclusion, item.is_confirmed) == (Conclusion.WHICH_END, False)
+    assert closed_share_pct([item], None) is None
+
+
+def test_the_share_of_a_cause_is_that_of_its_mechanism_though_an_occasion_closes_more() -> None:
+    whole = a_test(Kind.CURE, Target.BOTH, {"slow": "slow~half", "fast": "fast~ill"}, touches=Touches.OCCASION)
+    item = judged(whole, HALF)
+    assert item.conclusion is Conclusion.CONFIRMED
+    assert item.best is not None and item.best.touches is Touches.MECHANISM
+    assert item.best.share is not None and item.best.share.share_pct == pytest.approx(50, abs=3)
+
+
+def test_at_an_end_that_both_arms_have_alike_a_mechanism_says_where() -> None:
+    item = judged(HALF, is_alike=True)
+    assert (item.conclusion, item.direct, item.alike) == (Conclusion.WHERE, Conclusion.CONFIRMED, "server")
+
+
+def test_a_change_that_leaves_the_cause_as_it_was_is_untestable_and_not_refuted() -> None:
+    item = judged(NOTHING, untouched=(0,))
+    assert item.cures[0].conclusion is Conclusion.UNTOUCHED
+    assert item.conclusion is Conclusion.UNTESTABLE
+    assert "shows the cause as before" in item.untestable[0]
+    assert judged(HALF, untouched=(0,)).conclusion is Conclusion.CONFIRMED  # it moved the gap
 
 
 def test_trials_that_failed_conclude_nothing() -> None:

@@ -14,11 +14,12 @@ from longlook.core.run_folder import RunFolder
 from longlook.engines.fake import FakeEngine
 from longlook.explain.answer import Answer, Status
 from longlook.explain.attribution import Conclusion
-from longlook.explain.cause import Cause, Change, Finding, Intervention, Kind, Sign, Target
+from longlook.explain.cause import Cause, Change, Finding, Intervention, Kind, Sign, Target, Touches
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.side import Pair
 from longlook.pipeline.answers import ANSWERS, FOLDER, read_answers
 from longlook.pipeline.explain import ExplainRequest, explain_run
+from longlook.pipeline.explain.witness import TracedChange
 from longlook.pipeline.options import Observer, RunOptions
 from longlook.pipeline.sample import sample_study
 from longlook.study.files import find_study
@@ -54,11 +55,14 @@ def test_a_run_whose_loads_left_no_trace_says_so(run: RunFolder) -> None:
     }
 
 
-PAIR = pair(side(None, (USEFUL, 100.0), (LedgerClass.TIMER, 50.0)))
+SLOW = side(None, (USEFUL, 100.0), (LedgerClass.TIMER, 50.0))
+TUNED = replace(SLOW.trial, server=replace(SLOW.trial.server, knobs={"gso": True}))
+PAIR = pair(SLOW, side(None, trial=TUNED))
+"""Arms whose servers differ: a cause of one that both have alike would be none."""
 
 
 def made_up(name: str, setting: str, value: Scalar) -> Cause:
-    cure = Intervention(Kind.CURE, Target.LOSER, Change(f"another {name}", {setting: value}))
+    cure = Intervention(Kind.CURE, Target.LOSER, Touches.MECHANISM, Change(f"another {name}", {setting: value}))
     return Cause(
         name, name, "it is so", "nobody", "server", (), (), lambda _pair: Sign(10**7), lambda _finding, _pair: (cure,)
     )
@@ -66,7 +70,7 @@ def made_up(name: str, setting: str, value: Scalar) -> Cause:
 
 def suspect_all(monkeypatch: pytest.MonkeyPatch, *known: Cause) -> None:
     traced = dict.fromkeys(range(10), PAIR)
-    monkeypatch.setattr("longlook.pipeline.explain.run.traced_pairs", lambda *_: traced)
+    monkeypatch.setattr("longlook.pipeline.explain.run.traced_pairs", lambda *_: (traced, []))
     monkeypatch.setattr("longlook.pipeline.explain.run.causes", lambda: {cause.name: cause for cause in known})
 
 
@@ -104,7 +108,7 @@ def test_a_cause_is_asked_what_to_change_in_a_round_that_shows_it(
     run: RunFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[Pair] = []
-    other = pair(side(None, (USEFUL, 100.0), (LedgerClass.TIMER, 50.0)))
+    other = pair(SLOW, side(None, trial=TUNED))
 
     def change(_finding: Finding, shown: Pair) -> list[Intervention]:
         asked.append(shown)
@@ -114,7 +118,7 @@ def test_a_cause_is_asked_what_to_change_in_a_round_that_shows_it(
     cause = replace(made, detect=lambda shown: Sign(10**9) if shown is other else None, interventions=change)
     suspect_all(monkeypatch, cause)
     traced = {**dict.fromkeys(range(10), PAIR), 7: other}
-    monkeypatch.setattr("longlook.pipeline.explain.run.traced_pairs", lambda *_: traced)
+    monkeypatch.setattr("longlook.pipeline.explain.run.traced_pairs", lambda *_: (traced, []))
     search_nothing(monkeypatch)
     explain(run, Slower(), run.plan.trials[0].cell_id)
     assert asked == [other]
@@ -138,10 +142,12 @@ class InVirtualTime(FakeEngine):
 
 def window(packets: int, kind: Kind = Kind.CURE) -> Intervention:
     change = Change(f"a window of {packets}", {"tcp_initial_window": packets})
-    return Intervention(kind, Target.LOSER, change, float(packets))
+    return Intervention(kind, Target.LOSER, Touches.MECHANISM, change, float(packets))
 
 
-ILL = Intervention(Kind.TRANSPLANT, Target.WINNER, Change("7 streams", {"server_knobs.max_incoming_streams": 7}))
+ILL = Intervention(
+    Kind.TRANSPLANT, Target.WINNER, Touches.MECHANISM, Change("7 streams", {"server_knobs.max_incoming_streams": 7})
+)
 
 
 def in_virtual_time(
@@ -182,11 +188,23 @@ def test_transplants_and_doses_run_for_what_a_cure_confirmed_alone(
 def test_for_what_no_cure_confirmed_neither_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     answer, trials = in_virtual_time(tmp_path, monkeypatch, 10, window(12), window(25, Kind.DOSE), ILL)
     assert not answer.findings[0].is_confirmed
-    assert trials == {"a window of 12": 10, "a window of 25": 0, "7 streams": 0}
+    assert trials == {"a window of 12": 11, "a window of 25": 0, "7 streams": 0}  # one more, to look into it
+    assert answer.trials == 11
+
+
+def test_a_change_after_which_the_cause_is_as_before_is_untestable_and_refutes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = TracedChange(PAIR, frozenset())
+    monkeypatch.setattr("longlook.pipeline.explain.session.traced_change", lambda *_: seen)
+    answer, _ = in_virtual_time(tmp_path, monkeypatch, 10, window(12))
+    item = answer.findings[0]
+    assert (item.conclusion, item.cures[0].conclusion) == (Conclusion.UNTESTABLE, Conclusion.UNTOUCHED)
+    assert "shows the cause as before" in item.untestable[0]
 
 
 def test_a_transplant_runs_where_the_cure_is_what_the_arm_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    none = Intervention(Kind.CURE, Target.LOSER, Change("nothing else", {"protocol": "h2"}))
+    none = Intervention(Kind.CURE, Target.LOSER, Touches.MECHANISM, Change("nothing else", {"protocol": "h2"}))
     answer, trials = in_virtual_time(tmp_path, monkeypatch, 10, none, ILL)
     assert answer.findings[0].conclusion is Conclusion.CONFIRMED
     assert trials["7 streams"] == 10
@@ -203,7 +221,7 @@ def test_in_a_cell_of_many_rounds_a_change_stops_as_soon_as_its_verdict_is_firm(
     assert cured.share is not None and cured.share.ci_low_pct is not None and cured.share.ci_high_pct is not None
     assert cured.share.ci_low_pct < cured.share.share_pct < cured.share.ci_high_pct
     assert cured.rounds == trials["a window of 20"] == trials["a window of 30"] < 16
-    assert small.rounds == trials["a window of 12"]
+    assert small.rounds == trials["a window of 12"] - 1  # one more, to look into what is refuted
     assert small.conclusion is not Conclusion.CONFIRMED
     assert answer.trials == sum(trials.values()) < 60
 

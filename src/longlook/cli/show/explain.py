@@ -15,21 +15,23 @@ from longlook.core import codec
 from longlook.explain.answer import Answer, Explained, Judged
 from longlook.explain.attribution import Share
 from longlook.report.causes.searched import loss_lines, losses_sentence, screening_sentence, seen
-from longlook.report.causes.text import in_rounds, judged_text, sentence, share_text
+from longlook.report.causes.text import details, in_rounds, judged_text, line, sentence, share_text
 
 
 def show_answers(answers: Sequence[Answer], run: Path, *, as_json: bool) -> None:
     """Print every answer: its sentence and a table of its findings, or a JSON line for each finding and answer."""
     if as_json:
         for answer in answers:
-            for line in _lines(answer):
-                sys.stdout.write(json.dumps(line, allow_nan=False) + "\n")
+            for entry in _lines(answer):
+                sys.stdout.write(json.dumps(entry, allow_nan=False) + "\n")
         return
     out = console()
     if not answers:
         out.print("no cell has a verdict that an arm lost: there is nothing to explain", markup=False)
     for answer in answers:
-        out.print(f"\n{answer.cell_id}: {sentence(answer)}", markup=False, soft_wrap=True)
+        out.print(f"\n{answer.cell_id}: {line(answer)}", markup=False, soft_wrap=True)
+        if below := details(answer):
+            out.print(" ".join(below), markup=False, soft_wrap=True)
         if answer.findings:
             out.print(_table(answer))
         for text in (screening_sentence(answer), losses_sentence(answer), *loss_lines(answer)):
@@ -49,7 +51,7 @@ def show_matrix(matrix: Matrix, *, as_json: bool) -> None:
         for case in matrix.cases:
             sys.stdout.write(json.dumps({"event": "case", **codec.encode(case)}, allow_nan=False) + "\n")
         return
-    table = Table("case", "planted", "confirmed", "share", "not planted")
+    table = Table("case", "planted", "confirmed", "share", "where or which end", "not planted")
     for case in matrix.cases:
         share = Share(case.share_pct, case.ci_low_pct, case.ci_high_pct) if case.share_pct is not None else None
         table.add_row(
@@ -57,14 +59,16 @@ def show_matrix(matrix: Matrix, *, as_json: bool) -> None:
             ", ".join(case.expected) or "nothing",
             ", ".join(case.confirmed) or f"none ({case.status})",
             "" if share is None else share_text(share),
+            ", ".join(case.placed),
             ", ".join(case.wrong),
         )
     out = console()
     out.print(table)
-    decoys, blamed = matrix.decoys
+    (decoys, blamed), (places, said) = matrix.decoys, matrix.placed
     out.print(
         f"planted causes confirmed: {matrix.recalled} of {matrix.planted}; confirmed causes that were not planted: "
-        f"{matrix.wrong} of {matrix.confirmed}; decoys blamed: {blamed} of {decoys}",
+        f"{matrix.wrong} of {matrix.confirmed}; true places said: {said} of {places}; "
+        f"cases without a cause at an end in which one was blamed: {blamed} of {decoys}",
         markup=False,
         soft_wrap=True,
     )
@@ -115,4 +119,4 @@ def _lines(answer: Answer) -> Iterator[dict[str, Any]]:
             "ci_high_pct": None if share is None else share.ci_high_pct,
             "intervention": None if best is None else best.change,
         }
-    yield {"event": "answer", "sentence": sentence(answer), **codec.encode(answer)}
+    yield {"event": "answer", "line": line(answer), "sentence": sentence(answer), **codec.encode(answer)}

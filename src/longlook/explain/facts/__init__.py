@@ -3,12 +3,13 @@
 Causes also import `objects` (requests and answers), `credits` (limits at the start) and `columns` (arrays)."""
 
 from longlook.explain.facts.columns import NEVER, Booleans, Integers, Steps
-from longlook.explain.facts.link import DELIVERED, DROPPED, QUEUED, LinkFacts
+from longlook.explain.facts.link import ACKNOWLEDGEMENT_BYTES, DELIVERED, DROPPED, QUEUED, LinkFacts
 from longlook.explain.facts.objects import ObjectFacts
 from longlook.explain.facts.opening import OpeningFacts
 from longlook.explain.facts.sender import UNNUMBERED, Marks, SenderFacts
 
 __all__ = [
+    "ACKNOWLEDGEMENT_BYTES",
     "DELIVERED",
     "DROPPED",
     "NEVER",

@@ -58,6 +58,26 @@ def main_effects(signs: Signs, gaps: Floats, margin: float) -> list[MainEffect] 
     return found
 
 
+POWER = 0.8
+"""How often a setting that closes the whole gap must be found for a screening to be worth its trials."""
+
+
+def least_found(signs: Signs, gaps: Floats, margin: float, alpha: float, rounds: int) -> float | None:
+    """Return the smallest effect that a design finds with POWER in so many rounds, by what its gaps vary so far.
+
+    On the gap's scale; None where it is not known, since a run failed or there are fewer than LEAST_ROUNDS rounds.
+    `alpha` is for all factors together.
+    """
+    if not np.isfinite(gaps).all() or len(gaps) < LEAST_ROUNDS:
+        return None
+    seen, runs = len(gaps), gaps.shape[1]
+    error = gaps - gaps.mean(axis=0) - gaps.mean(axis=1, keepdims=True) + gaps.mean()
+    variance = float((error**2).sum()) / ((seen - 1) * (runs - 1))
+    deviation, freedom = 2 * math.sqrt(variance / (rounds * runs)), (rounds - 1) * (runs - 1)
+    quantiles = [float(libraries.stats.t.ppf(share, freedom)) for share in (1 - alpha / signs.shape[1], POWER)]
+    return margin + sum(quantiles) * deviation
+
+
 def unusable(signs: Signs, gaps: Floats) -> list[int]:
     """Return factors whose changed level makes trials fail, so that a design cannot have them; none where none failed.
 

@@ -19,7 +19,9 @@ from longlook.explain.side import Pair
 
 @dataclass(frozen=True)
 class Factor:
-    """A setting with two levels: as the arms have it, and with `change`. `sentence` says how the loser has it.
+    """A setting with two levels: as the arms have it, and with `change`.
+
+    `sentence` says how the loser has it, or completes "The gap arises …" for one of the path.
 
     `transplant` gives the winner the loser's value, where that is set.
     """
@@ -123,7 +125,7 @@ def _of_tcp(pair: Pair) -> Iterator[Factor | str]:
 def _of_path(pair: Pair) -> Iterator[Factor]:
     for name, (stages, settings, label) in levels.PATH.items():
         if remedies.has_stage(pair.loser, *stages):
-            state = f"the path's {name} is as it is"
+            state = f"in the {levels.PATH_WORDS[name]} of the path"
             yield Factor(f"network.{name}", "path", Target.BOTH, changes.path(settings, label), state)
 
 

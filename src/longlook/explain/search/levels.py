@@ -102,6 +102,14 @@ PATH: Mapping[str, tuple[tuple[str, ...], Mapping[str, Scalar], str]] = {
 }
 """Setting of the path → the stages that it is about, the change, and the change in words."""
 
+PATH_WORDS: Mapping[str, str] = {
+    "loss": "random losses",
+    "jitter": "varying delay",
+    "reorder": "reordering",
+    "queue": "full queue",
+}
+"""Setting of the path → what the path does by it."""
+
 
 def admitted(knob: Knob, values: tuple[Scalar, ...], own: Scalar | None) -> Scalar | None:
     """Return the first of some values that a knob takes and an arm does not have; None where there is none.

@@ -7,7 +7,7 @@ import numpy as np
 
 from longlook.explain import changes
 from longlook.explain.answer import FewestLosses, FoundBy
-from longlook.explain.cause import Change, Evidence, Finding, Intervention, Sign, Surgery, Target
+from longlook.explain.cause import Change, Evidence, Finding, Intervention, Says, Sign, Surgery, Target, Touches
 from longlook.explain.facts import LinkFacts
 from longlook.explain.judge import Gap
 from longlook.explain.moments import drops
@@ -141,10 +141,11 @@ def suspect(
     cause = searched_cause(
         CAUSE,
         "Few losses",
-        f"{{dose:.0f}} of the packets that it loses (about {dropped} a load) cost it the time",
+        f"at {{dose:.0f}} of the packets that it loses (about {dropped} a load)",
         "delta debugging; Zeller and Hildebrandt, IEEE TSE 2002",
         "path",
+        Says.WHERE,
     )
     finding = Finding(CAUSE, first.arm, "path", signs, len(pairs))
-    cure = changes.cure(Target.LOSER, forgiving("these losses forgiven", chosen))
+    cure = changes.cure(Touches.OCCASION, Target.LOSER, forgiving("these losses forgiven", chosen))
     return Suspect(FoundBy.LOSSES, finding, cause, [cure] if isinstance(cure, Intervention) else [])

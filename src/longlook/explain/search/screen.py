@@ -11,12 +11,12 @@ from longlook.core.model import Analysis
 from longlook.explain import changes
 from longlook.explain.answer import Effect, FoundBy
 from longlook.explain.attribution import closed_pct
-from longlook.explain.cause import Change, Evidence, Finding, Intervention, Sign, Target
+from longlook.explain.cause import Change, Evidence, Finding, Intervention, Says, Sign, Target, Touches
 from longlook.explain.counterfactual import CounterfactualPlan
 from longlook.explain.detect import LEAST_SHARE_OF_GAP
 from longlook.explain.judge import Gap
 from longlook.explain.search.designs import MOST_FACTORS, Signs, plackett_burman
-from longlook.explain.search.effects import Floats, main_effects, unusable
+from longlook.explain.search.effects import Floats, least_found, main_effects, unusable
 from longlook.explain.search.factors import Factor, joined
 from longlook.explain.search.suspects import Suspect, searched_cause
 
@@ -104,6 +104,38 @@ def gaps(space: Gap, design: Design, rounds: Sequence[int]) -> tuple[Floats, boo
     return found, is_log
 
 
+def is_too_weak(design: Design, observed: Floats, rounds: int, analysis: Analysis, *, is_log: bool) -> bool:
+    """Return whether a design could not find even a setting that closes the whole gap, by the rounds that ran."""
+    margin = procedures.margin(analysis.equivalence_margin_pct, is_log)
+    least = least_found(design.signs, observed, margin, analysis.alpha, rounds)
+    return least is not None and least > float(np.nanmean(observed[:, -1]))
+
+
+def alone(plan: CounterfactualPlan, chosen: Sequence[Factor]) -> list[Mapping[str, str] | str]:
+    """Add each factor's change alone to a plan; return its arms, or why it cannot be made."""
+    return [_add(plan, [factor]) for factor in chosen]
+
+
+def idle(space: Gap, chosen: Sequence[Factor], arms: Sequence[Mapping[str, str] | str], number: int) -> dict[int, str]:
+    """Return the factors that cannot act here, by place, with the reason: in this round, alone, they change no packet,
+    or make a trial fail.
+    """
+    found = {}
+    for at, (factor, made) in enumerate(zip(chosen, arms, strict=True)):
+        if isinstance(made, str):
+            continue
+        if any(number not in space.values.get(arm, {}) for arm in made.values()):
+            found[at] = f"{factor.setting}: trials with {factor.change.label} fail"
+        elif all(_same(space, old, new, number) for old, new in made.items()):
+            found[at] = f"{factor.setting}: with {factor.change.label} alone not a packet is another one here"
+    return found
+
+
+def _same(space: Gap, old: str, new: str, number: int) -> bool:
+    own = space.traffic.get(old, {}).get(number)
+    return own is not None and own == space.traffic.get(new, {}).get(number)
+
+
 def failing(design: Design, observed: Floats) -> list[int]:
     """Return the factors that make trials fail, as `effects.unusable` does."""
     return unusable(design.signs, observed)
@@ -139,19 +171,26 @@ def concluded(
     return shown, [(design.factors[at], found[at].closed) for at in suspected]
 
 
-def suspect(factor: Factor, pct: float, arm: str, rounds: Mapping[int, int], trials: int) -> Suspect:
-    """Return a setting as a suspect. `rounds` are those of the screening, with the loser's load in ns."""
+def suspect(
+    factor: Factor, pct: float, arm: str, rounds: Mapping[int, int], trials: int, *, is_alike: bool = False
+) -> Suspect:
+    """Return a setting as a suspect. `rounds` are those of the screening, with the loser's load in ns.
+
+    A setting of the path is no mechanism of an arm: it says where. `is_alike` is that of `Finding`.
+    """
     shown = Evidence(
         0, f"in a screening of {trials} trials, {factor.change.label} brings the arms closer by {pct:.1f} %"
     )
     signs = {
         number: Sign(int(load_ns * min(max(pct, 0.0), 100.0) / 100), (shown,)) for number, load_ns in rounds.items()
     }
-    role = "" if factor.role == "path" else f" of the {factor.role}"
+    of_path = factor.role == "path"
+    role = "" if of_path else f" of the {factor.role}"
     name = factor.setting.rpartition(".")[2]
-    cause = searched_cause(factor.setting, f"Setting {name}{role}", factor.sentence, _SOURCE, factor.role)
-    finding = Finding(factor.setting, arm, factor.role, signs, len(rounds))
-    made = [changes.cure(factor.target, factor.change)]
+    says, touches = (Says.WHERE, Touches.OCCASION) if of_path else (Says.WHY, Touches.MECHANISM)
+    cause = searched_cause(factor.setting, f"Setting {name}{role}", factor.sentence, _SOURCE, factor.role, says)
+    finding = Finding(factor.setting, arm, factor.role, signs, len(rounds), is_alike)
+    made = [changes.cure(touches, factor.target, factor.change)]
     if factor.transplant is not None:
-        made.append(changes.transplant(factor.transplant))
+        made.append(changes.transplant(touches, factor.transplant))
     return Suspect(FoundBy.SCREENING, finding, cause, [item for item in made if isinstance(item, Intervention)])

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from longlook.explain.answer import FoundBy
-from longlook.explain.cause import Cause, Finding, Intervention
+from longlook.explain.cause import Cause, Finding, Intervention, Says
 from longlook.explain.side import Pair
 
 
@@ -18,9 +18,9 @@ class Suspect:
     interventions: Sequence[Intervention]
 
 
-def searched_cause(name: str, title: str, sentence: str, source: str, role: str) -> Cause:
+def searched_cause(name: str, title: str, sentence: str, source: str, role: str, says: Says) -> Cause:
     """Return the cause that a search stands for. It has no detector of its own: nothing is looked for in traces."""
-    return Cause(name, title, sentence, source, role, (), (), _nothing_seen, lambda _finding, _pair: ())
+    return Cause(name, title, sentence, source, role, (), (), _nothing_seen, lambda _finding, _pair: (), says=says)
 
 
 def _nothing_seen(_pair: Pair) -> None:

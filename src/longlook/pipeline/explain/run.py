@@ -9,11 +9,13 @@ from longlook.explain.answer import Answer, Status
 from longlook.explain.cause import causes
 from longlook.explain.checked import equal_conditions
 from longlook.explain.detect import proposed, suspect
+from longlook.explain.failing import grouped
 from longlook.explain.search.need import is_needed
 from longlook.metrics import find_metric
 from longlook.pipeline.answers import FOLDER, read_answers, write_answers
 from longlook.pipeline.evidence import check_analysed
 from longlook.pipeline.explain.cells import CellGap, gaps
+from longlook.pipeline.explain.failing import failing_arms
 from longlook.pipeline.explain.search import search
 from longlook.pipeline.explain.session import Session
 from longlook.pipeline.explain.traced import mean_ledgers, traced_pairs
@@ -62,15 +64,18 @@ def _explain(
     folder: RunFolder, gap: CellGap, request: ExplainRequest, options: RunOptions, observer: Observer
 ) -> Answer:
     answer = _begun(folder, gap, options)
+    out = folder.path / FOLDER / _folder_name(gap)
+    only = tuple(f"{factor}={label}" for factor, label in gap.estimate.cell.items())
+    if answer.status is not Status.NO_GAP:
+        answer = replace(answer, failing=failing_arms(folder.study, gap, only, out, options, observer))
     if answer.status is not Status.UNEXPLAINED:
         return answer
-    out = folder.path / FOLDER / _folder_name(gap)
     study = replace(folder.study, rounds=max(gap.rounds) + 1)
-    only = tuple(f"{factor}={label}" for factor, label in gap.estimate.cell.items())
-    pairs = traced_pairs(study, gap, only, out, options, observer)
+    pairs, reasons = traced_pairs(study, gap, only, out, options, observer)
     if not pairs:
+        counts = "; ".join(f"{count} trials: {reason}" for reason, count in grouped(reasons).items())
         reason = "no round has a load of both arms that went well while it was traced"
-        return replace(answer, status=Status.FAILED, reason=reason)
+        return replace(answer, status=Status.FAILED, reason=f"{reason} ({counts})" if counts else reason)
     answer = replace(answer, ledger_ms=mean_ledgers(pairs, gap), checked=tuple(equal_conditions(pairs)))
     known = causes()
     suspected = suspect(pairs, known)
@@ -80,7 +85,7 @@ def _explain(
     answer = replace(answer, broken=suspected.broken)
     # A cause may need what it saw to say what to change, and need not have seen it in every round.
     wanted = [(item, proposed(known[item.cause], item, pairs[min(item.signs)])) for item in findings]
-    session = Session(study, Place(gap, only, out, request.budget, options, observer))
+    session = Session(study, Place(gap, only, out, request.budget, options, observer), pairs)
     judgement = session.judged(wanted, known)
     if is_needed(judgement.findings, judgement.together):
         searched = search(session, pairs, judgement)

@@ -10,13 +10,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from longlook.core.model import Study
-from longlook.explain.answer import Explained, FoundBy, Judged, Together, strongest
+from longlook.explain.answer import Explained, FoundBy, Judged, Together, direct, strongest
 from longlook.explain.attribution import Conclusion, Look
 from longlook.explain.cause import Cause, Finding, Intervention, Kind, Target, Untestable
 from longlook.explain.counterfactual import Experiment, add_tests, all_at_once
 from longlook.explain.enough import is_firm, looks_at
 from longlook.explain.judge import Gap, Reading, judge, together
+from longlook.explain.side import Pair
+from longlook.explain.touched import as_before, consequences, is_gone
 from longlook.pipeline.explain.trials import CellTrials, Place
+from longlook.pipeline.explain.witness import traced_change
 
 Wanted = Sequence[tuple[Finding, Sequence[Intervention | Untestable]]]
 """Findings, the strongest first, each with what would be changed for it."""
@@ -30,6 +33,10 @@ class Judgement:
     together: Together | None = None
     tests: tuple[Experiment, ...] = ()
     left_out: tuple[str, ...] = ()
+
+
+_NOTHING = (Conclusion.NO_CHANGE, Conclusion.UNTOUCHED)
+"""What decides as much as a change that could not be made."""
 
 
 @dataclass
@@ -49,18 +56,23 @@ class _Asked:
             return list(self.waiting)
         if cures := [item for item in self.waiting if item.kind is Kind.CURE]:
             return cures
-        tested = () if self.explained is None else self.explained.cures
+        tested = () if self.explained is None else direct(self.explained.cures)
         transplants = [item for item in self.waiting if item.kind is Kind.TRANSPLANT]
-        if transplants and all(item.conclusion is Conclusion.NO_CHANGE for item in tested):
+        if transplants and all(item.conclusion in _NOTHING for item in tested):
             return transplants
-        return list(self.waiting) if self.explained is not None and self.explained.is_confirmed else []
+        explained = self.explained
+        return list(self.waiting) if explained is not None and (explained.is_confirmed or explained.is_placed) else []
 
 
 class Session(CellTrials):
     """The trials of one cell with their tests; what is asked is judged with what was asked before."""
 
-    def __init__(self, study: Study, place: Place) -> None:
+    def __init__(self, study: Study, place: Place, pairs: Mapping[int, Pair] | None = None) -> None:
+        """Begin with the study and place of `CellTrials`; `pairs` are the traced rounds that findings were seen in."""
         super().__init__(study, place)
+        self._pairs = pairs or {}
+        self._witnessed: set[int] = set()  # places of the tests whose changed trial was looked into
+        self._untouched: set[int] = set()  # of those, the ones after which the cause is as before
         self._asked: dict[str, _Asked] = {}
         self._plan = self.begun()
         self._tests: list[Experiment] = []
@@ -81,6 +93,9 @@ class Session(CellTrials):
             self._add_due()
             self._run_tests()
             self._judge()
+            if self._look_into_refuted():
+                self._judge()
+        self._chain()
         tested = {test.finding.cause for test in self._tests}
         left_out = tuple(name for name, asked in self._asked.items() if name not in tested and _over_budget(asked))
         return Judgement(self._findings, self._together(), tuple(self._tests), left_out)
@@ -151,6 +166,56 @@ class Session(CellTrials):
         count = sum(other.intervention.kind is kind for other in self._tests) + self._spared(kind)
         return result is not None and not seen.missing(result) and is_firm(result, count, self.study.analysis)
 
+    def _look_into_refuted(self) -> bool:
+        """Trace a trial of each change that made no difference; return whether one shows the cause as it was before.
+
+        Such a change did not touch the cause: it refutes nothing.
+        """
+        found = False
+        for place, test in enumerate(self._tests):
+            asked = self._asked[test.finding.cause]
+            if place in self._witnessed or not self.is_virtual or not _is_refuted(asked.explained, test, self._tests):
+                continue
+            number = min(test.finding.signs)
+            if number not in self._pairs or (self.left is not None and self.left < test.trials_per_round):
+                continue
+            self._witnessed.add(place)
+            changed = traced_change(self.study, self.place, test, self._pairs[number], number)
+            self.counterfactual |= changed.trials
+            before = test.finding.signs[number]
+            if changed.pair is not None and as_before(before, asked.cause.detect(changed.pair)):
+                self._untouched.add(place)
+                found = True
+        return found
+
+    def _chain(self) -> None:
+        """Say which confirmed causes are consequences of others: a cure of one takes the sign of the other away."""
+        cured = [(item, found[0]) for item in self._findings if (found := _confirming(item, self._tests)) is not None]
+        cured = [(item, test) for item, test in cured if test.intervention.kind is Kind.CURE]
+        if len(cured) < 2 or not self.is_virtual:
+            return
+        gone: dict[str, frozenset[str]] = {}
+        for item, test in cured:
+            number = min(test.finding.signs)
+            if number not in self._pairs or (self.left is not None and self.left < test.trials_per_round):
+                continue
+            changed = traced_change(self.study, self.place, test, self._pairs[number], number)
+            self.counterfactual |= changed.trials
+            if changed.pair is not None:
+                gone[item.cause] = frozenset(
+                    other.finding.cause
+                    for _, other in cured
+                    if number in other.finding.signs
+                    and is_gone(
+                        other.finding.signs[number], self._asked[other.finding.cause].cause.detect(changed.pair)
+                    )
+                )
+        follows = consequences(gone)
+        titles = {item.cause: item.title for item in self._findings}
+        self._findings = tuple(
+            replace(item, follows=titles.get(follows.get(item.cause, ""), "")) for item in self._findings
+        )
+
     def _spared(self, kind: Kind) -> int:
         return sum(item.kind is kind for asked in self._asked.values() for item in asked.waiting)
 
@@ -161,6 +226,7 @@ class Session(CellTrials):
             at_looks=len(self._looks) > 1,
             stopped={place: rounds[count - 1] for place, count in enumerate(self._read) if count < len(rounds)},
             spared={kind: self._spared(kind) for kind in (Kind.CURE, Kind.TRANSPLANT)},
+            untouched=frozenset(self._untouched),
         )
         asked = self._asked
         judged = judge(
@@ -205,10 +271,25 @@ def _over_budget(asked: _Asked) -> bool:
     return any(isinstance(item, OverBudget) for item in asked.refused)
 
 
+def _is_refuted(item: Explained | None, test: Experiment, tests: Sequence[Experiment]) -> bool:
+    """Return whether a test, alone, says that its cause makes no difference."""
+    kind = test.intervention.kind
+    if item is None or kind is Kind.DOSE:
+        return False
+    own = [one for one in tests if one.finding.cause == item.cause and one.intervention.kind is kind]
+    judged = item.cures if kind is Kind.CURE else item.transplants
+    return kind is Kind.CURE and judged[own.index(test)].conclusion is Conclusion.REFUTED
+
+
 def _confirming(item: Explained, tests: Sequence[Experiment]) -> tuple[Experiment, Judged] | None:
-    """Return the cure that confirmed a finding and closes most, else such a transplant; None where none did."""
+    """Return the cure that confirmed a cause and closes most, else such a transplant; None where none did.
+
+    Only a change of its mechanism confirms a cause.
+    """
+    if not item.is_confirmed:
+        return None
     for kind, judged in ((Kind.CURE, item.cures), (Kind.TRANSPLANT, item.transplants)):
-        best = strongest(judged)
+        best = strongest(direct(judged))
         if best is not None and best.conclusion is Conclusion.CONFIRMED:
             own = [test for test in tests if test.finding.cause == item.cause and test.intervention.kind is kind]
             return own[judged.index(best)], best

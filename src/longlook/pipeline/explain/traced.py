@@ -25,26 +25,28 @@ def traced_pairs(
     out: Path,
     options: RunOptions,
     observer: Observer,
-) -> dict[int, Pair]:
-    """Return the rounds of a cell whose trials of both arms went well, by round; each trial's ledger is written.
+) -> tuple[dict[int, Pair], list[str]]:
+    """Return the rounds of a cell whose trials of both arms went well, by round, and why others did not.
+
+    Each trial's ledger is written.
 
     The trials run, with everything captured that their stacks can write, in a run folder below `out` of their own; in
     virtual time they come from the cache if they have run before.
     """
-    arms = tuple(arm for arm in study.arms if arm.name in (gap.loser, gap.winner))
-    traced = replace(
-        study,
-        arms=arms,
-        contrasts=(gap.contrast,),
-        claims=(),
-        metrics=(gap.contrast.metric,),
-        capture=replace(study.capture, qlog=True, tcp=True),
-        stopping=None,
-    )
+    traced = with_traces(study, gap)
     plan = of_rounds(make_plan(traced, only), gap.rounds)
     folder, measured = measure_plan(traced, plan, out / f"traced-{plan.hash}", options, observer)
     good = {entry.trial.id for entry in measured if entry.run.outcome is Outcome.OK}
-    return dict(_pairs(folder, plan.trials, good, gap, options.engine.name))
+    reasons = [entry.run.reason or str(entry.run.outcome) for entry in measured if entry.trial.id not in good]
+    return dict(_pairs(folder, plan.trials, good, gap, options.engine.name)), reasons
+
+
+def with_traces(study: Study, gap: CellGap) -> Study:
+    """Return the study of both arms of a gap alone, traced at both ends and measured by its metric."""
+    arms = tuple(arm for arm in study.arms if arm.name in (gap.loser, gap.winner))
+    capture = replace(study.capture, qlog=True, tcp=True)
+    alone = replace(study, arms=arms, contrasts=(gap.contrast,), claims=(), stopping=None)
+    return replace(alone, metrics=(gap.contrast.metric,), capture=capture)
 
 
 def of_rounds(plan: Plan, rounds: Sequence[int]) -> Plan:
@@ -63,12 +65,13 @@ def _pairs(
             by_round.setdefault(trial.round, {})[trial.arm] = trial
     for number, arms in sorted(by_round.items()):
         if gap.loser in arms and gap.winner in arms:
-            sides = [_side(folder, arms[arm], engine) for arm in (gap.loser, gap.winner)]
+            sides = [side_of(folder, arms[arm], engine) for arm in (gap.loser, gap.winner)]
             if sides[0] is not None and sides[1] is not None:
                 yield number, Pair(sides[0], sides[1])
 
 
-def _side(folder: RunFolder, trial: Trial, engine: str) -> Side | None:
+def side_of(folder: RunFolder, trial: Trial, engine: str) -> Side | None:
+    """Return a trial's arm with its ledger, which is written; None where the trial left nothing to make one of."""
     path = folder.trials / trial.id
     timeline = Timeline.read(path / TIMELINE)
     if (path / EVENTS).exists():

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from longlook.explain.answer import Answer, Explained, Judged
 from longlook.explain.attribution import Conclusion
+from longlook.explain.failing import FailedArm
 from longlook.explain.ledger import CLASSES, LedgerClass
 from longlook.report import wording
 from longlook.report.causes import searched, text
@@ -18,6 +19,7 @@ from longlook.report.causes.charts import (
     waterfall_chart,
     waterfall_figure,
 )
+from longlook.report.causes.failing import failing_sentences
 from longlook.report.causes.waterfall import class_name, differences, load_ms, steps
 from longlook.report.charts import colours
 from longlook.report.charts.theme import page_specification
@@ -26,10 +28,13 @@ from longlook.report.section import Section
 SYMBOLS = {
     Conclusion.CONFIRMED: "✓",
     Conclusion.CONFIRMED_BOTH_WAYS: "✓✓",
+    Conclusion.WHERE: "↦",
+    Conclusion.WHICH_END: "⇄",
     Conclusion.ADVANTAGE: "+",
     Conclusion.REFUTED: "✗",
     Conclusion.INCONCLUSIVE: "?",
     Conclusion.NO_CHANGE: "=",
+    Conclusion.UNTOUCHED: "≈",
     Conclusion.UNTESTABLE: "–",
 }
 TRANSPLANT = colours.BASELINE
@@ -50,7 +55,8 @@ class AnswerSection(Section):
         return {
             "section": self,
             "answer": self.answer,
-            "sentence": text.sentence(self.answer),
+            "line": wording.capital(text.line(self.answer)),
+            "details": text.details(self.answer),
             "heading": text.heading(self.answer) or self.answer.cell_id,
             "classes": _class_rows(self.answer),
             "loads": _loads(self.answer),
@@ -61,6 +67,7 @@ class AnswerSection(Section):
             "effects": searched.effect_rows(self.answer),
             "losses": searched.losses_sentence(self.answer),
             "loss_lines": searched.loss_lines(self.answer),
+            "failing": [_failing(self.answer, arm) for arm in self.answer.failing],
             "not_seen": text.not_seen(self.answer),
             "symbols": SYMBOLS,
         }
@@ -159,16 +166,31 @@ def _finding(answer: Answer, item: Explained, number: int) -> dict[str, Any]:
     return {
         "item": item,
         "number": number,
-        "sentence": text.capital(item.sentence) if item.is_confirmed else f"Suspected: {item.sentence}",
-        "whose": f"{text.capital(item.role)} of {arm}",
+        "sentence": text.said(item),
+        "whose": f"{wording.capital(item.role)} of {arm}",
         "seen": searched.seen(answer, item),
         "symbol": SYMBOLS[item.conclusion],
         "share": text.share_text(item.best.share) if item.is_confirmed and item.best is not None else "",
         "strength": wording.quantity(item.strength_ms / 1e3, "s"),
         "rows": [_row(answer, made, kind) for kind, made in _tested(item)],
         "has_shares": bool(_share_rows(item)),
-        "follows": text.capital(text.dose_text(item)),
+        "follows": wording.capital(text.dose_text(item)),
         "doses": [(f"{dose.value:g}", dose.change, wording.effect(dose.closed_pct)) for dose in item.doses],
+    }
+
+
+def _failing(answer: Answer, arm: FailedArm) -> dict[str, Any]:
+    """Return what the page says of an arm's failing trials: sentences, facts, and time by class until the failure."""
+    names = dict.fromkeys((*arm.ledger_ms, *arm.others_ms))
+    return {
+        "sentences": failing_sentences(answer, arm),
+        "traced": arm.traced,
+        "others": arm.others,
+        "facts": arm.facts,
+        "classes": [
+            (class_name(name), _time(arm.ledger_ms.get(name, 0.0)), _time(arm.others_ms.get(name, 0.0)))
+            for name in names
+        ],
     }
 
 
@@ -179,6 +201,7 @@ def _tested(item: Explained) -> list[tuple[str, Judged]]:
 def _row(answer: Answer, made: Judged, kind: str) -> dict[str, Any]:
     return {
         "kind": kind,
+        "touches": str(made.touches),
         "change": made.change,
         "target": answer.target_label(made.target),
         "share": text.judged_text(made),

@@ -1,15 +1,16 @@
 """Answers in words: one sentence that can be pasted into a report of a fault, and Markdown for a pull request.
 
-Only what trials confirmed follows a "because"; everything else is suspected.
+Only what a change of its mechanism confirmed follows a "because"; other changes say where, and the rest is suspected.
 """
 
 from collections.abc import Iterator, Sequence
 
 from longlook.core.model import Better
-from longlook.explain.answer import Answer, Explained, Judged, Status, closed_share_pct, strongest
+from longlook.explain.answer import Answer, Explained, Judged, Status, closed_share_pct, direct, strongest
 from longlook.explain.attribution import Conclusion, Share
 from longlook.metrics import find_metric
 from longlook.report import wording
+from longlook.report.causes.failing import failing_sentences
 from longlook.report.causes.searched import not_varied, searched_markdown, seen
 from longlook.report.machines.wording import counted
 from longlook.report.text import escaped, markdown_rows
@@ -24,6 +25,9 @@ LEAST_DOSES = 3
 MOST_PCT = 50.0
 """Confirmed causes that close less of a gap than this are a part of why, not why."""
 
+MORE_THAN_ALL_PCT = 110.0
+"""A change that closes more than this does more than undo what differs between the arms."""
+
 LEAST_PART_PCT = 5.0
 """The part of a gap from which on it is said that a change of both arms closed it by what it did to the winner."""
 
@@ -32,34 +36,89 @@ NOT_EXPLAINED = (Status.NO_GAP, Status.UNDECIDED, Status.FAILED)
 
 
 def sentence(answer: Answer) -> str:
-    """Return an answer in one to three sentences: who lost how much, why, how that was proven, and what remains."""
+    """Return an answer in words: the line that says why, then who lost how much, how it was proven, what remains."""
+    return " ".join((f"{wording.capital(line(answer))}.", *details(answer)))
+
+
+def line(answer: Answer) -> str:
+    """Return the answer in one short line: `because: smaller initial window (40 % of the gap)`.
+
+    Only what a change of its mechanism confirmed follows "because"; "where" and "which end" are no reasons.
+    """
     if answer.status in NOT_EXPLAINED:
         about = f" ({heading(answer)})" if heading(answer) else ""
-        return f"{capital(answer.reason)}{about}."
-    confirmed = [item for item in answer.findings if item.is_confirmed]
+        return f"{answer.reason}{about}"
+    confirmed = [item for item in answer.findings if item.is_confirmed and not item.follows]
+    placed = [item for item in answer.findings if item.is_placed]
+    parts = []
     if confirmed:
         share_pct = closed_share_pct(answer.findings, answer.together) or 0.0
-        word = "because" if share_pct >= MOST_PCT else "in part because"
-        causes = [f"{item.sentence} ({proof(answer, item)})" for item in confirmed[:SHOWN_CAUSES]]
-        why = f"{_loss(answer)}, {word} {'; and because '.join(causes)}{_more(confirmed)}.{_rest(answer)}"
-        return f"{why}{advantages(answer)}"
+        named = [f"{wording.inner(item.title)}{_part(item)}" for item in confirmed[:SHOWN_CAUSES]]
+        parts.append(
+            f"{'because' if share_pct >= MOST_PCT else 'in part because'}: {'; '.join(named)}{_more(confirmed)}"
+        )
+    for conclusion, word in ((Conclusion.WHERE, "where"), (Conclusion.WHICH_END, "which end")):
+        own = [item for item in placed if item.conclusion is conclusion]
+        if own:
+            titles = "; ".join(wording.inner(item.title) for item in own[:SHOWN_CAUSES])
+            parts.append(f"{word}: {titles}{_more(own)}")
+    if not confirmed and placed:
+        parts.append("why is not confirmed")
+    return "; ".join(parts) or _unknown(answer)
+
+
+def _unknown(answer: Answer) -> str:
     if not answer.findings:
-        return f"{_loss(answer)}. No cause is suspected: {answer.reason or 'no detector saw one'}."
-    tried = ", ".join(f"{wording.inner(item.title)} ({item.conclusion})" for item in answer.findings)
-    return f"{_loss(answer)}. None of the suspected causes is confirmed: {tried}.{advantages(answer)}"
+        return f"not explained: {answer.reason or 'no detector saw a cause'}"
+    return "not explained: none of the suspected causes is confirmed"
 
 
-def advantages(answer: Answer) -> str:
-    """Return a sentence for each change that closes the gap by what it takes from the winner; empty without any."""
+def _part(item: Explained) -> str:
+    best = item.best
+    return "" if best is None or best.share is None else f" ({_points(best.share)} of the gap)"
+
+
+def details(answer: Answer) -> list[str]:
+    """Return what stands below the line, in short sentences; nothing where nobody asked why."""
+    failing = [text for arm in answer.failing for text in failing_sentences(answer, arm)]
+    if answer.status in NOT_EXPLAINED:
+        return failing
+    confirmed = [item for item in answer.findings if item.is_confirmed]
+    placed = [item for item in answer.findings if item.is_placed]
+    found = [f"{_loss(answer)}."]
+    found += [text for item in confirmed[:SHOWN_CAUSES] for text in proof(answer, item)]
+    found += [text for item in placed[:SHOWN_CAUSES] for text in placing(answer, item)]
+    if not answer.findings:
+        found.append(f"No cause is suspected: {answer.reason or 'no detector saw one'}.")
+    elif not confirmed and not placed:
+        tried = ", ".join(f"{wording.inner(item.title)} ({item.conclusion})" for item in answer.findings)
+        found.append(f"None of the suspected causes is confirmed: {tried}.")
+    return [*found, *_rest(answer), *advantages(answer), *failing]
+
+
+def said(item: Explained) -> str:
+    """Return what a finding says of the gap, in a sentence without a full stop, as far as trials went."""
+    if item.is_confirmed:
+        return wording.capital(item.sentence)
+    if item.conclusion is Conclusion.WHICH_END:
+        return f"What differs is at its {item.role}"
+    if item.conclusion is Conclusion.WHERE:
+        return f"The gap arises {item.where or f'where {item.sentence}'}"
+    return f"Suspected: {'the gap arises ' if item.where == item.sentence else ''}{item.sentence}"
+
+
+def advantages(answer: Answer) -> list[str]:
+    """Return a sentence for each change that closes the gap by what it takes from the winner."""
     found = []
     for item in answer.findings:
         best = item.best
         if item.conclusion is Conclusion.ADVANTAGE and best is not None and best.share is not None:
             found.append(
-                f" {capital(made_in(best))} closes {share_text(best.share)} of the gap by making {answer.winner_label} "
-                f"worse: that is an advantage of {answer.winner_label}, not what {answer.loser_label} loses by."
+                f"{wording.capital(made_in(best))} closes {share_text(best.share)} of the gap by making "
+                f"{answer.winner_label} worse: that is an advantage of {answer.winner_label}, not what "
+                f"{answer.loser_label} loses by."
             )
-    return "".join(found)
+    return found
 
 
 def heading(answer: Answer) -> str:
@@ -75,25 +134,46 @@ def metric_name(answer: Answer) -> str:
     return wording.inner(find_metric(answer.metric).label)
 
 
-def capital(text: str) -> str:
-    """Return text with a capital at its beginning."""
-    return text[:1].upper() + text[1:]
-
-
-def proof(answer: Answer, item: Explained) -> str:
-    """Return how a confirmed finding was proven: the changes that confirmed it, and what they close of the gap."""
-    parts = []
-    cure = strongest(item.cures)
+def proof(answer: Answer, item: Explained) -> list[str]:
+    """Return a confirmed cause and how it was proven, in sentences: the changes of its mechanism, and what they do."""
+    after = (
+        f", as a consequence of {wording.inner(item.follows)}, without which its sign is gone" if item.follows else ""
+    )
+    found = [f"{wording.capital(item.sentence)}: {item.conclusion}{after}."]
+    cure = strongest(direct(item.cures))
     if cure is not None and cure.conclusion is Conclusion.CONFIRMED and cure.share is not None:
-        closing = f"{_closes(cure.share)}{_by_winner(cure, answer.winner_label)}{in_rounds(answer, cure)}"
-        parts.append(f"with {made_in(cure)} {closing}")
-    given = strongest(item.transplants)
+        found.append(_closing(answer, cure))
+    given = strongest(direct(item.transplants))
     if given is not None and given.conclusion is Conclusion.CONFIRMED and given.share is not None:
-        lead = f"loses {_points(given.share)} of its lead{_interval(given.share)}{in_rounds(answer, given)}"
-        parts.append(f"{answer.winner_label} with {given.change} {lead}")
+        found.append(_losing(answer, given))
     if item.monotone:
-        parts.append("the gap follows the dose")
-    return f"{item.conclusion}: {'; '.join(parts)}" if parts else str(item.conclusion)
+        found.append("The gap follows the dose.")
+    return found
+
+
+def placing(answer: Answer, item: Explained) -> list[str]:
+    """Return where the gap arises, or at which end, how that was shown, and what is known of why, in sentences."""
+    found, best = [f"{said(item)}."], item.best
+    if best is not None and best.share is not None:
+        found.append(_losing(answer, best) if best.target == "winner" else _closing(answer, best))
+    if item.alike:
+        found.append(f"Both arms have the same {item.alike} with the same settings, so that it is not what differs.")
+    elif item.sentence != item.where:
+        tested = item.direct
+        verdict = "no change here tests that" if tested is None else f"the changes that test that are {tested}"
+        found.append(f"Why is not confirmed: of {wording.inner(item.title)}, {verdict}.")
+    return found
+
+
+def _closing(answer: Answer, made: Judged) -> str:
+    closing = f"{_closes(made.share)}{_by_winner(made, answer.winner_label)}{in_rounds(answer, made)}"
+    return f"With {made_in(made)} {closing}."
+
+
+def _losing(answer: Answer, made: Judged) -> str:
+    share = made.share
+    lost = "" if share is None else f"{_points(share)} of its lead{_interval(share)}"
+    return f"{answer.winner_label} with {made.change} loses {lost}{in_rounds(answer, made)}."
 
 
 def made_in(made: Judged) -> str:
@@ -177,7 +257,9 @@ def answers_markdown(answers: Sequence[Answer]) -> str:
 
 def _markdown(answer: Answer) -> Iterator[str]:
     yield f"### {escaped(heading(answer) or answer.cell_id)}\n"
-    yield f"{escaped(sentence(answer))}\n"
+    yield f"**{escaped(wording.capital(line(answer)))}.**\n"
+    if below := details(answer):
+        yield f"{escaped(' '.join(below))}\n"
     if answer.findings:
         header = ("suspected cause", "verdict", "change", "made in", "of the gap", "alone", "p adj", "seen in")
         yield markdown_rows(header, list(_rows(answer)), frozenset((4, 6, 7)))
@@ -244,9 +326,12 @@ def _loss(answer: Answer) -> str:
     return f"{who} by {wording.quantity(lost, unit)} ({values}{relative}; medians of {rounds}{where})"
 
 
-def _closes(share: Share) -> str:
+def _closes(share: Share | None) -> str:
+    if share is None:
+        return "the gap is not known"
     if share.ci_low_pct is not None and share.ci_low_pct > 100:
-        return f"the gap turns round: {_points(share)} of it closes{_interval(share)}"
+        more = ", more than undoing what differs would close" if share.share_pct > MORE_THAN_ALL_PCT else ""
+        return f"the gap turns round: {_points(share)} of it closes{_interval(share)}{more}"
     return f"the gap closes by {_points(share)}{_interval(share)}"
 
 
@@ -274,16 +359,16 @@ def _number(share: Share, value: float) -> str:
     return f"{round(value, 1) + 0.0:.1f}".replace("-", MINUS)
 
 
-def _more(confirmed: Sequence[Explained]) -> str:
-    rest = len(confirmed) - SHOWN_CAUSES
-    return f"; and {counted(rest, 'more confirmed cause')}" if rest > 0 else ""
+def _more(items: Sequence[Explained]) -> str:
+    rest = len(items) - SHOWN_CAUSES
+    return f"; and {rest} more" if rest > 0 else ""
 
 
-def _rest(answer: Answer) -> str:
+def _rest(answer: Answer) -> list[str]:
     left = remainder(answer)
     several = sum(item.is_confirmed for item in answer.findings) > 1
     if left is None:
-        return " What these changes close together is not known." if several else ""
+        return ["What these changes close together is not known."] if several else []
     if left.share_pct <= 0:
-        return " Together these changes close the whole gap." if several else ""
-    return f" Not explained: {_points(left)} of the gap{_interval(left)}."
+        return ["Together these changes close the whole gap."] if several else []
+    return [f"Not explained: {_points(left)} of the gap{_interval(left)}."]

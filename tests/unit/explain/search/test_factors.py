@@ -86,7 +86,7 @@ def test_a_setting_of_a_tunable_build_takes_that_build() -> None:
 
 def test_the_kernel_s_tcp_has_settings_of_its_own_and_those_that_help_already_are_left_out() -> None:
     found = by_setting(pair(over_tcp(receive_buffer_bytes=24576, sack=False), over_tcp()))
-    assert found["tcp_receive_buffer"].change.settings == {"tcp_receive_buffer": "6MiB"}
+    assert found["tcp_receive_buffer"].change.settings == {"tcp_receive_buffer": "64MiB"}
     assert found["tcp_receive_buffer"].target is Target.LOSER
     assert found["tcp_receive_buffer"].transplant is not None
     assert found["tcp_sack"].change.settings == {"tcp_sack": True}

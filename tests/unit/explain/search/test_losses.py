@@ -64,7 +64,7 @@ def test_the_suspect_is_tested_by_forgiving_these_losses() -> None:
     fewest = FewestLosses(0, 3, 1, shown(found[:1]), 90.0, 5, is_minimal=True)
     made = suspect({0: fewest}, {0: found[:1]}, {0: pair(loser), 1: pair(side())})
     assert (made.found_by, made.finding.cause, made.finding.role) == (FoundBy.LOSSES, "losses", "path")
-    assert made.cause.said_of(made.finding) == "1 of the packets that it loses (about 3 a load) cost it the time"
+    assert made.cause.said_of(made.finding) == "at 1 of the packets that it loses (about 3 a load)"
     (cure,) = made.interventions
     assert cure.kind is Kind.CURE
     assert set(cure.change.surgery) == {0}

@@ -7,12 +7,23 @@ import pytest
 
 from longlook.core.model import Analysis, Better, Study
 from longlook.explain.answer import FoundBy
-from longlook.explain.cause import Change, Kind, Target
+from longlook.explain.cause import Change, Kind, Says, Target, Touches
 from longlook.explain.counterfactual import CounterfactualPlan
 from longlook.explain.judge import Gap
 from longlook.explain.search.designs import plackett_burman
 from longlook.explain.search.factors import Factor
-from longlook.explain.search.screen import Design, admitted, concluded, design_of, failing, gaps, suspect
+from longlook.explain.search.screen import (
+    Design,
+    admitted,
+    alone,
+    concluded,
+    design_of,
+    failing,
+    gaps,
+    idle,
+    is_too_weak,
+    suspect,
+)
 from tests.data.studies import CATALOGUE, read, study_file
 
 ONE_CELL = ("rate=10Mbit", "size=small")
@@ -123,3 +134,36 @@ def test_a_suspect_is_tested_by_a_single_change_and_by_the_loser_s_value_in_the_
     ]
     assert found.cause.said_of(found.finding) == "its window is small"
     assert "57 trials" in found.finding.signs[0].evidence[0].text
+
+
+def test_a_setting_that_changes_no_packet_alone_and_one_that_fails_are_left_out_first(study: Study) -> None:
+    plan = begun(study)
+    chosen = [WINDOW, factor("window", 9_000), DELAY]
+    arms = alone(plan, chosen)
+    assert all(not isinstance(made, str) for made in arms)
+    traffic, values = {plan.loser: {0: "a"}, plan.winner: {0: "b"}}, {plan.loser: {0: 2.0}, plan.winner: {0: 1.0}}
+    for made, log in zip(arms, ("a", None, "c"), strict=True):
+        for arm in made.values() if not isinstance(made, str) else ():
+            traffic[arm] = {0: log or ""}
+            values[arm] = {0: 2.0} if log else {}
+    space = Gap(plan.loser, plan.winner, Better.LOWER, values, traffic=traffic)
+    left_out = idle(space, chosen, arms, 0)
+    assert left_out == {
+        0: "server_knobs.window: with window 123456 alone not a packet is another one here",
+        1: "server_knobs.window: trials with window 9000 fail",
+    }
+
+
+def test_a_design_that_could_not_find_the_whole_gap_is_too_weak() -> None:
+    signs = plackett_burman(7)
+    design = Design(tuple(factor(f"w{number}", 1) for number in range(7)), signs, ({},) * len(signs))
+    noise = np.random.default_rng(3).normal(0, 1, (2, len(signs)))
+    for scale, weak in ((1.0, True), (0.01, False)):
+        gaps_seen = 0.5 + scale * noise
+        assert is_too_weak(design, gaps_seen, 3, Analysis(), is_log=True) is weak
+
+
+def test_a_setting_of_the_path_says_where_and_one_of_an_end_why() -> None:
+    of_path, of_end = (suspect(one, 50.0, "quic", {0: 10**9}, 10) for one in (DELAY, WINDOW))
+    assert (of_path.cause.says, of_path.interventions[0].touches) == (Says.WHERE, Touches.OCCASION)
+    assert (of_end.cause.says, of_end.interventions[0].touches) == (Says.WHY, Touches.MECHANISM)

@@ -78,7 +78,7 @@ def test_markdown_and_sentence_have_what_was_found() -> None:
     assert "| Setting max_window of the server | confirmed |" in text
     assert "| max_window 10000 packets of the server | both arms | +69 % |" in text
     assert "- round 1: 2 packets of 59 that are lost" in text
-    assert "because max_window of its server is 20 packets" in sentence(SEARCHED)
+    assert "Max_window of its server is 20 packets: confirmed." in sentence(SEARCHED)
 
 
 def test_hostile_text_stays_text() -> None:
