@@ -125,7 +125,7 @@ impl<'a> Walk<'a> {
     fn another(&mut self) -> bool {
         match self.input.skip_space() {
             None => false,
-            Some(b'{') if self.netlog.is_none() => true,
+            Some(b'{') if self.netlog.is_none() && self.seen.documents.len() < MOST_TRACES => true,
             Some(_) => {
                 self.writer.account.truncated = true;
                 self.skip("behind the document", self.input.place());

@@ -92,6 +92,22 @@ fn moved_and_lost_pieces() {
 }
 
 #[test]
+fn damaged_files_behind_each_other() {
+    let mut dice = Dice(10);
+    let heads = heads();
+    for pair in heads.windows(2) {
+        for _ in 0..10 {
+            let mut joined = [&pair[0].1[..], b"\n", &pair[1].1[..]].concat();
+            for _ in 0..dice.below(4) {
+                let at = dice.below(joined.len());
+                joined[at] = dice.below(256) as u8;
+            }
+            check(&pair[0].0, &joined);
+        }
+    }
+}
+
+#[test]
 fn cut_anywhere() {
     let mut dice = Dice(9);
     for (path, head) in heads() {

@@ -48,7 +48,8 @@ def open_table(data: bytes, name: str, wanted: Sequence[str], separator: str | N
         if found.names.count(one) != 1:
             why = "no column" if one not in found.names else "several columns"
             columns = f"columns: {', '.join(found.names) or 'none'}"
-            raise TraceError(f"{name}: {why} {one!r}{nearest(one, found.names)}; {columns}{_advice(found, header)}")
+            near = nearest(one, list(found.names))
+            raise TraceError(f"{name}: {why} {one!r}{near}; {columns}{_advice(found, header)}")
     return found
 
 

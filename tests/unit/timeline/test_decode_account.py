@@ -9,6 +9,7 @@ import pytest
 from longlook.timeline.decode import decode_trace
 from tests.data.decoded import (
     FIXTURES,
+    NETLOGS,
     QLOGS,
     acked,
     decode_bytes,
@@ -150,16 +151,18 @@ def test_mvfsts_counts(tmp_path: Path) -> None:
 def events_of(content: bytes) -> int:
     """How many events a file holds, counted without the decoder."""
     text = content.lstrip(b"\x1e\xef\xbb\xbf").decode()
-    if (end := text.find("\n")) > 0 and '"traces"' not in text[:end]:
+    if (end := text.find("\n")) > 0 and not any(f'"{key}"' in text[:end] for key in ("traces", "constants")):
         return sum(bool(line.strip("\x1e \r\n")) for line in text[end:].split("\n"))
     whole = json.loads(text)
+    if "constants" in whole:
+        return len(whole["events"])
     return sum(len(each["events"]) for each in whole["traces"])
 
 
 WHOLE = [
     path
-    for path in sorted([*QLOGS.glob("*.gz"), *(FIXTURES / "states").glob("*.gz")])
-    if not path.name.startswith("quiche-0.10")  # cut off in mid-event: the next test has such files
+    for path in sorted([*QLOGS.glob("*.gz"), *NETLOGS.glob("*.gz"), *(FIXTURES / "states").glob("*.gz")])
+    if not path.name.startswith("quiche-0.10")  # cut off in mid-event
 ]
 
 

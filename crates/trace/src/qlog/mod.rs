@@ -109,7 +109,9 @@ impl Qlog {
         account.reference_unix_ns = self.clock.reference_unix_ns();
         self.quirks = Quirks::of(&header, self.misread);
         if let Some(misread) = self.misread.filter(|misread| self.quirks.may_be(misread.other())) {
-            account.warn(0, 0, misread.as_str());
+            if !account.warnings.iter().any(|warning| warning.problem == misread.as_str()) {
+                account.warn(0, 0, misread.as_str());
+            }
         }
         self.groups.clear();
         self.ungrouped = None;
@@ -198,8 +200,9 @@ impl Qlog {
             (None, None) => return Ok(at),
             (Some(path), None) => Some(path),
             (Some(path), Some(tuple)) => {
-                if self.tuples.len() < MOST_TUPLES {
-                    self.tuples.insert((at.connection, tuple.to_vec()), path);
+                let key = (at.connection, tuple.to_vec());
+                if self.tuples.len() < MOST_TUPLES || self.tuples.contains_key(&key) {
+                    self.tuples.insert(key, path);
                 }
                 Some(path)
             }

@@ -70,7 +70,8 @@ impl Qlog {
                         acked.push((path, newly));
                     } else {
                         writer.plausible.ack(at.connection, path, false);
-                        writer.account.count_frame_ignored("ack in a packet of unknown type");
+                        let of = if space.is_none() { "in a packet of unknown type" } else { "of an unknown path" };
+                        writer.account.count_frame_ignored(&format!("ack {of}"));
                     }
                 }
                 Frame::Ack(..) => {}

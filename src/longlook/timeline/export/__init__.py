@@ -152,7 +152,8 @@ def _pcapng(source: Path, out: Path) -> Written:
 
 def _har(source: Path, out: Path) -> Written:
     if not source.is_dir():
-        raise InputError(f"{source}: is no folder of a trial", "a HAR is of a page load: name RUN/trials/ID")
+        hint = "a HAR is made of a trial's page load, not of one trace: name RUN/trials/ID; --to csv has a trace's rows"
+        raise InputError(f"{source}: is no folder of a trial", hint)
     made = har.trial_har(source)
     if made is None:
         raise InputError(f"{source}: its clients reported no object", "name a trial of a page load or a download")
