@@ -154,7 +154,9 @@ PLAIN = (opened(1), *OBJECTS)
 NAMED = [(at, field.name) for at, line in enumerate(PLAIN) for field in CLIENT_FIELDS[line["event"]]]
 
 
-@runs(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@runs(
+    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(where=st.sampled_from(NAMED), value=ANY)
 def test_no_value_is_ok_that_the_measurement_would_leave_out(
     tmp_path: Path, where: tuple[int, str], value: Any
