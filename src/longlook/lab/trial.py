@@ -18,7 +18,7 @@ from longlook.lab.judge import judge_all
 from longlook.lab.judgement import Judgement
 from longlook.lab.link_log import LinkLog, LinkLogError, read_link_log
 from longlook.lab.middle import MIDDLE_ADDRESS
-from longlook.lab.observations import Case, Span, Stopped
+from longlook.lab.observations import Case, FlowKind, Span, Stopped
 from longlook.lab.process import watch
 from longlook.lab.programs import stack_of
 from longlook.lab.teardown import Teardown
@@ -156,7 +156,8 @@ def _judge(
     virtual: bool,
 ) -> Judgement:
     try:
-        logs = [_log_of(job, flow_run) if teardown.summary else None for flow_run in testbed.flow_runs]
+        finite = [teardown.summary and flow_run.kind is FlowKind.FINITE for flow_run in testbed.flow_runs]
+        logs = [_log_of(job, each) if asked else None for each, asked in zip(testbed.flow_runs, finite, strict=True)]
     except (LinkLogError, OSError) as error:
         return Judgement(Outcome.INVALID, f"the link's log cannot be read: {error}", "see link.stderr")
     cases = [

@@ -8,7 +8,10 @@ import pytest
 import longlook
 
 SOURCES = Path(longlook.__file__).parent
-PURE = ("judge", "elsewhere", "link_drops", "observations", "guard", "environment")
+PURE = (
+    *("judge", "judge_lines", "judge_witness", "judge_settings", "vocabulary"),
+    *("elsewhere", "link_drops", "observations", "guard", "environment"),
+)
 EFFECTS = {"ctypes", "fcntl", "pyroute2", "socket", "subprocess"}
 
 

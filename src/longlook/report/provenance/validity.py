@@ -15,7 +15,10 @@ from longlook.report.section import Section
 
 @dataclass(frozen=True)
 class ValiditySection(Section):
-    """Attempts of the whole run by outcome, the number of trials tried again, and every reason with its count."""
+    """Attempts of the whole run by outcome, the number of trials tried again, and every reason with its count.
+
+    Among the reasons are those of metrics that could not be measured in attempts that were ok.
+    """
 
     template: ClassVar[str] = "provenance/validity.html.j2"
 
@@ -50,6 +53,13 @@ def make_validity(content: ReportContent) -> ValiditySection:
     reasons = Counter(
         (str(outcome), "no reason given" if pd.isna(reason) else str(reason))
         for outcome, reason in zip(bad["outcome"], bad["reason"], strict=True)
+    )
+    unmeasured = content.samples[
+        (content.samples["outcome"].astype(str) == str(Outcome.OK)) & content.samples["value"].isna()
+    ]
+    reasons.update(
+        (str(Outcome.OK), f"{metric}: {'no reason given' if pd.isna(reason) else reason}")
+        for metric, reason in zip(unmeasured["metric"], unmeasured["reason"], strict=True)
     )
     ranked = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
     return ValiditySection(
