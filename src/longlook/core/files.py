@@ -10,8 +10,9 @@ import json
 import os
 import stat
 from collections.abc import Collection, Iterator
+from io import BufferedReader
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from longlook.core.errors import InputError
 
@@ -40,7 +41,7 @@ class UnfitFileError(InputError, OSError):
         self.strerror = f"it is {what}"
 
 
-def open_regular(path: Path, most_bytes: int = LARGEST_STREAMED_BYTES) -> BinaryIO:
+def open_regular(path: Path, most_bytes: int = LARGEST_STREAMED_BYTES) -> BufferedReader:
     """Open a regular file of at most `most_bytes` for reading; UnfitFileError or another OSError otherwise."""
     _check(path, path.lstat(), most_bytes)  # first: opening a device may already do something
     try:
@@ -57,7 +58,7 @@ def open_regular(path: Path, most_bytes: int = LARGEST_STREAMED_BYTES) -> Binary
     return os.fdopen(file, "rb")
 
 
-def open_named(path: Path, most_bytes: int = LARGEST_STREAMED_BYTES) -> BinaryIO:
+def open_named(path: Path, most_bytes: int = LARGEST_STREAMED_BYTES) -> BufferedReader:
     """Open a file that the user names, also by a link; it must be a regular file that is not empty, of at most
     `most_bytes`. UnfitFileError or another OSError otherwise.
 
@@ -132,7 +133,7 @@ def below(folder: Path, shallow: Collection[str] = ()) -> Iterator[tuple[str, st
                     waiting.append(f"{prefix}{entry.name}/")
 
 
-def _read(path: Path, file: BinaryIO, most_bytes: int) -> bytes:
+def _read(path: Path, file: BufferedReader, most_bytes: int) -> bytes:
     data = file.read(most_bytes + 1)
     if len(data) > most_bytes:
         raise UnfitFileError(path, f"growing while it is read; allowed: at most {most_bytes} bytes")

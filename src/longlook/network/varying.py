@@ -61,11 +61,11 @@ def _mean_of_steps(value: dict[str, Any]) -> "Fraction":
     if end_ns == 0:  # one value that never ends
         return Fraction(steps[0][1])
     ends_ns = [*(at_ns for at_ns, _ in steps[1:]), end_ns]
-    total = sum(  # of whole numbers where it can be: there may be thousands
+    total: Fraction | int = sum(  # of whole numbers where it can be: there may be thousands
         (item if isinstance(item, int) else Fraction(item)) * (until_ns - at_ns)
         for (at_ns, item), until_ns in zip(steps, ends_ns, strict=True)
     )
-    return Fraction(total) / end_ns
+    return Fraction(total) / Fraction(end_ns)
 
 
 def largest(value: Json) -> float:

@@ -54,8 +54,10 @@ def write_report(report_dir: Path, content: ReportContent) -> Path:
 def _safe(table: pd.DataFrame) -> pd.DataFrame:
     """Return a table whose texts no spreadsheet takes for formulas; numbers stay numbers."""
     shown = table.rename(columns=lambda name: csv_cell(str(name)))
-    texts = [name for name in shown if not pd.api.types.is_numeric_dtype(shown[name])]
-    return shown.assign(**{name: shown[name].map(_safe_value) for name in texts})
+    for name in shown:
+        if not pd.api.types.is_numeric_dtype(shown[name]):
+            shown[name] = shown[name].map(_safe_value)
+    return shown
 
 
 def _safe_value(value: object) -> object:

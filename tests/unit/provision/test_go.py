@@ -1,3 +1,5 @@
+import subprocess
+import zipfile
 from datetime import date
 from pathlib import Path
 
@@ -208,3 +210,35 @@ def test_what_a_version_of_quic_go_can_do() -> None:
     assert "congestion_control" in STACK.knobs_of("0.65.0+knobs", "server")
     assert "retry" in STACK.knobs_of("0.26.0", "server")
     assert "retry" not in STACK.knobs_of("0.29.2", "server")
+
+
+def test_an_unpacked_module_that_was_changed_is_not_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Go compares what it downloads, and not again what it has unpacked; the proxy is a folder here."""
+    proxy = tmp_path / "proxy" / "example.org" / "lib" / "@v"
+    proxy.mkdir(parents=True)
+    (proxy / "list").write_text("v1.0.0\n")
+    (proxy / "v1.0.0.info").write_text('{"Version": "v1.0.0"}')
+    (proxy / "v1.0.0.mod").write_text("module example.org/lib\n\ngo 1.21\n")
+    with zipfile.ZipFile(proxy / "v1.0.0.zip", "w") as archive:
+        archive.writestr("example.org/lib@v1.0.0/go.mod", "module example.org/lib\n\ngo 1.21\n")
+        archive.writestr("example.org/lib@v1.0.0/lib.go", "package lib\n\nconst Answer = 42\n")
+    for name, value in {
+        "GOPROXY": f"file://{tmp_path / 'proxy'}",
+        "GOMODCACHE": str(tmp_path / "modules"),
+        "GONOSUMDB": "example.org",
+        "GOFLAGS": "-modcacherw",
+    }.items():
+        monkeypatch.setenv(name, value)
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "go.mod").write_text("module main\n\ngo 1.21\n\nrequire example.org/lib v1.0.0\n")
+    (work / "main.go").write_text('package main\n\nimport "example.org/lib"\n\nfunc main() { println(lib.Answer) }\n')
+    subprocess.run(("go", "mod", "tidy"), cwd=work, check=True, capture_output=True)
+    compile_go(work, tmp_path / "program", "example.org/lib", None)
+    assert (tmp_path / "program").is_file()
+    unpacked = tmp_path / "modules" / "example.org" / "lib@v1.0.0" / "lib.go"
+    unpacked.chmod(0o644)
+    unpacked.write_text("package lib\n\nconst Answer = 666\n")
+    with pytest.raises(MachineError, match=r"example\.org/lib v1\.0\.0: dir has been modified"):
+        compile_go(work, tmp_path / "other", "example.org/lib", None)
+    assert not (tmp_path / "other").exists()
