@@ -42,7 +42,7 @@ func http2Server(files http.Handler, security *tls.Config, streams int) (*http.S
 // firstHTTP2Window is the connection's before any WINDOW_UPDATE (RFC 9113, 6.9.2); net/http adds its own to it.
 const firstHTTP2Window = 65_535
 
-// usualHTTP2Windows are those of net/http's client. It says so nowhere but in its sources, so it is always told them.
+// usualHTTP2Windows are those of net/http's client. Only its sources name them, so that it is always given them.
 var usualHTTP2Windows = http2Windows{stream: 4 << 20, connection: 1<<30 + firstHTTP2Window}
 
 // http2Knobs are a client's over TCP. net/http takes what is out of its bounds for "not set", so these are checked here.

@@ -11,7 +11,7 @@ import pytest
 
 from longlook.core.flows import CONNECTION_PER_REQUEST
 from longlook.core.job import Content
-from longlook.core.model import ConnectionState
+from longlook.core.model import ConnectionState, Scalar
 from longlook.provision import tls
 from tests.adapters.harness import (
     LOOPBACK,
@@ -163,6 +163,23 @@ def test_the_congestion_control_is_reported(pair: Pair, server: Server, page: Co
     default = Path("/proc/sys/net/ipv4/tcp_congestion_control").read_text().strip()
     reported = [line for line in (*answer.connections, *server.lines) if line["event"] == "connection"]
     assert [line["congestion_control"] for line in reported] == [default, default]
+
+
+@pytest.mark.parametrize("pair", cases("h2"), indirect=True)
+def test_a_client_reports_the_windows_of_http2_that_it_offers_and_keeps_to_them(
+    pair: Pair, server: Server, page: Content, client_folder: Path
+) -> None:
+    _, client, protocol = pair
+    names = ("http2_stream_window", "http2_connection_window")
+    declared = stack_named(client).knobs_of(version_of(client), "client")
+    if not set(names) <= declared.keys():
+        pytest.skip("it has no knob for them")
+    offered: dict[str, Scalar] = {"http2_stream_window": 20_000, "http2_connection_window": 200_000}
+    for knobs in ({}, offered):
+        answer = fetch(client, client_folder, protocol=protocol, port=server.port, content=page, knobs=knobs)
+        assert_all_arrived(answer, page, protocol)
+        (line,) = answer.connections
+        assert {each: line[each] for each in names} == (knobs or {each: declared[each].usual for each in names})
 
 
 def test_logs_are_written_where_asked(pair: Pair, page: Content, client_folder: Path, tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ pub struct Http2Windows {
 }
 
 impl Default for Http2Windows {
-    /// Those of hyper's client. It says so nowhere but in its sources, so it is always told them.
+    /// Those of hyper's client. Only its sources name them, so that it is always given them.
     fn default() -> Self {
         Self { stream: 2 << 20, connection: 5 << 20 }
     }

@@ -14,8 +14,8 @@ _DOSES = (64, 256, 1_024, 4_096)
 
 
 def detect(pair: Pair) -> Sign | None:
-    """Return a sign where the loser's client says that it threw packets away for which it had no room, or gave no sign
-    of packets that the link delivered and its server declared lost, more often than the winner's.
+    """Return a sign where the loser's client logged that it had no room for packets, or gave no sign of packets that
+    the link delivered and its server declared lost, more often than the winner's.
 
     quinn refuses a packet more than 129 numbers behind the newest as a possible duplicate (quinn#2710).
     """

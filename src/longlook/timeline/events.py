@@ -63,8 +63,8 @@ EVENT_KINDS: Mapping[EventKind, str] = {
     "size_bytes. The value is s from the declaration to the delivery, negative if the "
     "packet had arrived before.",
     EventKind.PACKET_REFUSED: "A packet was declared lost, but delivered by the link, and its receiver gave no sign of "
-    "it: neither its own log (name = peer) nor an acknowledgement has it (name = acknowledgements: there is no such "
-    "log). Columns: as of packet_spurious.",
+    "it. Columns: as of packet_spurious, but name = peer (its own log lacks the packet) or acknowledgements (there is "
+    "no such log, and no acknowledgement has it).",
     EventKind.PACKET_RETRANSMITTED: "TCP sent a segment again. Columns: packet_number, size_bytes.",
     EventKind.PACKET_DISCARDED: "A packet was received and discarded. Columns: name = trigger.",
     EventKind.METRICS: "The sender's own figures changed; the last known value of each is carried "

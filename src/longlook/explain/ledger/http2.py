@@ -48,4 +48,4 @@ def _under_way(load: Load, times_ns: Integers) -> Integers:
     """Return how many answers had begun to leave the server and not arrived whole at each time, at least one."""
     begun = np.searchsorted(np.sort(load.objects.answered_ns), times_ns, side="right")
     ended = np.searchsorted(np.sort(load.objects.done_ns), times_ns, side="right")
-    return np.maximum(1, begun - ended)
+    return np.asarray(np.maximum(1, begun - ended), np.int64)
