@@ -109,13 +109,14 @@ def _panel(rows: Sequence[dict[str, Any]], arms: Sequence[str], unit: str) -> An
     axis = alt.Axis(values=ticks, format="d") if far else alt.Axis(tickCount=5)
     below = [row["below"] for row in rows]
     room = 0.0 if min(below) < max(below) else abs(below[0]) * 0.05 or 1.0  # a single value would have no axis
-    whole = {"format": "d"} if all(value == round(value) for value in below) else {}
+    whole = all(value == round(value) for value in below)
+    value_axis = alt.Axis(grid=False, format="d") if whole else alt.Axis(grid=False)
     legend = alt.Legend(orient="bottom", columns=1, labelLimit=380, symbolStrokeWidth=2)
     return (
         alt.Chart(alt.Data(values=list(rows)))
         .mark_line(interpolate="step-before", strokeWidth=2)
         .encode(
-            x=alt.X("below:Q", title=unit or None, axis=alt.Axis(grid=False, **whole),
+            x=alt.X("below:Q", title=unit or None, axis=value_axis,
                     scale=alt.Scale(domain=[min(below) - room, max(below) + room], nice=False, zero=False)),
             y=alt.Y("share:Q", title="% of the population", scale=scale, axis=axis),
             color=alt.Color("arm:N", title=None, sort=list(arms), legend=legend,
