@@ -9,9 +9,9 @@ from urllib.parse import quote
 from longlook.analysis.claims.dispute import Dispute, Evidence, list_disputes
 from longlook.analysis.claims.dispute_flips import conclude_dispute, find_flips
 from longlook.analysis.claims.dispute_judge import JudgedEvidence, Point, judge_evidence
+from longlook.analysis.claims.judge import NOT_RUN
 from longlook.analysis.claims.settings_changes import changes
 from longlook.analysis.claims.survey import (
-    NOT_RUN,
     Ours,
     Survey,
     SurveyedClaim,

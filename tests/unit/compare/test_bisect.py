@@ -12,6 +12,7 @@ from longlook.core import registry
 from longlook.core.job import Job
 from longlook.core.model import Run
 from longlook.engines.fake import FakeEngine
+from tests.support.made_up_stack import add_stack
 
 SLOW_FROM = "0.65.0+04-3959a97"
 COMMITS = tuple(
@@ -19,24 +20,6 @@ COMMITS = tuple(
     for number, commit in enumerate(("4b653fe", "98afe1f", "77c01d2", "21cc78a", "3959a97", "c0ffee1", "9a0a390"))
 )
 RELEASES = ("0.63.0", "0.64.1", "0.65.0+knobs", "0.65.0")
-PLUGIN = """
-from dataclasses import replace
-from pathlib import Path
-
-from longlook.core.job import Program
-from longlook.core.stack import Version
-from longlook.stacks import quic_go
-
-HERE = Path(__file__).parent.parent
-STACK = replace(
-    quic_go.STACK,
-    name="tree",
-    versions=tuple(Version(name, "") for name in (HERE / "versions.txt").read_text().split()),
-    knobs={},
-    install=lambda version: Program(str(HERE / "program"), version),
-    installed=lambda _version: True,
-)
-"""
 
 
 class SlowFrom(FakeEngine):
@@ -64,11 +47,7 @@ def bisect(
     monkeypatch: pytest.MonkeyPatch, out: Path, known: tuple[str, ...], slow: str, ends: tuple[str, str], *more: str
 ) -> str:
     """Return what `longlook bisect` prints for a stack with these versions, one of which brings the fault."""
-    (out / "stacks").mkdir()
-    (out / "stacks" / "tree.py").write_text(PLUGIN)
-    (out / "program").write_text("made up")
-    (out / "versions.txt").write_text("\n".join(known))
-    monkeypatch.setenv("LONGLOOK_PLUGINS", str(out))
+    add_stack(out / "plugins", monkeypatch, "tree", ((name, "") for name in known))
     monkeypatch.setattr("longlook.engines.choice.make_engine", lambda _name: SlowFrom(known, slow))
     sides = [f"tree@{end}" for end in ends]
     arguments = ["bisect", *sides, "--on", "10mbit,36ms", "--rounds", "10", "--out", str(out / "runs"), *more]

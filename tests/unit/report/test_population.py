@@ -42,6 +42,25 @@ def test_there_is_a_panel_for_each_level_and_a_line_for_each_arm(content: Report
         assert panel["encoding"]["y"]["scale"]["type"] == "log"
 
 
+def test_a_population_that_is_the_only_factor_has_one_panel_without_a_title(content: ReportContent) -> None:
+    only = CURVE[CURVE["factor.notice"] == "ICMP"].drop(columns="factor.notice")
+    seconds = replace(content, population=only.assign(below=[0.2, 4.75] * 2))
+    (section,) = make_population(seconds)
+    (panel,) = specification(section.figures()["population"])["concat"]
+    assert "title" not in panel
+    axis = panel["encoding"]["x"]
+    assert "format" not in axis["axis"]  # whole numbers alone would leave 0, 1, 2, 3 and 4 seconds
+    assert axis["scale"]["domain"] == [0.2, 4.75]
+    (whole,) = make_population(replace(content, population=only))
+    assert specification(whole.figures()["population"])["concat"][0]["encoding"]["x"]["axis"]["format"] == "d"
+
+
+def test_a_single_value_still_has_an_axis(content: ReportContent) -> None:
+    (section,) = make_population(replace(content, population=CURVE.assign(below=4.0)))
+    domain = specification(section.figures()["population"])["concat"][0]["encoding"]["x"]["scale"]["domain"]
+    assert domain == [3.8, 4.2]
+
+
 def test_a_share_of_nothing_has_a_plain_axis(content: ReportContent) -> None:
     some = replace(content, population=CURVE.assign(share_pct=[0.0, 8.0] * 4))
     (section,) = make_population(some)

@@ -10,9 +10,9 @@ from enum import StrEnum
 from typing import Any
 
 from longlook.analysis.claims.entry import Entry
+from longlook.analysis.claims.judge import NOT_RUN
 from longlook.analysis.claims.papers import Paper, paper_of
 from longlook.analysis.claims.survey import (
-    NOT_RUN,
     RESULTS,
     Survey,
     SurveyedClaim,

@@ -6,7 +6,8 @@
 from collections.abc import Mapping, Sequence
 
 from longlook.analysis.claims.atlas import Atlas, AtlasStudy, State, SummaryRow
-from longlook.analysis.claims.survey import NOT_RUN, RESULTS, command_for, result_counts
+from longlook.analysis.claims.judge import NOT_RUN
+from longlook.analysis.claims.survey import RESULTS, command_for, result_counts
 from longlook.report import wording
 from longlook.report.atlas.bars import level_bars
 from longlook.report.atlas.maps import maps_of, without_run

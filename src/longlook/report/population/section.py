@@ -67,11 +67,7 @@ def make_population(content: ReportContent) -> list[PopulationSection]:
     arms = [content.short_label(arm.name) for arm in study.arms]
     charts = [_panel([row for row in rows if row["panel"] == panel], arms, facts.unit) for panel in panels]
     titled = [
-        chart.properties(
-            title=alt.TitleParams(panel, fontSize=12, offset=6, anchor="start") if panel else alt.Undefined,
-            width=PANEL_PX,
-            height=PANEL_HEIGHT_PX,
-        )
+        chart.properties(width=PANEL_PX, height=PANEL_HEIGHT_PX, **_titled(panel))
         for panel, chart in zip(panels, charts, strict=True)
     ]
     title = alt.TitleParams(f"{facts.label}: share of the population below", subtitle=_wrapped(about))
@@ -83,6 +79,11 @@ def make_population(content: ReportContent) -> list[PopulationSection]:
             page_specification(alt.concat(*titled, columns=1, spacing=28)), figure, table,
         )
     ]  # fmt: skip
+
+
+def _titled(panel: str) -> dict[str, Any]:
+    """Return the title of a panel; none where the population is the only factor."""
+    return {"title": alt.TitleParams(panel, fontSize=12, offset=6, anchor="start")} if panel else {}
 
 
 def _rows(content: ReportContent, table: pd.DataFrame) -> list[dict[str, Any]]:
@@ -107,13 +108,16 @@ def _panel(rows: Sequence[dict[str, Any]], arms: Sequence[str], unit: str) -> An
     ticks = [tick for tick in _TICKS if tick >= min(known) / 1.3]
     axis = alt.Axis(values=ticks, format="d") if far else alt.Axis(tickCount=5)
     below = [row["below"] for row in rows]
+    room = 0.0 if min(below) < max(below) else abs(below[0]) * 0.05 or 1.0  # a single value would have no axis
+    whole = all(value == round(value) for value in below)
+    value_axis = alt.Axis(grid=False, format="d") if whole else alt.Axis(grid=False)
     legend = alt.Legend(orient="bottom", columns=1, labelLimit=380, symbolStrokeWidth=2)
     return (
         alt.Chart(alt.Data(values=list(rows)))
         .mark_line(interpolate="step-before", strokeWidth=2)
         .encode(
-            x=alt.X("below:Q", title=unit or None, axis=alt.Axis(format="d", grid=False),
-                    scale=alt.Scale(domain=[min(below), max(below)], nice=False, zero=False)),
+            x=alt.X("below:Q", title=unit or None, axis=value_axis,
+                    scale=alt.Scale(domain=[min(below) - room, max(below) + room], nice=False, zero=False)),
             y=alt.Y("share:Q", title="% of the population", scale=scale, axis=axis),
             color=alt.Color("arm:N", title=None, sort=list(arms), legend=legend,
                             scale=alt.Scale(domain=list(arms), range=colours)),

@@ -6,8 +6,9 @@ from dataclasses import replace
 import pytest
 
 from longlook.analysis.claims.atlas import Atlas, summary_rows
+from longlook.analysis.claims.judge import NOT_RUN
 from longlook.analysis.claims.papers import OWN, PAPERS, checks_laboratory, paper_of, papers_of, reading_order
-from longlook.analysis.claims.survey import NOT_RUN, Ours, SurveyedClaim
+from longlook.analysis.claims.survey import Ours, SurveyedClaim
 from longlook.core.model import Claim, Expected, Study
 from longlook.engines.fake import FakeEngine
 from longlook.explain.answer import Answer, Status

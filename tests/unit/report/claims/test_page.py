@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from longlook.analysis.claims.survey import NOT_RUN, Survey, survey_data
+from longlook.analysis.claims.judge import NOT_RUN
+from longlook.analysis.claims.survey import Survey, survey_data
 from longlook.cli.show.claims import claims_table, summary_table
 from longlook.core.errors import InputError
 from longlook.core.model import Claim, Expected, Verdict
