@@ -24,7 +24,7 @@ while [ "$1" != -- ]; do
 done
 shift
 echo '{"layers": {}, "missing": {}}' > "/proc/self/fd/$report"
-cd "$exchange" && HOME=. TMPDIR=$memory exec setpriv --pdeathsig KILL -- "$@"
+cd "$exchange" && HOME=$memory TMPDIR=$memory exec setpriv --pdeathsig KILL -- "$@"
 """
 
 

@@ -36,6 +36,10 @@ def test_files_and_folders_become_longlooks_own(exchange: Path) -> None:
     assert stat.S_IMODE(folder.stat().st_mode) == 0o755
 
 
+def _pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
 def _socket(path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as made:
         made.bind(str(path))
@@ -43,7 +47,7 @@ def _socket(path: Path) -> None:
 
 TRAPS: dict[str, Callable[[Path], None]] = {
     "a link": lambda path: path.symlink_to("/etc/shadow"),
-    "a pipe": os.mkfifo,
+    "a pipe": _pipe,
     "a socket": _socket,
 }
 
