@@ -5,5 +5,6 @@ MachineError. `lab`, `linktool` and `calibration` use it, and it is the one pack
 `calibration.netem`).
 
 Entry points: `isolation.run_isolated`, `namespace.Namespace`, `cpuquota.CpuQuota`, `sockets.SocketProbe`,
-`proctable.cpu_of_tree`, `view.hidden_folders`, `tcp.apply`, `offload.switch_off`, `system` (system calls).
+`compartment.enter`,
+`limit_groups.own_controllers`, `proctable.cpu_of_tree`, `view.hidden_folders`, `tcp.apply`, `offload.switch_off`, `system` (system calls).
 """
