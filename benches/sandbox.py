@@ -22,25 +22,26 @@ LIVE_ROUNDS, VIRTUAL_ROUNDS = 15, 10
 ROOT = Path(__file__).resolve().parents[1]
 
 UNCONFINED = """
+from collections import namedtuple
+
 from longlook.lab.linux import system
 
-FIRST_USER, USERS = 61184, 4336
+Spawn = namedtuple("Spawn", ["argv", "descriptors"], defaults=[()])
+Started = namedtuple("Started", ["pid", "compartment"])
 
 
 class Confinement:
+    user = None
+
     def __init__(self, **parts):
         self.view = parts["view"]
 
     def give(self, *paths):
         pass
 
-    def start(self, spawn, network):
+    def start(self, argv, spawn, network):
         with system.inside(network):
-            return spawn()
-
-
-def other_user(*, virtual):
-    return None
+            return Started(spawn(Spawn(argv)), None)
 """
 
 

@@ -8,6 +8,7 @@ from unittest.mock import Mock
 from longlook.core.job import Content, Identity, Job
 from longlook.core.model import ConnectionState, Endpoint, Flow
 from longlook.lab import testbed
+from longlook.lab.programs import program_names
 from longlook.lab.timing import Timing
 from tests.data.trials import TRIAL
 
@@ -19,9 +20,9 @@ def flow(number: int) -> Flow:
     return Flow(name, "tcp", False, number, 0.0, None, "h2", ConnectionState.COLD, None, None, QUIC_GO, QUIC_GO)
 
 
-def test_programs_of_a_flow_share_the_limit_of_all_flows(tmp_path: Path, monkeypatch: Any) -> None:
-    """A flow's own view of its trial has no other flows; the kernel counts the processes of all."""
-    flows = tuple(map(flow, range(40)))
+def test_every_end_of_a_flow_is_a_program_of_its_own(tmp_path: Path, monkeypatch: Any) -> None:
+    """It has a name that no other has, by which it gets a user and what is made for it ahead of the trial."""
+    flows = tuple(map(flow, range(2)))
     job = Job(
         trial=replace(TRIAL, flows=flows),
         attempt=1,
@@ -30,14 +31,15 @@ def test_programs_of_a_flow_share_the_limit_of_all_flows(tmp_path: Path, monkeyp
         content=Content("", ((),), {}),
         identity=Identity("", "", "", "", ""),
     )
-    launched: list[int] = []
+    launched: list[str] = []
     monkeypatch.setattr(
-        testbed, "start_server", lambda _job, _program, _where, launch: launched.append(launch.flows) or Mock()
+        testbed, "start_server", lambda _job, _program, _where, launch: launched.append(launch.name) or Mock()
     )
-    monkeypatch.setattr(testbed, "plain_client", lambda _job, _program, launch: launched.append(launch.flows) or Mock())
+    monkeypatch.setattr(testbed, "plain_client", lambda _job, _program, launch: launched.append(launch.name) or Mock())
     made = testbed.Testbed(job, testbed.Facilities(Mock(), Mock(), Mock(), "packet", Timing()), 1)
     made.client_side, made.server_side, made.watcher = Mock(), Mock(), Mock()
     servers: dict[int, Any] = {}
-    for each in flows[:2]:
+    for each in flows:
         made._add_flow_run(each, servers)
-    assert launched == [40] * 4
+    assert launched == ["tcp-0", "tcp-0", "tcp-1", "tcp-1"]
+    assert program_names(job) == ["server tcp-0", "client tcp-0", "server tcp-1", "client tcp-1"]

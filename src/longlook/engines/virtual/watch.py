@@ -14,6 +14,7 @@ from pathlib import Path
 
 from longlook.core.errors import InputError, InterruptedByUserError
 from longlook.core.files import open_regular
+from longlook.lab.limits import TASKS_IN_GUEST
 from longlook.lab.linux.proctable import cpu_of_tree, tree_of
 
 SPIN_TIMEOUT = "LONGLOOK_SPIN_TIMEOUT_S"
@@ -29,7 +30,7 @@ _LOOK_EVERY_S = 0.2
 _WEIGH_EVERY_S = 1.0
 _ANSWER = re.compile(rb"longlook: (.{1,16})\[(\d+)\] at (\d+) ns\n")
 _TAIL_BYTES = 1 << 16
-_CROWD = 256  # processes of a guest: a browser has twenty
+_CROWD = TASKS_IN_GUEST  # processes of a guest: a browser has twenty
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ It turns namespaces, netlink, cgroups, sockets and mounts into small classes and
 MachineError. `lab`, `linktool` and `calibration` use it, and it is the one package that imports pyroute2 (apart from
 `calibration.netem`).
 
-Entry points: `isolation.run_isolated`, `namespace.Namespace`, `cpuquota.CpuQuota`, `sockets.SocketProbe`,
-`proctable.cpu_of_tree`, `view.hidden_folders`, `tcp.apply`, `offload.switch_off`, `system` (system calls).
+Entry points: `isolation.run_isolated`, `namespace.Namespace`, `cpuquota.CpuQuota`, `compartment.enter`,
+`limit_groups.own_controllers`, `sockets.SocketProbe`, `proctable.cpu_of_tree`, `view.hidden_folders`, `tcp.apply`,
+`offload.switch_off`, `system` (system calls).
 """
