@@ -58,7 +58,7 @@ def run_guest(guest: Guest, run: GuestRun, exchange: Path, stop: threading.Event
     environment = _environment()
     needed = sorted(set(_needed(run.jobs, environment)))
     host_folders = hidden_folders(needed)
-    closed = () if "mounts" in guest.box.there else closed_folders(needed)  # a box's folders are open
+    closed = {} if "mounts" in guest.box.there else closed_folders(needed)  # a box's folders are open
     jobs = tuple(replace(job, folder="") for job in run.jobs)  # a guest has folders of its own
     request = GuestRequest(
         jobs, environment, exact=guest.exact, host_folders=host_folders, closed=closed, plugins=_stacks(jobs)
