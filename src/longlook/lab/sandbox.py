@@ -5,10 +5,10 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from longlook.core.errors import MachineError
 from longlook.lab import limits
 from longlook.lab.linux import isolation, limit_groups, system
 from longlook.lab.linux.confine import Confinement
+from longlook.lab.linux.folders import raise_if_unreadable
 from longlook.lab.linux.guest_rooms import GuestRooms, Rooms
 from longlook.lab.linux.limit_groups import LimitGroup
 from longlook.lab.linux.program_view import ProgramView, RoomSize
@@ -21,7 +21,6 @@ SMALL_BUFFER_BYTES = 2 << 20
 _HOME_SIZE = RoomSize(limits.KEPT_BYTES, limits.KEPT_FILES)
 _ROOM_SIZE = RoomSize(limits.ROOM_BYTES, limits.KEPT_FILES)
 _PLUGINS = ("LONGLOOK_PLUGINS", "LONGLOOK_ADAPTERS", "LD_LIBRARY_PATH", "PYTHONPATH")
-_READ_BY_OTHERS = 0o004
 
 
 class Sandbox:
@@ -70,7 +69,7 @@ class Sandbox:
         paths = tuple(needed)
         user = self._users.of(name)
         if user is not None:
-            _raise_if_unreadable(paths)
+            raise_if_unreadable(paths, "programs under test")
         confinement = Confinement(
             user=user,
             limits=limits.of_each_process(longest_file, limits.TASKS_IN_GUEST if self._virtual else limits.TASKS),
@@ -124,12 +123,3 @@ def _is_shared(folder: Path) -> bool:
 def _plugins() -> Iterator[str]:
     for name in _PLUGINS:
         yield from (str(Path(entry).absolute()) for entry in os.environ.get(name, "").split(":") if entry)
-
-
-def _raise_if_unreadable(paths: Sequence[str]) -> None:
-    for path in map(Path, paths):
-        if path.exists() and not path.stat().st_mode & _READ_BY_OTHERS:
-            raise MachineError(
-                f"{path} cannot be read by the unprivileged user that programs under test run as",
-                f"chmod -R go+rX {path.parent}, and: umask 022",
-            )

@@ -27,6 +27,7 @@ from longlook.engines.virtual.box import (
 from longlook.engines.virtual.cpus import on_cpu
 from longlook.engines.virtual.memory import is_full, memory_folder, raise_if_short_of_memory
 from longlook.engines.virtual.watch import PROGRAM, SPINS, Limits, spin_timeout_s, watch
+from longlook.lab.linux.limit_groups import MEMORY
 from longlook.lab.linux.proctable import process_table
 
 START_UNIX_NS = 1_700_000_000_000_000_000
@@ -109,8 +110,8 @@ def boot(guest: Guest, options: Boot, exchange: Path, stop: threading.Event | No
         memory = None if "mounts" in guest.box.there else stack.enter_context(memory_folder())
         raise_if_short_of_memory()
         most = guest.memory_bytes + MEMORY_BEYOND_BYTES
-        members = stack.enter_context(groups.bounded(next(_numbers), most, TASKS))
-        box = Box(exchange, user_of(options.cpu), guest.memory_bytes, options.shown, memory, members)
+        group = stack.enter_context(groups.bounded(next(_numbers), most, TASKS))
+        box = Box(exchange, user_of(options.cpu), guest.memory_bytes, options.shown, memory, group)
         return _boot_in(box, guest, options, stop or threading.Event())
 
 
@@ -247,7 +248,7 @@ def _end_of(console: Path) -> str:
 def _why_it_died(console: str, status: int, box: Box) -> str:
     if box.memory_folder is not None and (_BUS_ERROR in console or is_full(box.memory_folder)):
         return f"the host had no room for the guest's memory: {Path(box.memory_folder).parent} is full"
-    if groups.ran_out_of_memory(box.groups):
+    if box.group is not None and box.group.broken() == MEMORY:
         return "the guest took more memory of the host than its control group may have"
     panics = [line.split("Kernel panic - ")[1] for line in console.splitlines() if "Kernel panic - " in line]
     if panics:

@@ -14,7 +14,8 @@ from typing import Any, NoReturn
 from longlook.core.errors import MachineError
 from longlook.core.programs import box_program
 from longlook.core.trust import TRUST_HINT, programs_are_trusted
-from longlook.lab.linux.folders import both_ends, outermost
+from longlook.lab.linux.folders import both_ends, outermost, raise_if_unreadable
+from longlook.lab.linux.limit_groups import LimitGroup
 
 SYSTEM = (
     "/usr",
@@ -44,8 +45,6 @@ FIRST_USER, USERS = 65472, 48
 FENCES = ("user", "mounts", "landlock")
 """The layers of which one at least keeps a program that leaves its guest from the files of whoever runs Longlook."""
 
-_OPEN_TO_OTHERS = 0o004
-
 
 @dataclass(frozen=True)
 class Layers:
@@ -71,7 +70,7 @@ class Box:
     memory_bytes: int
     shown: Sequence[str]
     memory_folder: str | None
-    groups: Sequence[Path]
+    group: LimitGroup | None
 
     def command(self, report: int) -> list[str]:
         """Return the launcher and its arguments, before those of the kernel; it reports to an open descriptor."""
@@ -81,10 +80,13 @@ class Box:
             *("--user", str(self.user), "--exchange", str(self.exchange.resolve())),
             *("--memory-bytes", str(self.memory_bytes), *place, "--tasks", str(TASKS), "--report-fd", str(report)),
             *(argument for path in self.shown for argument in ("--view", path)),
-            *(argument for group in self.groups for argument in ("--cgroup", str(group))),
+            *(argument for folder in self._folders() for argument in ("--cgroup", str(folder))),
             *(("--trust",) if programs_are_trusted() else ()),
             "--",
         ]
+
+    def _folders(self) -> list[Path]:
+        return [] if self.group is None else sorted(set(self.group.folders.values()))
 
 
 def user_of(cpu: int) -> int:
@@ -99,18 +101,9 @@ def shown_in_box(needed: Iterable[str]) -> list[str]:
     """
     wanted = [end for path in needed for end in both_ends(path) if os.path.lexists(end) and end != "/"]
     if os.geteuid() == 0:
-        for path in wanted:
-            _raise_if_closed(Path(path))
+        raise_if_unreadable(wanted, "guests")
     ends = [end for path in SYSTEM for end in both_ends(path) if os.path.lexists(end)]
     return outermost([*ends, *wanted])
-
-
-def _raise_if_closed(path: Path) -> None:
-    if path.exists() and not path.stat().st_mode & _OPEN_TO_OTHERS:
-        raise MachineError(
-            f"{path} cannot be read by the unprivileged user that guests run as",
-            f"chmod -R go+rX {path}, and: umask 022",
-        )
 
 
 def layers_of(report: str) -> Layers:

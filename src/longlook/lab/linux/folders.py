@@ -5,8 +5,12 @@ import stat
 from collections.abc import Iterable
 from pathlib import Path
 
+from longlook.core.errors import MachineError
+
 OTHERS_ENTER = 0o001
 """The permission of a folder that lets every user enter it."""
+
+_OTHERS_READ = 0o004
 
 
 def both_ends(path: str) -> set[str]:
@@ -32,3 +36,13 @@ def is_closed(folder: Path) -> bool:
     except OSError:
         return False
     return stat.S_ISDIR(mode) and not mode & OTHERS_ENTER
+
+
+def raise_if_unreadable(paths: Iterable[str], who: str) -> None:
+    """Raise MachineError for a path that other users may not read, though `who` runs as one of them."""
+    for path in map(Path, paths):
+        if path.exists() and not path.stat().st_mode & _OTHERS_READ:
+            raise MachineError(
+                f"{path} cannot be read by the unprivileged user that {who} run as",
+                f"chmod -R go+rX {path.parent}, and: umask 022",
+            )
