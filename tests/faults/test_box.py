@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,8 @@ from longlook.core.programs import box_program
 from longlook.engines.virtual import VirtualEngine, groups
 from longlook.engines.virtual.box import Box, Layers, layers_of, shown_in_box
 from longlook.engines.virtual.probe import find_guest
+from longlook.lab.linux import limit_groups
+from longlook.lab.linux.limit_groups import LimitGroup
 from longlook.lab.needed import python_paths
 from tests.faults.guest_harness import GuestHome
 from tests.faults.harness import results, wait_until
@@ -30,7 +31,7 @@ USER, TASKS, MEMORY_BYTES = 65519, 24, 16 << 20
 IS_ROOT = os.geteuid() == 0
 
 
-def _in_box(folder: Path, work: str, members: Sequence[Path] = ()) -> tuple[dict[str, Any], Layers]:
+def _in_box(folder: Path, work: str, group: LimitGroup | None = None) -> tuple[dict[str, Any], Layers]:
     """What the probe printed, run in a box, and the layers of that."""
     exchange, place = folder / "exchange", folder / "secrets"
     exchange.mkdir()
@@ -40,7 +41,7 @@ def _in_box(folder: Path, work: str, members: Sequence[Path] = ()) -> tuple[dict
     (exchange / "init").write_text("")
     shown = shown_in_box([*python_paths(), str(PROBE)])
     reading, writing = os.pipe2(os.O_CLOEXEC)
-    box = Box(exchange, USER, MEMORY_BYTES, shown, None, members)
+    box = Box(exchange, USER, MEMORY_BYTES, shown, None, group)
     arguments = [sys.executable, "-S", str(PROBE), str(os.getpid()), str(secret), work]
     command = [*box.command(writing), *arguments]
     command[command.index("--tasks") + 1] = str(TASKS)
@@ -69,14 +70,18 @@ def test_the_memory_of_a_guest_is_a_file_system_of_its_size(tmp_path: Path) -> N
     assert MEMORY_BYTES < found["count"] <= MEMORY_BYTES + (64 << 20)
 
 
-@pytest.mark.skipif(not groups.parents() or not IS_ROOT, reason="no control group can be made here")
+@pytest.mark.skipif(
+    not {limit_groups.TASKS, limit_groups.MEMORY} <= set(limit_groups.own_controllers().folders) or not IS_ROOT,
+    reason="no control group here",
+)
 def test_memory_that_no_process_owns_is_bounded_by_a_control_group(tmp_path: Path) -> None:
-    with groups.bounded(7, 128 << 20, 4096) as members:
-        found, layers = _in_box(tmp_path, "memory", members)
+    with groups.bounded(7, 128 << 20, 4096) as group:
+        assert group is not None
+        found, layers = _in_box(tmp_path, "memory", group)
         assert found["signal"] == signal.SIGKILL
-        assert groups.ran_out_of_memory(members)
+        assert group.broken() == limit_groups.MEMORY
     assert "cgroup" in layers.there
-    assert not any(group.exists() for group in members)
+    assert not any(folder.exists() for folder in group.folders.values())
 
 
 def test_a_kernel_ends_with_its_launcher(guest_home: GuestHome) -> None:
