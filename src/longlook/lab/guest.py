@@ -56,6 +56,15 @@ class GuestRequest:
     plugins: tuple[Place, ...] = ()  # the stacks of the jobs
 
 
+@dataclass(frozen=True)
+class GuestError:
+    """What ended a guest (`error.json`): a `machine` or an `input` error, or a `bug`."""
+
+    kind: str
+    message: str
+    hint: str | None
+
+
 def main() -> None:
     """Run the requested jobs as pid 1; does not return."""
     run_as_init(_run_jobs)
@@ -80,7 +89,7 @@ def run_as_init(work: Callable[[GuestRequest], None]) -> None:
 
 def _report_error(kind: str, message: str, hint: str | None) -> None:
     with suppress(OSError):  # the disk is full, which the host notices by itself
-        (EXCHANGE / ERROR).write_text(json.dumps({"kind": kind, "message": message, "hint": hint}))
+        (EXCHANGE / ERROR).write_text(json.dumps(codec.encode(GuestError(kind, message, hint))))
 
 
 def _set_up() -> GuestRequest:

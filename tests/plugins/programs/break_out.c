@@ -6,6 +6,7 @@
  *     break_out trap    let the stub call its kernel with the trap flag set, to be interrupted while it has its key
  *     break_out forge   call the kernel as the stub does, with data of every kind
  *     break_out time    move the clock by a second
+ *     break_out parts   have memory of more parts than the host maps for a process, so that the stub's calls fail
  *
  * It prints a line for each attack that did something, and "survived: N of M" at the end.
  */
@@ -137,6 +138,14 @@ static void move_time(long by_ns)
 	getuid();
 }
 
+static void have_parts(long pages)
+{
+	volatile const uint8_t *memory = mmap(NULL, pages * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	for (long page = 0; page < pages; page++) /* each is the page of zeros, which lies nowhere beside itself */
+		(void)memory[page * PAGE];
+}
+
 int main(int count, char **arguments)
 {
 	const char *mode = count > 1 ? arguments[1] : "";
@@ -157,6 +166,8 @@ int main(int count, char **arguments)
 			attempt("forge", forge, pattern);
 	if (!strcmp(mode, "time"))
 		attempt("time", move_time, 1L << 30);
+	if (!strcmp(mode, "parts"))
+		attempt("parts", have_parts, 80000);
 	printf("survived: %d of %d\n", survived, made);
 	return made == 0;
 }

@@ -8,16 +8,14 @@ CONSOLE = """longlook: trial 0
 longlook: python[12] at 1700000000000000000 ns
 longlook: trial 1
 
-longlook: a [b] c[77] reached into the kernel: it was in the stub
-longlook: quic-go[80] reached into the kernel: it moved the time beyond what the kernel has to do
+longlook: a [b] c[77] was ended by the kernel: it was in the stub
+longlook: quic-go[80] was ended by the kernel: it moved the time beyond what the kernel has to do
 longlook: trial 2
 """
 
 
 def test_an_attack_is_that_of_the_trial_in_which_it_was_seen_and_the_first_counts() -> None:
-    assert attacks(CONSOLE) == {
-        1: "the program a [b] c attacked the guest's kernel, which ended it: it was in the stub"
-    }
+    assert attacks(CONSOLE) == {1: "the guest's kernel ended the program a [b] c: it was in the stub"}
     assert attacks("Linux version 7.2\n") == {}
 
 

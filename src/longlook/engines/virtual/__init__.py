@@ -17,9 +17,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from longlook.core import codec, registry
+from longlook.core import codec, files, registry
 from longlook.core.cpus import usable_cpus
 from longlook.core.digests import code_digest, file_digest
+from longlook.core.errors import LonglookError
 from longlook.core.flows import endpoints_of
 from longlook.core.job import Job
 from longlook.core.model import Run
@@ -35,6 +36,7 @@ from longlook.lab.artefacts import digests, raise_if_full, seal
 from longlook.lab.guest import ENGINE
 
 _GUEST = "longlook.lab.guest"
+_LARGEST_RUN_BYTES = 64 << 20  # of a `run.json`, which has a digest for each of 20,000 files at most
 _SPIN_HINT = (
     f"if the program computes for long, raise {SPIN_TIMEOUT}; if it waits busily, set busy_waits in its Stack: its "
     "trials then run where CPU takes time, inexactly; --engine live runs it in real time (docs/debugging.md)"
@@ -166,9 +168,9 @@ def _taken(folder: Path, job: Job) -> Run | None:
     if not (folder / "run.json").exists():
         return None
     try:
-        run = codec.decode(Run, json.loads((folder / "run.json").read_text()))
-        whole = digests(folder) == run.artefacts
-    except (ValueError, RecursionError, OSError):
+        run = codec.decode(Run, json.loads(files.read_bytes(folder / "run.json", _LARGEST_RUN_BYTES)))
+        whole = run.trial_id == job.trial.id and digests(folder) == run.artefacts
+    except (LonglookError, ValueError, RecursionError, OSError):
         whole = False
     if not whole:  # the guest's kernel flushes after its programs exit, and write errors at that point reach nobody
         raise_if_full(folder)

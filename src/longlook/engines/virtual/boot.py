@@ -128,7 +128,7 @@ def _boot_in(box: Box, guest: Guest, options: Boot, stop: threading.Event) -> Bo
                 console,
                 limits,
                 stop,
-                lambda: _finished(exchange),
+                lambda: _finished(exchange, options.trials),
                 lambda: left.too_much(exchange, CONSOLE, bounds),
             )
         finally:
@@ -168,9 +168,10 @@ def _start(box: Box, guest: Guest, options: Boot) -> tuple[subprocess.Popen[byte
     return process, os.fdopen(reading)
 
 
-def _finished(exchange: Path) -> int:
-    """Return how many trials of a guest have left their folder, named by a number (`lab.guest`)."""
-    return sum(path.name.isdigit() for path in exchange.iterdir())
+def _finished(exchange: Path, trials: int) -> int:
+    """Return how many of a guest's trials have left their folder, named by a number (`lab.guest`)."""
+    numbers = set(map(str, range(trials)))
+    return sum(path.name in numbers for path in exchange.iterdir())
 
 
 def _init_script(init: Sequence[str], environment: Mapping[str, str]) -> str:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from longlook.core.model import Outcome, Run
 
-_ATTACK = re.compile(r"longlook: (.{1,16})\[\d+\] reached into the kernel: (.*)")
+_ATTACK = re.compile(r"longlook: (.{1,16})\[\d+\] was ended by the kernel: (.*)")
 _TRIAL = re.compile(r"longlook: trial (\d+)")
 """What `lab.guest` prints when a trial begins."""
 
@@ -18,9 +18,7 @@ def attacks(console: str) -> dict[int, str]:
         if trial := _TRIAL.fullmatch(line):
             number = int(trial[1])
         elif attack := _ATTACK.fullmatch(line):
-            found.setdefault(
-                number, f"the program {attack[1]} attacked the guest's kernel, which ended it: {attack[2]}"
-            )
+            found.setdefault(number, f"the guest's kernel ended the program {attack[1]}: {attack[2]}")
     return found
 
 

@@ -17,8 +17,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from longlook.core import codec, paths, registry
-from longlook.core.errors import InputError, MachineError
+from longlook.core import codec, files, paths, registry
+from longlook.core.errors import InputError, LonglookError, MachineError
 from longlook.core.flows import endpoints_of
 from longlook.core.job import Job
 from longlook.core.trust import TRUST
@@ -27,10 +27,11 @@ from longlook.engines.virtual.boot import Boot, BootResult, Guest, boot
 from longlook.engines.virtual.box import shown_in_box
 from longlook.engines.virtual.cpus import one_cpu
 from longlook.lab.artefacts import raise_if_full
-from longlook.lab.guest import ERROR, REQUEST, GuestRequest
+from longlook.lab.guest import ERROR, REQUEST, GuestError, GuestRequest
 from longlook.lab.linux.view import closed_folders, hidden_folders
 from longlook.lab.needed import job_paths, python_paths
 
+_LARGEST_ERROR_BYTES = 1 << 20
 _PYTHON = {"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}
 _NOT_FOR_GUESTS = ("LONGLOOK_BOX", "LONGLOOK_DATAPATH", TRUST)
 _FOR_GUESTS = ("LD_LIBRARY_PATH", "PATH")
@@ -71,16 +72,17 @@ def run_guest(guest: Guest, run: GuestRun, exchange: Path, stop: threading.Event
         result = boot(guest, options, exchange, stop)
     if result.broke or not (exchange / ERROR).exists():
         return result
-    text = (exchange / ERROR).read_text()
-    if not text:
+    try:
+        data = files.read_bytes(exchange / ERROR, _LARGEST_ERROR_BYTES)
+        reported = codec.decode(GuestError, json.loads(data)) if data else None
+    except (LonglookError, ValueError, RecursionError, OSError):  # a program that left its guest may have written it
+        return replace(result, reason="the guest's agent left an error that cannot be read")
+    if reported is None:
         raise_if_full(exchange)
         return result
-    reported: Mapping[str, str | None] = json.loads(text)
-    message = reported["message"] or "the guest gave no reason"
-    if reported["kind"] == "bug":
-        return replace(result, reason=f"the guest's agent failed: {message}")
-    kind = InputError if reported["kind"] == "input" else MachineError
-    raise kind(message, reported["hint"])
+    if reported.kind == "bug":
+        return replace(result, reason=f"the guest's agent failed: {reported.message}")
+    raise (InputError if reported.kind == "input" else MachineError)(reported.message, reported.hint)
 
 
 def _stacks(jobs: Sequence[Job]) -> tuple[registry.Place, ...]:

@@ -21,7 +21,7 @@ from longlook.provision.guest_kernel import kernel_program
 _PROBE_LIMIT_S = 30.0
 _HELLO = "longlook-guest-works"
 _ANSWER_FORMAT = b"longlook: %s["  # in a kernel that answers SIGUSR2 (kernel/time-travel.patch)
-_KEEPS_PROGRAMS_IN = b"reached into the kernel"  # in one whose programs cannot use its stub by seccomp (same patch)
+_KEEPS_PROGRAMS_IN = b"was ended by the kernel"  # in one whose programs cannot use its stub by seccomp (same patch)
 _RECORD = 2  # of probes before 2026-11-26 some say `seccomp` of kernels that keep no program in
 _LIVE = "or run in real time: --engine live"
 

@@ -23,7 +23,7 @@ TASKS, MEMORY = "tasks", "memory"
 
 _CONTROLLERS = {TASKS: "pids", MEMORY: "memory"}
 _ENTERS = 9  # the descriptor of `cgroup.procs` in a program's shell
-_SHELL = ("/bin/sh", "-c", f'echo 0 >&{_ENTERS}; exec {_ENTERS}>&- "$@"', "sh")
+_SHELL = ("/bin/sh", "-c", f'echo 0 >&{_ENTERS} || exit 126; exec {_ENTERS}>&- "$@"', "sh")
 _OPENERS_CREDENTIALS = (5, 17)  # the first Linux that looks at who opened `cgroup.procs`, not at who writes
 _GONE_WITHIN_S = 1.0
 

@@ -60,7 +60,7 @@ def lead_through(closed: Mapping[str, Sequence[str]], root: Path) -> None:
         place = root / folder.lstrip("/")
         if not place.is_dir():
             continue
-        for entry in list(os.scandir(place)):
+        for entry in _entries(place):
             if entry.name in names:
                 continue
             if entry.is_dir(follow_symlinks=False):
@@ -68,6 +68,14 @@ def lead_through(closed: Mapping[str, Sequence[str]], root: Path) -> None:
             else:
                 os.unlink(entry.path)  # noqa: PTH108
         place.chmod(place.stat().st_mode | OTHERS_ENTER)
+
+
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    """Return what a folder holds; nothing of one that the guest's kernel itself may not list, nor read anything in."""
+    try:
+        return list(os.scandir(folder))
+    except PermissionError:
+        return []
 
 
 def show(folders: Sequence[str], root: Path, stage: Path) -> None:

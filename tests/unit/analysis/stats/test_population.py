@@ -5,7 +5,7 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from longlook.analysis.claims.judge import CONTRADICTED, NOT_TESTABLE, REPRODUCED, judge
+from longlook.analysis.claims.judge import CONTRADICTED, NOT_RUN, REPRODUCED, judge
 from longlook.analysis.stats.population import population_curves, population_levels
 from longlook.core.model import Claim, Expected, Population, Study
 from tests.data.samples import rows, study
@@ -91,7 +91,7 @@ def test_a_claim_about_a_population_takes_no_level_of_a_cell() -> None:
     own = made(claim(1400, at_most=30))
     levels = [replace(level, below=None) for level in population_levels(samples(), own)]
     (found,) = judge(own.claims, [], own, levels)
-    assert found.result == NOT_TESTABLE
+    assert found.result == NOT_RUN
 
 
 def test_without_a_population_there_are_no_shares() -> None:
