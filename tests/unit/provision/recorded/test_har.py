@@ -257,7 +257,7 @@ def test_files_that_cannot_be_read_name_the_limit(tmp_path: Path, monkeypatch: p
     path = tmp_path / "page.har"
     path.write_text("{}")
     monkeypatch.setattr(har, "LARGEST_BYTES", 1)
-    with pytest.raises(HarError, match="2 bytes; allowed: at most 1"):
+    with pytest.raises(HarError, match="2 bytes long; allowed: at most 1"):
         read_har(path)
 
 
