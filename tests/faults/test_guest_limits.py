@@ -25,7 +25,10 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("role", "fault", "limit"), BROKEN, ids=[fault for _, fault, _ in BROKEN])
-def test_a_limit_that_is_broken_is_named(guest_home: GuestHome, role: str, fault: str, limit: str) -> None:
+def test_a_limit_that_is_broken_is_named(
+    guest_home: GuestHome, monkeypatch: pytest.MonkeyPatch, role: str, fault: str, limit: str
+) -> None:
+    monkeypatch.setenv("LONGLOOK_SPIN_TIMEOUT_S", "20")  # to end five hundred processes takes some CPU
     run = guest_home.run(**{role: {"fault": fault}}, capture=Capture(qlog=True), timeout_s=60.0)
     assert (run.outcome, run.reason) == (Outcome.FAILED, f"the {role} {limit}")
     assert run.exact
