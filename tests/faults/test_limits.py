@@ -64,7 +64,7 @@ def test_children_that_fork_without_end_are_ended_whatever_their_session(home: H
 @pytest.mark.parametrize(
     ("fault", "limit"),
     [
-        ("bombs_busily", "started processes and threads up to the limit of 1024"),
+        ("bombs", "started processes and threads up to the limit of 1024"),
         ("shares_memory", "used more than 2048 MiB of memory"),
     ],
 )
