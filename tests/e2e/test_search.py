@@ -132,7 +132,7 @@ def test_a_setting_is_suspected_by_screening_and_confirmed_alone(run: Path, caps
     assert found["found_by"] == "screening"
     assert found["verdict"] == "confirmed both ways"
     assert found["share_pct"] == pytest.approx(100, abs=5)
-    assert "max_window of its server is 10 packets" in sentence(answer)
+    assert "Because: setting max_window of the server (100" in sentence(answer)
     assert answer.screening is not None
     assert answer.screening.effects[0].setting == "server_knobs.max_window"
     assert 1 <= sum(effect.is_suspected for effect in answer.screening.effects) <= 5
