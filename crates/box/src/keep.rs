@@ -41,21 +41,17 @@ pub fn run(options: &Options, start: Start) -> ! {
         sys::on_signal(signal, libc::SIG_IGN); // the launcher decides
     }
     let mut layers = Layers::default();
-    let code = match enter(options, plan, caller, &mut layers).and_then(|()| outlive_nobody(&launcher)) {
-        Err(Refused(reason)) => {
-            say(&mut report, REFUSED, &reason);
-            1
-        }
-        Ok(()) => {
-            say(&mut report, READY, &layers.to_json().to_string());
-            match start_kernel(options, plan, &mut report) {
-                Ok(status) => say(&mut report, ENDED, &status.to_string()),
-                Err(reason) => say(&mut report, NOT_STARTED, &reason),
-            }
-            0
-        }
-    };
-    sys::exit(code)
+    let made = enter(options, plan, caller, &mut layers).and_then(|()| outlive_nobody(&launcher));
+    if let Err(Refused(reason)) = made {
+        say(&mut report, REFUSED, &reason);
+        sys::exit(1);
+    }
+    say(&mut report, READY, &layers.to_json().to_string());
+    match start_kernel(options, plan, &mut report) {
+        Ok(status) => say(&mut report, ENDED, &status.to_string()),
+        Err(reason) => say(&mut report, NOT_STARTED, &reason),
+    }
+    sys::exit(0)
 }
 
 /// Makes the box. What it lacks is in `layers`; what it cannot be without is an error.
@@ -100,7 +96,7 @@ fn outlive_nobody(launcher: &OwnedFd) -> Result<(), Refused> {
     let mut pipe = [PollFd::new(launcher.as_fd(), PollFlags::empty())];
     match poll(&mut pipe, PollTimeout::ZERO) {
         Ok(0) => Ok(()),
-        _ => sys::exit(1), // it died before the line above; nobody is left to be told
+        _ => sys::exit(1), // it died before the line above; nobody is left to report to
     }
 }
 
@@ -170,6 +166,6 @@ fn execute(options: &Options, plan: Plan, arguments: &[CString]) -> String {
 }
 
 fn say(report: &mut File, kind: &str, text: &str) {
-    // A launcher that cannot be told is gone, and this process with it.
+    // A launcher that takes no report is gone, and this process with it.
     let _ = report.write_all(format!("{kind}{}\n", text.replace('\n', " ")).as_bytes());
 }

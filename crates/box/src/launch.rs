@@ -49,7 +49,7 @@ fn attempt(options: &Options) -> Result<ExitCode, Failure> {
                 if let Err(error) = tell(&mut caller, &layers) {
                     sys::end_ward(0);
                     let _ = sys::wait(keeper);
-                    return Err(Failure::new(format!("nobody is left to be told: {error}")));
+                    return Err(Failure::new(format!("nobody is left to report to: {error}")));
                 }
                 return supervise(keeper, report, &mut caller);
             }

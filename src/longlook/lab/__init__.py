@@ -14,6 +14,6 @@ Entry points: `laboratory.Laboratory`, `agent.main`, `guest.main`, `guest.run_as
 `stale_state.clear_stale_state`, `topology.Side`, `router.launch`, `artefacts.seal`.
 
 `calibration` also imports `link_options` (how the router is started) and `timing` (whose time it is), and the engines
-`needed` (the paths that programs need) and `limits`. `linktool` shares `linux.nat` with `way_in`, the client's side
-where the client is another machine.
+`needed` (the paths that programs need), `limits`, and of `linux` the modules `folders`, `limit_groups` and `proctable`.
+`linktool` shares `linux.nat` with `way_in`, the client's side where the client is another machine.
 """

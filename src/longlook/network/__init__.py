@@ -9,7 +9,8 @@ long silence must last before the link is empty. `presets.PRESETS` are paths fro
 change with time. Every later package may use these modules; `config`, `varying` and `trace_store` are light enough for
 a guest.
 
-`tables.read_table(data, reading, name)` makes a trace of a table of measurements, for `linktool`. `study` also
+`tables.read_table(data, reading, name)` makes a trace of a table of measurements, which
+`table_files` reads in the forms that people have, for `linktool`. `study` also
 imports `stages` (what settings become), `further` (links beside the main one), `traces` (parsers of recorded paths) and
 `values` (how values are written).
 """

@@ -10,5 +10,6 @@ pictures, by the program of `encoder`; `progress` passes on the steps of what ta
 
 Workloads also import `video` and `encoded`, stacks `debian` (libraries of Debian's packages), `build_cache` (folders
 that are built once), `players` (of videos, from npm) and `decoder` (of H.264, for a browser without one). `provenance`
-says what programs are made of, with `pins` of what is pinned and was taken instead.
+says what programs are made of, with `pins` of what is pinned and was taken instead; `recorded.plausible` what in a
+recorded page contradicts the rest.
 """

@@ -380,16 +380,14 @@ def _claims_answer(claims: Sequence[ClaimResult]) -> str:
         about = " about a cell that was run" if left_out else ""
         return f"The one published direction{about} is {next(iter(counts))}.{outside}"
     parts = [f"{counts[name]} {'are' if counts[name] > 1 else 'is'} {name}" for name in RESULTS if counts[name]]
-    told = f"Of {counts.total()} published directions, {_listed(parts)}; how far the sizes agree is shown below."
-    return told + outside
+    return (
+        f"Of {counts.total()} published directions, {_listed(parts)}; how far the sizes agree is shown below.{outside}"
+    )
 
 
 def _about_left_out(count: int) -> str:
-    return (
-        "One published direction is about a cell that was left out"
-        if count == 1
-        else f"{count} published directions are about cells that were left out"
-    )
+    one = "One published direction is about a cell that was left out"
+    return one if count == 1 else f"{count} published directions are about cells that were left out"
 
 
 def _listed(parts: Sequence[str]) -> str:

@@ -122,13 +122,6 @@ def bomb():
         pass
 
 
-def log_without_end():
-    """Fill the folder of traces with large files."""
-    for number in range(100):
-        with Path(os.environ["QLOGDIR"], f"{number}.qlog").open("wb") as log:
-            log.truncate(100 << 20)
-
-
 def leave_traps():
     """Files in the folder of traces that a reader should not open."""
     folder = Path(os.environ["QLOGDIR"])
@@ -182,7 +175,7 @@ DEEDS = {
     "nests_deeply": nest_deeply,
     "bombs": bomb,
     "eats_memory": eat_memory,
-    "logs_without_end": log_without_end,
+    "logs_without_end": rogue_greed.log_without_end,
     "leaves_traps": leave_traps,
     "breaks_out": try_to_break_out,
     **rogue_greed.DEEDS,
@@ -394,11 +387,10 @@ def session():
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "server":
-        serve(json.loads(sys.argv[2]))
-    elif sys.argv[1] == "proxy":
-        carry_on(json.loads(sys.argv[2]))
-    elif sys.argv[1] == "session":
+    role, *rest = sys.argv[1:]
+    if role == "session":
         session()
+    elif role in ("server", "proxy"):
+        (serve if role == "server" else carry_on)(json.loads(rest[0]))
     else:
-        sys.exit(fetch(json.loads(Path(sys.argv[2]).read_text())))
+        sys.exit(fetch(json.loads(Path(rest[0]).read_text())))

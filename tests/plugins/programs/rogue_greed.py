@@ -18,6 +18,13 @@ KCMP, PIDFD_GETFD, PROCESS_MADVISE, IO_URING_SETUP, PROCESS_VM_READV = 312, 438,
 KEY = 0x10CA1
 
 
+def log_without_end():
+    """Fill the folder of traces with large files."""
+    for number in range(100):
+        with Path(os.environ["QLOGDIR"], f"{number}.qlog").open("wb") as log:
+            log.truncate(100 << 20)
+
+
 def call(number, *arguments):
     result = LIBC.syscall(ctypes.c_long(number), *arguments)
     if result < 0:

@@ -109,15 +109,15 @@ def shown_in_box(needed: Iterable[str]) -> list[str]:
 def layers_of(report: str) -> Layers:
     """Return the layers that a launcher reported; raise MachineError where it made no box or started no kernel."""
     lines = [json.loads(line) for line in report.splitlines()]
-    told: dict[str, Any] = {name: value for line in lines for name, value in line.items()}
-    if "not_started" in told:
+    said: dict[str, Any] = {name: value for line in lines for name, value in line.items()}
+    if "not_started" in said:
         raise MachineError(
-            f"the guest's kernel cannot be started in its box: {told['not_started']}",
+            f"the guest's kernel cannot be started in its box: {said['not_started']}",
             "every user must be able to read and execute it: chmod go+rx, and its folders",
         )
-    if "layers" not in told:
-        _refuse(told.get("refused", {}))
-    return Layers(told["layers"], told["missing"])
+    if "layers" not in said:
+        _refuse(said.get("refused", {}))
+    return Layers(said["layers"], said["missing"])
 
 
 def _refuse(refusals: Mapping[str, str]) -> NoReturn:
