@@ -19,11 +19,16 @@ def take_stock(folder: Path) -> dict[str, str]:
         if path.stat().st_size == 0:  # made for a program that wrote no secrets
             path.unlink()
         else:
-            os.chown(path, os.geteuid(), os.getegid())
-            path.chmod(_READ_BY_ALL)
+            make_own(path)
     for path in [*folder.glob("*.stderr"), *folder.glob("flows/*/*.stderr")]:
         if path.stem in ROLES and path.stat().st_size > limits.STDERR_BYTES:
             os.truncate(path, limits.STDERR_BYTES)
             text = f"wrote more than {limits.mebibytes(limits.STDERR_BYTES)} to standard error"
             broken.setdefault(path.stem, text)
     return broken
+
+
+def make_own(path: Path) -> None:
+    """Give a file that a program made to Longlook's own user, without the modes that the program gave it."""
+    os.chown(path, os.geteuid(), os.getegid())
+    path.chmod(_READ_BY_ALL)

@@ -12,14 +12,13 @@ from pathlib import Path
 
 from longlook.core.files import open_regular
 from longlook.lab import limits
-from longlook.lab.kept import ROLES
+from longlook.lab.kept import ROLES, make_own
 from longlook.lab.linux import system
 from longlook.lab.linux.program_view import RoomSize, is_full
 from longlook.lab.linux.trees import Entry, entries, remove_tree
 
 _DEEPEST = 8  # folders below a folder of traces; programs make two
 _DEEPEST_OF_SESSION = 64  # below the folder of a session client
-_READ_BY_ALL = 0o644
 
 
 @dataclass
@@ -130,8 +129,7 @@ def _move_aside_and_back(place: Path) -> str | None:
     broken, chosen = _chosen(aside)
     for name in chosen:
         (place / name).parent.mkdir(parents=True, exist_ok=True)
-        os.chown(aside / name, os.geteuid(), os.getegid())
-        (aside / name).chmod(_READ_BY_ALL)
+        make_own(aside / name)
         (aside / name).rename(place / name)
     remove_tree(aside)
     return broken

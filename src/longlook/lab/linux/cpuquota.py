@@ -16,6 +16,7 @@ from pathlib import Path
 
 from longlook.core.cpus import usable_cpus
 from longlook.core.errors import MachineError
+from longlook.lab.linux.limit_groups import own_places
 
 PERIOD_US, LEAST_QUOTA_US = 10_000, 1_000
 ROOT = Path("/sys/fs/cgroup")
@@ -130,9 +131,8 @@ def _prefix(marker: str) -> str:
 
 def _own_group(found: Controller) -> Path:
     """Return the group of this process; the top one where its own is not visible here."""
-    for line in Path("/proc/self/cgroup").read_text().splitlines():
-        _, controllers, place = line.split(":", maxsplit=2)
-        if ("cpu" in controllers.split(",")) if found.version == 1 else controllers == "":
-            group = found.folder / place.lstrip("/")
-            return group if found.members(group).exists() else found.folder
+    place = own_places(Path("/proc/self/cgroup").read_text()).get("cpu" if found.version == 1 else "")
+    if place is not None:
+        group = found.folder / place.lstrip("/")
+        return group if found.members(group).exists() else found.folder
     return found.folder

@@ -144,7 +144,7 @@ def controllers(root: Path = ROOT, own: str | None = None, release: str | None =
     the nearest group around this process that hands both controllers on. `own` and `release` are for tests: the text
     of /proc/self/cgroup, and the version of the kernel.
     """
-    places = _own_places(Path("/proc/self/cgroup").read_text() if own is None else own)
+    places = own_places(Path("/proc/self/cgroup").read_text() if own is None else own)
     first = {}
     for what, name in _CONTROLLERS.items():
         top = root / name
@@ -193,7 +193,7 @@ def _handed_on(folder: Path) -> tuple[str, ...]:
     return tuple(what for what, name in _CONTROLLERS.items() if name in names)
 
 
-def _own_places(text: str) -> dict[str, str]:
+def own_places(text: str) -> dict[str, str]:
     """Return this process's group by controller, that of version 2 by ""."""
     lines = [line.split(":", maxsplit=2) for line in text.splitlines()]
     return {name: place for _, names, place in lines for name in names.split(",")}
