@@ -9,7 +9,7 @@ from typing import Any
 from longlook.core.model import Capture, Outcome
 from longlook.core.run_folder import RunFolder
 from longlook.engines.live import LiveEngine
-from longlook.metrics.page_load_time import METRIC
+from longlook.metrics import find_metric
 from longlook.pipeline.options import Observer, RunOptions
 from longlook.pipeline.run import run_study
 from longlook.study.files import find_study
@@ -47,7 +47,7 @@ def _medians(folder: RunFolder, arm: str) -> dict[str, float]:
         own = folder.trials / trial.id
         values = {f"{role}_cpu_s": seconds for role, seconds in run.cpu_s.items()}
         values["trace_bytes"] = sum(trace_sizes(own).values())
-        load_s = METRIC.measure(normalise_trial(own, trial, run))
+        load_s = find_metric("page_load_time").measure(normalise_trial(own, trial, run))
         if run.outcome is Outcome.OK and load_s is not None:
             values["load_s"] = load_s
         rows.append(values)

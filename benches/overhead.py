@@ -10,7 +10,7 @@ from typing import Any
 from longlook.core.model import Outcome
 from longlook.core.run_folder import RunFolder
 from longlook.engines.live import LiveEngine
-from longlook.metrics.page_load_time import METRIC
+from longlook.metrics import find_metric
 from longlook.pipeline.options import Observer, RunOptions
 from longlook.pipeline.run import run_study
 from longlook.run.execute import Progress
@@ -41,7 +41,7 @@ def measure(client: str, rounds: int) -> dict[str, Any]:
             if run is None or run.attempt > 1:
                 continue
             timeline = normalise_trial(folder.trials / trial_id, trials[trial_id], run)
-            transfer_s = METRIC.measure(timeline)
+            transfer_s = find_metric("page_load_time").measure(timeline)
             if transfer_s is not None:
                 overheads.append(after - before - transfer_s)
                 for phase, values in phases.items():

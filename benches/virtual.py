@@ -16,7 +16,7 @@ from longlook.core.model import Outcome, Plan, Trial
 from longlook.engines import Engine
 from longlook.engines.live import LiveEngine
 from longlook.engines.virtual import VirtualEngine
-from longlook.metrics.page_load_time import METRIC
+from longlook.metrics import find_metric
 from longlook.pipeline.provide import provide
 from longlook.run.execute import make_job
 from longlook.study.files import find_study
@@ -111,7 +111,7 @@ def run(engine: Engine, plan: Plan, wanted: Callable[[Trial], bool]) -> list[Cos
             wall_s = time.monotonic() - began
             if done.outcome is not Outcome.OK:
                 continue
-            load_s = METRIC.measure(normalise_trial(folder, trial, done))
+            load_s = find_metric("page_load_time").measure(normalise_trial(folder, trial, done))
             costs.append(Cost(load_s or 0.0, wall_s, _children_cpu_s() - cpu_s))
     return costs
 

@@ -1,9 +1,10 @@
-"""Plug-ins by folder scan: one file, one plug-in, no list to edit.
+"""Plug-ins by folder scan: one file, one plug-in or one family of plug-ins, no list to edit.
 
-Each plug-in folder (`stacks`, `workloads`, `metrics`) is scanned; so are the folders of the same name below every root
-in LONGLOOK_PLUGINS and the modules named by entry points of the group `longlook.<folder>`. A plug-in module defines one
-constant (STACK, WORKLOAD, METRIC) whose `name` is its key. `studies` and `disputes` hold TOML files, and the name of a
-file is its key. A plug-in of others that is broken is left out, with a warning; one of ours is an error.
+Each plug-in folder (`stacks`, `workloads`, `metrics`, `causes`) is scanned; so are the folders of the same name below
+every root in LONGLOOK_PLUGINS and the modules named by entry points of the group `longlook.<folder>`. A plug-in module
+defines one constant (STACK, WORKLOAD, METRIC, CAUSE) whose `name` is its key, or a family of plug-ins as a tuple
+(STACKS, WORKLOADS, METRICS, CAUSES). `studies` and `disputes` hold TOML files, and the name of a file is its key. A
+module of others that is broken is left out, with a warning; one of ours is an error.
 
 Metrics are typed where they are declared: `longlook.metrics.find_metric`.
 """
@@ -128,28 +129,37 @@ def _found(folder: str) -> _Found:
     for each in _sources(folder):
         try:
             module = each.load()
-            plugin = _plugin_of(module, folder)
+            plugins = _plugins_of(module, folder)
         except (Exception, SystemExit) as error:
             if each.shipped:
                 raise
             left_out[each.origin] = _reason(error)
             _warn(f"{each.origin}: this plug-in is left out: {left_out[each.origin]}")
             continue
-        if plugin.name in found:
-            first = found[plugin.name][0]
-            raise InputError(f"{constant.lower()} {plugin.name!r} is defined twice: {first} and {each.origin}")
-        found[plugin.name] = (each.origin, module, plugin)
+        for plugin in plugins:
+            if plugin.name in found:
+                first = found[plugin.name][0]
+                raise InputError(f"{constant.lower()} {plugin.name!r} is defined twice: {first} and {each.origin}")
+            found[plugin.name] = (each.origin, module, plugin)
     return _Found({name: found[name] for name in sorted(found)}, left_out)
 
 
-def _plugin_of(module: ModuleType, folder: str) -> Any:
+def _plugins_of(module: ModuleType, folder: str) -> tuple[Any, ...]:
+    """Return the plug-in or the family of plug-ins that a module defines; InputError if it defines none, or both."""
     constant, hint = CONSTANTS[folder], f"see CONTRIBUTING.md on {folder}"
-    plugin = getattr(module, constant, None)
-    if plugin is None:
+    one, family = getattr(module, constant, None), getattr(module, f"{constant}S", None)
+    if one is None and family is None:
         raise InputError(f"it defines no {constant}", hint)
-    if not isinstance(plugin, _KINDS.get(folder, object)) or not isinstance(getattr(plugin, "name", None), str):
-        raise InputError(f"its {constant} is not a plug-in", hint)
-    return plugin
+    if one is not None and family is not None:
+        raise InputError(f"it defines both {constant} and {constant}S", f"write one of the two; {hint}")
+    if one is None and not (isinstance(family, tuple) and family):
+        raise InputError(f"its {constant}S is no tuple of plug-ins", hint)
+    plugins = (one,) if one is not None else tuple(family or ())
+    for plugin in plugins:
+        if not isinstance(plugin, _KINDS.get(folder, object)) or not isinstance(getattr(plugin, "name", None), str):
+            named = f"its {constant}" if one is not None else f"one of its {constant}S"
+            raise InputError(f"{named} is not a plug-in", hint)
+    return plugins
 
 
 def _reason(error: BaseException) -> str:

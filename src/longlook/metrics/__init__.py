@@ -1,4 +1,4 @@
-"""Metrics: a trial's timeline → one number. Each file defines one `METRIC`, a pure function; nothing lists them.
+"""Metrics: a trial's timeline → one number. Each file defines one `METRIC` or a family, `METRICS`; nothing lists them.
 
 `registry.get("metrics", name)` returns a `Metric`. `python -m longlook.metrics docs/metrics.md` documents all.
 """

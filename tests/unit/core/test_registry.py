@@ -34,6 +34,17 @@ def test_a_plug_in_of_a_folder_is_found(plugin: Path, caplog: pytest.LogCaptureF
     assert caplog.messages == []
 
 
+def test_a_family_of_plug_ins_is_one_file(plugin: Path, caplog: pytest.LogCaptureFixture) -> None:
+    family = "from dataclasses import replace\nSTACKS = (STACK, replace(STACK, name='yours'))\ndel STACK\n"
+    plugin.write_text(PLUGIN.format(name="mine", field="waits") + family)
+    assert {"mine", "yours", "quic-go"} <= registry.stacks().keys()
+    assert registry.source("stacks", "yours") == registry.source("stacks", "mine") == plugin
+    places = [registry.place("stacks", "yours")]
+    registry.load_only("stacks", places)
+    assert list(registry.stacks()) == ["mine", "yours"]
+    assert caplog.messages == []
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -49,6 +60,10 @@ def test_a_plug_in_of_a_folder_is_found(plugin: Path, caplog: pytest.LogCaptureF
         ("STACK = 5\n", "its STACK is not a plug-in (see CONTRIBUTING.md on stacks)"),
         ("from types import SimpleNamespace\nSTACK = SimpleNamespace(name='x')\n", "its STACK is not a plug-in"),
         ("x = 1\n", "it defines no STACK"),
+        ("STACKS = ()\n", "its STACKS is no tuple of plug-ins"),
+        ("STACKS = 5\n", "its STACKS is no tuple of plug-ins"),
+        ("STACKS = (5,)\n", "one of its STACKS is not a plug-in"),
+        (PLUGIN.format(name="mine", field="waits") + "STACKS = (STACK,)\n", "it defines both STACK and STACKS"),
     ],
 )
 def test_a_broken_plug_in_is_named_and_left_out_and_the_others_work(

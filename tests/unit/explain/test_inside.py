@@ -14,7 +14,7 @@ from longlook.explain.ledger import LedgerClass
 from longlook.explain.rounds import choose_round, find_cells, wanted
 from longlook.explain.sender import endpoint_series
 from longlook.explain.states import time_in_states
-from longlook.metrics.goodput import METRIC as GOODPUT
+from longlook.metrics import find_metric
 from longlook.study.files import find_study
 from longlook.study.plan import make_plan
 from longlook.timeline.events import Events
@@ -71,7 +71,7 @@ def test_the_link_counts_what_passed_and_what_was_dropped(trial: tuple[Timeline,
     assert inside.series["passed"].value[-1] == delivered * PACKET_BYTES
     assert inside.series["delivered"].value[-1] == delivered * PAYLOAD_BYTES
     assert inside.marks["dropped"].count == trial[0].select(Kind.PACKET_DROPPED).num_rows > 0
-    goodput = GOODPUT.measure(trial[0])
+    goodput = find_metric("goodput").measure(trial[0])
     assert goodput is not None
     within = inside.series["delivered"].time_ns <= 2 * 10**9
     assert inside.series["delivered"].value[within][-1] * 8 / 2e6 == pytest.approx(goodput, rel=1e-3)

@@ -1,0 +1,85 @@
+"""Which sizes of packets a path carries there and back."""
+
+from statistics import median
+
+from longlook.core.model import Better
+from longlook.metrics import Metric
+from longlook.timeline.echoing import tried
+from longlook.timeline.timeline import Kind, Timeline
+
+
+def _answered(timeline: Timeline) -> float | None:
+    """Return the share in %; None where nothing was tried."""
+    sizes = tried(timeline)
+    if not sizes:
+        return None
+    return 100.0 * sum(each.answer_after_ns is not None for each in sizes) / len(sizes)
+
+
+def _usable_payload(timeline: Timeline) -> float | None:
+    """Return the largest UDP payload in bytes up to which every size was answered; None where the smallest was not."""
+    usable: float | None = None
+    for each in tried(timeline):
+        if each.answer_after_ns is None:
+            break
+        usable = float(each.payload_bytes)
+    return usable
+
+
+def _echo_gaps(timeline: Timeline) -> float | None:
+    """Return how many sizes were answered beyond the first that was not; None where nothing was tried."""
+    sizes = tried(timeline)
+    if not sizes:
+        return None
+    passed = [each.answer_after_ns is not None for each in sizes]
+    return float(sum(passed[passed.index(False) :])) if False in passed else 0.0
+
+
+def _first_answer_time(timeline: Timeline) -> float | None:
+    """Return the median over the answered sizes in s; None where none was."""
+    times_ns = [each.answer_after_ns for each in tried(timeline) if each.answer_after_ns is not None]
+    return median(times_ns) / 1e9 if times_ns else None
+
+
+METRICS = (
+    Metric(
+        name="answered",
+        label="Sizes answered",
+        unit="%",
+        better=Better.HIGHER,
+        needs=(Kind.ECHO_STARTED, Kind.ECHO_ANSWERED),
+        measure=_answered,
+        summary="Echo: share of the sizes tried to which at least one of the tries brought an answer. A size that the "
+        "kernel refuses to send is one without an answer.",
+    ),
+    Metric(
+        name="usable_payload",
+        label="Usable payload",
+        unit="B",
+        better=Better.HIGHER,
+        needs=(Kind.ECHO_STARTED, Kind.ECHO_ANSWERED),
+        measure=_usable_payload,
+        summary="Echo: the largest UDP payload that was answered, with every smaller one of the sweep answered, too. "
+        "None where the smallest was not. `echo_gaps` counts larger ones that were answered all the same.",
+    ),
+    Metric(
+        name="echo_gaps",
+        label="Sizes answered beyond the first that was not",
+        unit="sizes",
+        better=Better.LOWER,
+        needs=(Kind.ECHO_STARTED, Kind.ECHO_ANSWERED),
+        measure=_echo_gaps,
+        summary="Echo: how many sizes were answered although a smaller one was not: 0 where a path has one largest "
+        "size, so that `usable_payload` says everything.",
+    ),
+    Metric(
+        name="first_answer_time",
+        label="Time to the first answer",
+        unit="s",
+        better=Better.LOWER,
+        needs=(Kind.ECHO_STARTED, Kind.ECHO_ANSWERED),
+        measure=_first_answer_time,
+        summary="Echo: time from the first try of a size to its first answer, the median over the sizes that had one. "
+        "Over QUIC it includes the handshake.",
+    ),
+)

@@ -1,0 +1,80 @@
+"""What a load costs the processors of both ends."""
+
+from longlook.core.model import Better, Vantage
+from longlook.metrics import Metric
+from longlook.timeline.cpu_time import cpu_s, per_gb
+from longlook.timeline.timeline import Kind
+
+METRICS = (
+    Metric(
+        name="client_cpu",
+        label="Client CPU time",
+        unit="s",
+        better=Better.LOWER,
+        needs=(Kind.CPU_USED,),
+        measure=lambda timeline: cpu_s(timeline, Vantage.CLIENT),
+        summary="User and system CPU seconds of the client's processes during the trial. The kernel charges the "
+        "handling of received packets to whichever process runs at the time, so TCP's share is partly "
+        "hidden.",
+        real_time=True,
+    ),
+    Metric(
+        name="server_cpu",
+        label="Server CPU time",
+        unit="s",
+        better=Better.LOWER,
+        needs=(Kind.CPU_USED,),
+        measure=lambda timeline: cpu_s(timeline, Vantage.SERVER),
+        summary="User and system CPU seconds of the server's processes during the trial. The kernel charges the "
+        "handling of received packets to whichever process runs at the time, so TCP's share is partly "
+        "hidden.",
+        real_time=True,
+    ),
+    Metric(
+        name="client_cpu_per_gb",
+        label="Client CPU time per gigabyte",
+        unit="s/GB",
+        better=Better.LOWER,
+        needs=(Kind.CPU_USED, Kind.OBJECT_DONE),
+        measure=lambda timeline: per_gb(timeline, Kind.CPU_USED, Vantage.CLIENT),
+        summary="CPU seconds of the client's processes in the whole trial (`client_cpu`), divided by the body bytes "
+        "of all objects that arrived. Start and handshake count, too: it says what a byte costs where the "
+        "load is long.",
+        real_time=True,
+    ),
+    Metric(
+        name="server_cpu_per_gb",
+        label="Server CPU time per gigabyte",
+        unit="s/GB",
+        better=Better.LOWER,
+        needs=(Kind.CPU_USED, Kind.OBJECT_DONE),
+        measure=lambda timeline: per_gb(timeline, Kind.CPU_USED, Vantage.SERVER),
+        summary="CPU seconds of the server's processes in the whole trial (`server_cpu`), divided by the body bytes "
+        "of all objects that arrived. Start and handshake count, too: it says what a byte costs where the "
+        "load is long.",
+        real_time=True,
+    ),
+    Metric(
+        name="client_calls_per_gb",
+        label="System calls of the client, per gigabyte",
+        unit="calls/GB",
+        better=Better.LOWER,
+        needs=(Kind.SYSTEM_CALLS, Kind.OBJECT_DONE),
+        measure=lambda timeline: per_gb(timeline, Kind.SYSTEM_CALLS, Vantage.CLIENT),
+        summary="System calls of the client's processes in the whole trial, divided by the body bytes of all objects "
+        "that arrived. Every sixteenth is counted, where a study has `[capture] cpu = true`.",
+        counted=True,
+    ),
+    Metric(
+        name="client_packets_per_gb",
+        label="Packets that the client's kernel handles, per gigabyte",
+        unit="packets/GB",
+        better=Better.LOWER,
+        needs=(Kind.PACKETS_TAKEN, Kind.OBJECT_DONE),
+        measure=lambda timeline: per_gb(timeline, Kind.PACKETS_TAKEN, Vantage.CLIENT),
+        summary="Packets that the client's kernel took from its device in the whole trial, divided by the body bytes "
+        "of all objects that arrived. Packets that an offload merged before count as one "
+        "(`LONGLOOK_DATAPATH=offload`); without an offload this is what the link delivered.",
+        counted=True,
+    ),
+)
