@@ -148,7 +148,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         return
     if (ROOT / ARCHITECTURE).exists():
         subprocess.run([sys.executable, str(ARCHITECTURE)], cwd=ROOT, check=True)
-    for snapshot in ("tests.golden.snapshot", "tests.golden.ledgers"):
+    for snapshot in ("tests.golden.plans", "tests.golden.snapshot", "tests.golden.ledgers"):
         subprocess.run([sys.executable, "-m", snapshot], cwd=ROOT, check=True)
     sys.stdout.write("".join(f"{path} is written\n" for path in changed))
 

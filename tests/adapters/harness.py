@@ -18,9 +18,9 @@ import pytest
 from _pytest.mark import ParameterSet
 
 from longlook.core import registry
-from longlook.core.flows import CONNECTION_PER_REQUEST, DATAGRAM_PROTOCOLS, ECHO_PROTOCOLS
 from longlook.core.job import Content, Program
 from longlook.core.model import ConnectionState, Scalar
+from longlook.core.protocol import find_protocol
 from longlook.core.stack import ClientJob, Command, ServerJob, Stack
 from longlook.provision import tls
 from longlook.provision.setup import parse_part
@@ -89,7 +89,7 @@ def pairs() -> list[tuple[str, str, str]]:
         (server, client, protocol)
         for server, client in sorted(couples)
         for protocol in protocols_of(server)
-        if protocol in protocols_of(client) and protocol not in (*DATAGRAM_PROTOCOLS, *ECHO_PROTOCOLS)
+        if protocol in protocols_of(client) and find_protocol(protocol).fetches
     ]
 
 
@@ -104,7 +104,7 @@ def cases(*protocols: str) -> list[ParameterSet]:
 
 def cases_on_one_connection() -> list[ParameterSet]:
     """The pairs whose client sends all requests over the connections of its job."""
-    return cases(*{protocol for _, _, protocol in pairs()} - set(CONNECTION_PER_REQUEST))
+    return cases(*{name for _, _, name in pairs() if not find_protocol(name).connection_per_request})
 
 
 def json_lines(text: str) -> list[dict[str, Any]]:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from longlook.core.flows import CONNECTION_PER_REQUEST
 from longlook.core.job import Content
 from longlook.core.model import ConnectionState, Scalar
+from longlook.core.protocol import HTTP_1_0
 from longlook.provision import tls
 from tests.adapters.harness import (
     LOOPBACK,
@@ -130,7 +130,7 @@ def test_connection_state_is_proven_on_both_sides(
 
 
 @pytest.mark.parametrize("state", [ConnectionState.COLD, ConnectionState.RESUMED])
-@pytest.mark.parametrize("pair", cases(*CONNECTION_PER_REQUEST), indirect=True)
+@pytest.mark.parametrize("pair", cases(HTTP_1_0.name), indirect=True)
 def test_every_file_has_a_connection_of_its_own(
     pair: Pair, server: Server, page: Content, client_folder: Path, state: ConnectionState
 ) -> None:

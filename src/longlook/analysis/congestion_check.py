@@ -15,8 +15,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from longlook.core import registry
-from longlook.core.flows import EITHER, view_of
+from longlook.core.flows import view_of
 from longlook.core.model import Trial, Vantage
+from longlook.core.protocol import EITHER
 from longlook.timeline.competition import server_of
 from longlook.timeline.events import EventKind, Events, among
 from longlook.timeline.timeline import Kind, Timeline
@@ -108,7 +109,7 @@ def declared_of(trial: Trial, timeline: Timeline, flow: str) -> tuple[str, Trial
 
 def _as_carried(trial: Trial, flow: str) -> Trial:
     """Return the trial as one of its flows declares it: of a client that chooses, QUIC has the knobs, TCP the rest."""
-    if trial.protocol != EITHER:
+    if trial.protocol != EITHER.name:
         return trial
     if flow.startswith("udp "):
         return replace(trial, congestion_control=None)

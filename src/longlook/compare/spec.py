@@ -9,12 +9,12 @@ from longlook.core import registry, units
 from longlook.core.errors import InputError
 from longlook.core.model import Scalar, Stopping, Study
 from longlook.core.problems import Problems
+from longlook.core.protocol import find_protocol
 from longlook.core.registry import nearest
 from longlook.network.presets import PRESET, PRESETS
 from longlook.study.catalogue import Catalogue, installed
 from longlook.study.files import parse_study, toml_value
 from longlook.study.laws import STANDARD
-from longlook.study.settings import QUIC_PROTOCOLS
 
 BASELINE, CONTENDER = "baseline", "contender"
 ROLES = ("server", "client")
@@ -227,7 +227,7 @@ def _arm(spec: ComparisonSpec, which: str, catalogue: Catalogue) -> dict[str, An
         **ends,
         **_knob_tables(side, [knob for knob in spec.knobs if knob.side in (None, which)], compared, catalogue),
     }
-    if side.protocol not in QUIC_PROTOCOLS:
+    if not find_protocol(side.protocol).quic:
         arm["congestion_control"] = spec.congestion_control
     return arm
 

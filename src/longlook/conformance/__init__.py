@@ -13,8 +13,8 @@ from enum import StrEnum
 
 from longlook.conformance.evidence import Seen
 from longlook.core import codec
-from longlook.core.flows import DATAGRAM_PROTOCOLS, ECHO_PROTOCOLS
 from longlook.core.model import Capture, ConnectionState, Endpoint, Flow, Link, Scalar, Trial, Workload
+from longlook.core.protocol import find_protocol
 from longlook.network.further import SECOND
 from longlook.study.tcp import parameters
 
@@ -65,7 +65,7 @@ class Want:
         uses the kernel's cubic.
         """
         identity = codec.content_hash(self)
-        datagrams = self.protocol in DATAGRAM_PROTOCOLS
+        protocol = find_protocol(self.protocol)
         return Trial(
             id=identity,
             study="conformance",
@@ -78,14 +78,14 @@ class Want:
             workload=self.workload,
             protocol=self.protocol,
             connection=self.connection,
-            congestion_control=None if datagrams or self.protocol in ("h3", *ECHO_PROTOCOLS) else "cubic",
+            congestion_control="cubic" if protocol.kernel_tcp else None,
             server=self.server,
             client=self.client,
             timeout_s=self.timeout_s,
             capture=Capture(qlog=self.qlog),
             tcp=parameters(self.tcp),
             further={} if self.second is None else {SECOND: self.second},
-            flows=(self._flow(),) if datagrams else (),
+            flows=(self._flow(),) if protocol.cross_traffic else (),
         )
 
     def _flow(self) -> Flow:

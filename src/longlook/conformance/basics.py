@@ -9,8 +9,9 @@ from longlook.conformance.evidence import Seen
 from longlook.conformance.links import path, usual
 from longlook.conformance.qlogs import count
 from longlook.conformance.subject import Subject, stack_of
-from longlook.core.flows import CONNECTION_PER_REQUEST, DATAGRAM_PROTOCOLS, DURATION, ECHO_PROTOCOLS, EITHER, spoken
+from longlook.core.flows import DURATION
 from longlook.core.model import ConnectionState, Endpoint, Outcome, Workload
+from longlook.core.protocol import EITHER, find_protocol
 
 PAGE = Workload("page", {"objects": 120, "object_bytes": 3_000})
 """More images than most stacks allow requests at once."""
@@ -19,18 +20,17 @@ DOWNLOAD = Workload("page", {"objects": 1, "object_bytes": DOWNLOAD_BYTES})
 SMALL = Workload("page", {"objects": 3, "object_bytes": 10_000})
 _SECOND = Workload("compete", {DURATION: 1.0})
 _ECHO = Workload("echo", {"payload": "1200B, 1400B", "tries": 3, "interval_s": 1.0})
-_FETCHLESS = (*DATAGRAM_PROTOCOLS, *ECHO_PROTOCOLS)
 _NO_OBJECTS = "it sends datagrams, not objects"
 _CONNECTIONS = 3
 _WARM_S, _IDLE_S = 0.2, 0.3
-_KNOWN = ("h3", "h2", EITHER)
+_KNOWN = ("h3", "h2", EITHER.name)
 
 
 def basics(subject: Subject) -> Iterator[Check]:
     """Yield every check except the knobs' proofs and those of a single process."""
     for role, protocol in subject.settings():
         yield page(subject, role, protocol)
-        if protocol == EITHER:
+        if protocol == EITHER.name:
             yield choice(subject, role)
         yield download(subject, role, protocol)
         yield from (state(subject, role, protocol, wanted) for wanted in ConnectionState)
@@ -53,9 +53,9 @@ def _want(subject: Subject, role: str, protocol: str, workload: Workload, **more
 
 def _least(protocol: str) -> Workload:
     """Return the smallest workload that shows that two endpoints communicate."""
-    if protocol in ECHO_PROTOCOLS:
+    if find_protocol(protocol).echoes:
         return _ECHO
-    return _SECOND if protocol in DATAGRAM_PROTOCOLS else SMALL
+    return _SECOND if find_protocol(protocol).cross_traffic else SMALL
 
 
 def _one(name: str, want: Want, judge: object) -> Check:
@@ -70,7 +70,7 @@ def page(subject: Subject, role: str, protocol: str) -> Check:
         return verdict(seen.ok, f"{objects} objects in {_took_s(seen):.2f} s" if seen.ok else seen.why)
 
     name = f"page over {protocol} ({role})"
-    if protocol in _FETCHLESS:
+    if not find_protocol(protocol).fetches:
         return inapplicable(name, _NO_OBJECTS)
     return _one(name, _want(subject, role, protocol, PAGE), judge)
 
@@ -85,7 +85,7 @@ def download(subject: Subject, role: str, protocol: str) -> Check:
         return verdict(True, f"5 MB in {took_s:.2f} s, {DOWNLOAD_BYTES * 8e-6 / took_s:.1f} Mbit/s of 20")
 
     name = f"download over {protocol} ({role})"
-    if protocol in _FETCHLESS:
+    if not find_protocol(protocol).fetches:
         return inapplicable(name, _NO_OBJECTS)
     return _one(name, _want(subject, role, protocol, DOWNLOAD), judge)
 
@@ -101,7 +101,7 @@ def state(subject: Subject, role: str, protocol: str, wanted: ConnectionState) -
     name = f"connection {wanted} over {protocol} ({role})"
     if subject.can(role, protocol, wanted):
         want = _want(subject, role, protocol, _least(protocol), connection=wanted)
-        return _one(name, want, _reported_by_both if protocol in DATAGRAM_PROTOCOLS else _reported)
+        return _one(name, want, _reported_by_both if find_protocol(protocol).cross_traffic else _reported)
     if wanted in subject.stack.connections_of(subject.version, protocol):
         return inapplicable(name, f"{subject.other(role).stack} cannot")
     if role == "server":
@@ -200,14 +200,15 @@ def lines(subject: Subject, protocol: str) -> Check:
         paths = Counter(line.get("path") for line in seen.events("client", "object"))
         often = [str(path) for path, times in paths.items() if times != 1]
         connections = len(seen.events("client", "connection"))
-        wanted = [len(paths)] if protocol in CONNECTION_PER_REQUEST else [1, 2] if protocol == EITHER else [1]
+        most = 2 if protocol == EITHER.name else 1
+        wanted = [len(paths)] if find_protocol(protocol).connection_per_request else [1, most]
         text = f"{len(paths)} objects, {connections} connection line" + ("s" if connections != 1 else "")
         return verdict(
             seen.ok and not often and connections in wanted, text + (f"; more than once: {often}" if often else "")
         )
 
     name = f"one line per object over {protocol} (client)"
-    if protocol in _FETCHLESS:
+    if not find_protocol(protocol).fetches:
         return inapplicable(name, _NO_OBJECTS)
     return _one(name, _want(subject, "client", protocol, SMALL), judge)
 
@@ -215,7 +216,7 @@ def lines(subject: Subject, protocol: str) -> Check:
 def logs(subject: Subject, role: str, protocol: str) -> Check:
     """Check that a stack that declares qlog writes it, and that its packets can be read."""
     name = f"qlog over {protocol} ({role})"
-    quic = "h3" in spoken(protocol)
+    quic = "h3" in find_protocol(protocol).spoken
     if "qlog" not in subject.stack.log_formats or not quic:
         return inapplicable(name, "not declared" if quic else "qlog is for QUIC only")
 

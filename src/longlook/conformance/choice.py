@@ -7,8 +7,8 @@ from longlook.conformance import Check, Finding, Want, verdict
 from longlook.conformance.evidence import Seen
 from longlook.conformance.links import path
 from longlook.conformance.subject import Subject, stack_of
-from longlook.core.flows import EITHER
 from longlook.core.model import Endpoint, Stage, Workload
+from longlook.core.protocol import EITHER
 
 _PAGE = Workload("page", {"objects": 3, "object_bytes": 10_000})
 _OPEN, _BLOCKED = "open", "UDP blocked"
@@ -36,8 +36,8 @@ def choice(subject: Subject, role: str) -> Check:
         text = "; ".join(f"{name}: {_words(counts)}" for name, counts in carried.items())
         return verdict(carried[_OPEN]["h3"] > 0 and set(carried[_BLOCKED]) == {"h2"}, text)
 
-    wants = {name: Want(EITHER, link, _PAGE, server, client) for name, link in links.items()}
-    return Check(f"what carried each object over {EITHER} ({role})", wants, judge)
+    wants = {name: Want(EITHER.name, link, _PAGE, server, client) for name, link in links.items()}
+    return Check(f"what carried each object over {EITHER.name} ({role})", wants, judge)
 
 
 def _carried(seen: Seen) -> Counter[str]:

@@ -10,8 +10,8 @@ from typing import Any
 
 from longlook.conformance import Result, Status
 from longlook.conformance.subject import Subject
-from longlook.core.flows import EITHER
 from longlook.core.job import Content, Program
+from longlook.core.protocol import EITHER
 from longlook.core.stack import ServerJob
 from longlook.provision import tls
 
@@ -26,7 +26,7 @@ def lone_server(subject: Subject, program: Program, content: Content) -> Iterato
     if subject.stack.server_command is None:
         return
     own = subject.stack.protocols_of(subject.version)
-    for protocol in (*own, *([EITHER] if subject.stack.speaks(subject.version, EITHER) else [])):
+    for protocol in (*own, *([EITHER.name] if subject.stack.speaks(subject.version, EITHER.name) else [])):
         name = f"SIGTERM over {protocol} (server)"
         found = [_stopped(subject, program, content, protocol)]
         if found[0][0] is Status.FAILED and found[0][2]:

@@ -13,7 +13,7 @@ from longlook.conformance.saved import save
 from longlook.conformance.subject import Subject, subject
 from longlook.core import codec, registry
 from longlook.core.errors import InputError, LonglookError
-from longlook.core.flows import DATAGRAM_PROTOCOLS, ECHO_PROTOCOLS
+from longlook.core.protocol import find_protocol
 from longlook.core.run_folder import write_json
 from longlook.core.stack import Stack
 from longlook.engines import Engine
@@ -73,7 +73,7 @@ def matrices(
     are missing are installed (of a stack without any its default); those that cannot be installed are reported by `say`
     and left out. Raise InputError where a protocol has no server or no client.
     """
-    if fetchless := [protocol for protocol in protocols if protocol in (*DATAGRAM_PROTOCOLS, *ECHO_PROTOCOLS)]:
+    if fetchless := [protocol for protocol in protocols if not find_protocol(protocol).fetches]:
         raise InputError(f"a matrix counts objects that arrive, and {fetchless[0]} fetches none", "use h3 or h2")
     ends = list(_ready(names, say, every=every))
     speakers = {

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from longlook.core import registry
 from longlook.core.errors import InputError
-from longlook.core.flows import EITHER
 from longlook.core.model import ConnectionState, Endpoint, Scalar
+from longlook.core.protocol import EITHER
 from longlook.core.stack import Stack
 from longlook.provision.setup import parse_part
 
@@ -42,7 +42,7 @@ class Subject:
     def settings(self) -> Iterator[tuple[str, str]]:
         """Yield (role, protocol) for each that it has and whose protocol the other endpoint speaks, `h3-or-h2` too."""
         for role in self.stack.end_roles:
-            for protocol in (*self.stack.protocols_of(self.version), EITHER):
+            for protocol in (*self.stack.protocols_of(self.version), EITHER.name):
                 other = self.other(role)
                 if self.stack.speaks(self.version, protocol) and stack_of(other).speaks(other.version, protocol):
                     yield role, protocol

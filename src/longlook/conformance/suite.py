@@ -7,7 +7,7 @@ from longlook.conformance.basics import basics
 from longlook.conformance.proofs import PROOFS, proven_over
 from longlook.conformance.proofs.ask import Ask
 from longlook.conformance.subject import REFERENCE, Subject, ample_knobs, protocols_of, stack_of
-from longlook.core.flows import EITHER
+from longlook.core.protocol import EITHER
 from longlook.core.stack import Knob
 
 
@@ -43,9 +43,9 @@ def knobs(subject: Subject) -> Iterator[Check]:
 def _spoken(subject: Subject, knob: Knob) -> list[str]:
     """Return the protocols for which a knob is declared and that the peer speaks too."""
     shared = [name for name in subject.stack.protocols_of(subject.version) if name in protocols_of(subject.peer)]
-    both = all(stack_of(end).speaks(end.version, EITHER) for end in (subject.end, subject.peer))
-    either = both and EITHER in knob.protocols
-    return [*(protocol for protocol in shared if knob.applies_to(protocol)), *([EITHER] if either else [])]
+    both = all(stack_of(end).speaks(end.version, EITHER.name) for end in (subject.end, subject.peer))
+    either = both and EITHER.name in knob.protocols
+    return [*(protocol for protocol in shared if knob.applies_to(protocol)), *([EITHER.name] if either else [])]
 
 
 def _unproven(ask: Ask, why: str) -> Check:

@@ -3,16 +3,8 @@
 from dataclasses import replace
 
 from longlook.core.model import Endpoint, Flow, Scalar, Trial, Workload
+from longlook.core.protocol import find_protocol
 
-DATAGRAM_PROTOCOLS = ("udp",)
-"""Bare datagrams: cross traffic that fetches nothing. Other protocols that are not QUIC run over the kernel's TCP."""
-UDP_ECHO, QUIC_ECHO = "udp-echo", "quic-echo"
-ECHO_PROTOCOLS = (UDP_ECHO, QUIC_ECHO)
-"""A client sends datagrams and a server answers with the same, bare or in QUIC; nothing is fetched."""
-CONNECTION_PER_REQUEST = ("http/1.0",)
-"""Protocols whose client opens a new connection for each file."""
-EITHER = "h3-or-h2"
-"""The server speaks HTTP/3 and HTTP/2 on one port, and the client chooses: it races them, or falls back."""
 MOVES = frozenset({"move_at", "move_after_silence"})
 """Knobs of clients that continue from their second address."""
 MULTIPATH = "multipath"
@@ -36,11 +28,6 @@ def endpoints_of(trial: Trial) -> list[Endpoint]:
     flows = trial.flows or (trial,)
     proxies = [] if trial.proxy is None else [trial.proxy]
     return [*(end for flow in flows for end in (flow.server, flow.client)), *proxies]
-
-
-def spoken(protocol: str) -> tuple[str, ...]:
-    """Return the protocols that connections of a trial with this protocol may speak."""
-    return ("h3", "h2") if protocol == EITHER else (protocol,)
 
 
 def moves(trial: Trial) -> bool:
@@ -110,7 +97,7 @@ def content_parameters(trial: Trial) -> dict[str, Scalar]:
 
 def phases_of(flow: Flow) -> tuple[tuple[str, ...], ...]:
     """Return the paths that a flow's client requests, phase by phase."""
-    if flow.protocol in DATAGRAM_PROTOCOLS:
+    if find_protocol(flow.protocol).cross_traffic:
         return ()
     return ((endless_path() if flow.object_bytes is None else whole_path(flow.object_bytes),),)
 

@@ -7,7 +7,7 @@ entry point, beside the constants.
 from dataclasses import replace
 from typing import Any
 
-from longlook.core.flows import EITHER
+from longlook.core.protocol import EITHER
 from longlook.core.stack import Knob
 
 _LARGEST_WINDOW = 2**62 - 1
@@ -95,15 +95,15 @@ PREFERRED_ADDRESS = Knob(
 )  # fmt: skip
 ALT_SVC_PORT = Knob(
     int, "port", None, "answers over TCP name HTTP/3 on this port (Alt-Svc), and tickets are off",
-    roles=("server",), minimum=1, maximum=65_535, protocols=(EITHER,),
+    roles=("server",), minimum=1, maximum=65_535, protocols=(EITHER.name,),
 )  # fmt: skip
 MEMORY = Knob(
     str, None, None, "what is remembered of earlier loads: nothing, the server's Alt-Svc, or a page's load too",
-    roles=("client",), choices=("none", "alt-svc", "page"), protocols=(EITHER,), usual="none",
+    roles=("client",), choices=("none", "alt-svc", "page"), protocols=(EITHER.name,), usual="none",
 )  # fmt: skip
 RESOLVER = Knob(
     str, None, None, "names are asked of a resolver beside it: with their addresses alone, or with an HTTPS record",
-    roles=("client",), choices=("none", "addresses", "https-record"), protocols=(EITHER,), usual="none",
+    roles=("client",), choices=("none", "addresses", "https-record"), protocols=(EITHER.name,), usual="none",
 )  # fmt: skip
 PLAYER = Knob(
     str, None, None, "what plays a video of pictures in the page: shaka-player or dash.js, as sites have them",

@@ -11,9 +11,9 @@ from typing import Any
 
 from longlook.core import codec
 from longlook.core.errors import InputError
-from longlook.core.flows import EITHER, spoken
 from longlook.core.job import Echo, Identity, Program
 from longlook.core.model import ConnectionState, Scalar
+from longlook.core.protocol import EITHER, find_protocol
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9+._~-]*")
 _TAKEN = frozenset({"all", "kernel"})
@@ -29,6 +29,19 @@ class Version:
     protocols: tuple[str, ...] | None = None
     connections: tuple[ConnectionState, ...] | None = None
     note: str = ""  # a peculiarity that matters in comparisons
+
+
+def find_version(stack: str, versions: tuple[Version, ...], name: str) -> Version:
+    """Return the version of this name of the stack that is called `stack`; InputError with the nearest name if none."""
+    for version in versions:
+        if version.name == name:
+            return version
+    from difflib import get_close_matches  # guests import this module, and look for no names
+
+    names = [version.name for version in versions]
+    near = get_close_matches(name, names, n=1, cutoff=0.5)
+    known = ", ".join(names) + (f"; did you mean {near[0]!r}?" if near else "")
+    raise InputError(f"{stack} has no version {name!r}", f"known: {known}")
 
 
 PLAYER_RULES = ("throughput", "bola", "buffer")
@@ -61,7 +74,7 @@ class Knob:
 
     def applies_to(self, protocol: str) -> bool:
         """Return whether it means something in a trial with this protocol."""
-        return not self.protocols or not {protocol, *spoken(protocol)}.isdisjoint(self.protocols)
+        return not self.protocols or not {protocol, *find_protocol(protocol).spoken}.isdisjoint(self.protocols)
 
 
 @dataclass(frozen=True)
@@ -266,14 +279,7 @@ class Stack:
 
     def version(self, name: str) -> Version:
         """Return one of the known versions; InputError with the nearest name for any other."""
-        for version in self.versions:
-            if version.name == name:
-                return version
-        from difflib import get_close_matches  # guests import this module, and look for no names
-
-        near = get_close_matches(name, self.version_names, n=1, cutoff=0.5)
-        known = ", ".join(self.version_names) + (f"; did you mean {near[0]!r}?" if near else "")
-        raise InputError(f"{self.name} has no version {name!r}", f"known: {known}")
+        return find_version(self.name, self.versions, name)
 
     def protocols_of(self, version: str) -> tuple[str, ...]:
         """Return the protocols of this version."""
@@ -282,14 +288,14 @@ class Stack:
 
     def speaks(self, version: str, protocol: str) -> bool:
         """Return whether this version can be asked for a protocol, or for `h3-or-h2`."""
-        able = self.either or protocol != EITHER
-        return able and set(spoken(protocol)) <= set(self.protocols_of(version))
+        able = self.either or protocol != EITHER.name
+        return able and set(find_protocol(protocol).spoken) <= set(self.protocols_of(version))
 
     def connections_of(self, version: str, protocol: str | None = None) -> tuple[ConnectionState, ...]:
         """Return the connection states that this version supports: over a protocol, or over any."""
         own = self.version(version).connections
         states = self.connections if own is None else own
-        if protocol == EITHER:
+        if protocol == EITHER.name:
             return (ConnectionState.COLD,)
         if protocol is None or protocol in self.early_data_protocols:
             return states

@@ -9,14 +9,14 @@ where its knobs are at their defaults (docs/stacks.md).
 from collections.abc import Iterable, Mapping
 
 from longlook.core import registry
-from longlook.core.flows import EITHER
 from longlook.core.model import ConnectionState, Endpoint, Scalar, Trial
 from longlook.core.problems import SettingError
+from longlook.core.protocol import EITHER, find_protocol
 from longlook.core.stack import Knob, Stack
 from longlook.explain.cause import Change, Finding, Intervention, Kind, Surgery, Target, Touches, Untestable
 from longlook.network.further import BEHIND
 from longlook.study import tcp
-from longlook.study.settings import NO_PROXY, PROXY, QUIC_PROTOCOLS
+from longlook.study.settings import NO_PROXY, PROXY
 
 Proposal = Intervention | Untestable
 """What can be changed, or why it cannot."""
@@ -113,7 +113,7 @@ def shown(value: Scalar | None) -> str:
 
 def kernel_tcp(trial: Trial, settings: Mapping[str, Scalar], label: str) -> Change | str:
     """Return the change of settings of the kernel's TCP, or the reason why there is none."""
-    if trial.protocol == EITHER:
+    if trial.protocol == EITHER.name:
         return EITHER_WAY
     if over_quic(trial):
         return f"{trial.server.stack} speaks QUIC: it has no settings of the kernel's TCP"
@@ -147,7 +147,7 @@ def tcp_value(trial: Trial, name: str) -> Scalar | None:
 
 def over_quic(trial: Trial) -> bool:
     """Return whether the trial's protocol runs over QUIC."""
-    return trial.protocol in QUIC_PROTOCOLS
+    return find_protocol(trial.protocol).quic
 
 
 def has_early_data(trial: Trial) -> bool:

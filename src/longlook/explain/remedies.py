@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from longlook.core import registry
-from longlook.core.flows import EITHER
 from longlook.core.model import Scalar, Trial
+from longlook.core.protocol import EITHER
 from longlook.explain import changes
 from longlook.explain.cause import Change, Finding
 from longlook.explain.side import Pair, Side
@@ -27,7 +27,7 @@ def tuned(
     Of several knobs those count that the version has, or its tunable build where it has none. `measured` is what the
     knob has in truth, where a trace shows it.
     """
-    if trial.protocol == EITHER:
+    if trial.protocol == EITHER.name:
         return changes.EITHER_WAY
     if not changes.over_quic(trial):
         return changes.kernel_tcp(trial, tcp, label) if tcp else "the kernel's TCP has no such setting"
@@ -94,7 +94,7 @@ def other_version(side: Side, role: str) -> Change | str:
 def other_controllers(side: Side) -> list[Change | str]:
     """Return changes to the congestion controls that a side's server can have beside its own, one each."""
     trial = side.trial
-    if trial.protocol == EITHER:
+    if trial.protocol == EITHER.name:
         return [changes.EITHER_WAY]
     if not changes.over_quic(trial):
         names = [name for name in ("cubic", "reno", "bbr") if name != trial.congestion_control]

@@ -5,8 +5,9 @@ Pure, as `judge` is.
 
 from collections.abc import Iterator, Sequence
 
-from longlook.core.flows import EITHER, moves, spoken
+from longlook.core.flows import moves
 from longlook.core.model import ConnectionState, Outcome
+from longlook.core.protocol import EITHER, find_protocol
 from longlook.lab.judgement import Judgement
 from longlook.lab.observations import Case, FlowKind, Line
 
@@ -19,7 +20,7 @@ speaks HTTP/2; one carries all.
 
 def protocols(case: Case) -> Judgement | None:
     """Check that every connection and object has the protocol that was declared."""
-    wanted = spoken(case.trial.protocol)
+    wanted = find_protocol(case.trial.protocol).spoken
     for line in (*case.client.events("object"), *case.client.events("connection"), *case.server.events("connection")):
         if (used := line.get("protocol")) not in wanted:
             what = line.get("path") or "a connection"
@@ -62,14 +63,14 @@ def states(case: Case) -> Judgement | None:
         state = ConnectionState.ZERO_RTT if early else ConnectionState.RESUMED if resumed else ConnectionState.COLD
         if state is not case.trial.connection:
             return _other_state(case, state)
-    return _carried(case, measured) if case.trial.protocol == EITHER else _carriers(case, measured)
+    return _carried(case, measured) if case.trial.protocol == EITHER.name else _carriers(case, measured)
 
 
 def _most_opened(case: Case) -> int:
     """Return how many connections a client may open for each that it is asked for: a second one where it moves, one of
     each protocol where it chooses, and _MOST_OF_A_BROWSER if it is a browser.
     """
-    if case.trial.protocol != EITHER:
+    if case.trial.protocol != EITHER.name:
         return 2 if moves(case.trial) else 1
     return _MOST_OF_A_BROWSER if _page_began_ns(case) else 2
 
@@ -145,7 +146,7 @@ def _measured_connections(case: Case) -> Iterator[Line]:
         yield from (line for line in reported if line.get("primes") is not True)
         return
     priming_ports = {_port(line.get("local")) for line in reported if line.get("primes") is True}
-    begun_ns = _page_began_ns(case) if case.trial.protocol == EITHER else 0
+    begun_ns = _page_began_ns(case) if case.trial.protocol == EITHER.name else 0
     unnamed = 0 if reported or case.trial.connection is ConnectionState.COLD else 1
     for number, line in enumerate(case.server.events("connection")):
         before = begun_ns > 0 and (line.get("t_handshake_ns") or begun_ns) < begun_ns
@@ -171,7 +172,7 @@ def congestion_control(case: Case) -> Judgement | None:
     lines = (*case.server.events("connection"), *case.client.events("connection"))
     reported = {str(name) for line in lines if (name := line.get("congestion_control")) is not None}
     seen = reported | case.seen_congestion_controls
-    if not seen and case.trial.protocol == EITHER and not _over_tcp(case):
+    if not seen and case.trial.protocol == EITHER.name and not _over_tcp(case):
         return None
     if not seen:
         return Judgement(

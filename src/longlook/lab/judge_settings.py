@@ -7,8 +7,8 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from longlook.core.flows import CONNECTION_PER_REQUEST
 from longlook.core.model import Outcome, Scalar
+from longlook.core.protocol import find_protocol
 from longlook.lab.judge_lines import clock_bound_ns
 from longlook.lab.judgement import Judgement
 from longlook.lab.link_log import ACK, CWR, DELIVERED, DOWN, ECE, SYN, UP, LinkLog, Segment, ahead
@@ -113,7 +113,7 @@ def _asked(case: Case, port: int) -> list[Line]:
     """Return the client's lines of the answers that came over the connection from this port."""
     arrived = [line for line in case.client.events("object") if line.get("error") is None]
     if all(line.get("local") is None for line in arrived):
-        alone = case.connections == 1 and case.trial.protocol not in CONNECTION_PER_REQUEST
+        alone = case.connections == 1 and not find_protocol(case.trial.protocol).connection_per_request
         return arrived if alone else []
     return [line for line in arrived if str(line.get("local")).rpartition(":")[2] == str(port)]
 

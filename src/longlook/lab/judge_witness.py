@@ -7,8 +7,9 @@ are, so that a body takes at least its own bytes, after the request and before i
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
-from longlook.core.flows import EITHER, has_second_address
+from longlook.core.flows import has_second_address
 from longlook.core.model import ConnectionState, Outcome
+from longlook.core.protocol import EITHER
 from longlook.lab.judge_lines import MOST, clock_bound_ns
 from longlook.lab.judgement import Judgement
 from longlook.lab.link_log import LinkLog
@@ -102,7 +103,7 @@ def _ending(case: Case, log: LinkLog, lines: Sequence[Line]) -> Iterator[str]:
 
     A player gives up what is under way, and a client that chooses or moves leaves a connection that may go on.
     """
-    leaves_one = case.trial.protocol == EITHER or has_second_address(case.trial) or case.trial.tcp.get("multipath")
+    leaves_one = case.trial.protocol == EITHER.name or has_second_address(case.trial) or case.trial.tcp.get("multipath")
     if case.content.video or case.session or leaves_one:
         return
     last_ns = max(line["t_end_ns"] for line in lines)

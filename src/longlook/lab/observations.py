@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from longlook.core.flows import CONNECTION_PER_REQUEST
 from longlook.core.job import Content
 from longlook.core.model import Scalar, Trial
+from longlook.core.protocol import find_protocol
 from longlook.lab.link_log import LinkLog
 
 Line = Mapping[str, Any]
@@ -105,7 +105,7 @@ class Case:
     @property
     def connections(self) -> int:
         """How many connections carry the measured transfer, where all is as declared."""
-        per_request = self.trial.protocol in CONNECTION_PER_REQUEST and self.kind is FlowKind.FINITE
+        per_request = find_protocol(self.trial.protocol).connection_per_request and self.kind is FlowKind.FINITE
         return len(self.content.expected) if per_request else self.content.connections
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from longlook.core import registry
 from longlook.core.errors import InputError, LonglookError
-from longlook.core.flows import EITHER
+from longlook.core.protocol import EITHER
 from longlook.core.stack import Stack
 
 _AT_ONCE = 8
@@ -78,7 +78,7 @@ def _entry(stack: Stack, version: str, installed: bool) -> Entry:
         version=version,
         released=found.released,
         roles=stack.roles,
-        protocols=(*stack.protocols_of(version), *((EITHER,) if stack.speaks(version, EITHER) else ())),
+        protocols=(*stack.protocols_of(version), *((EITHER.name,) if stack.speaks(version, EITHER.name) else ())),
         connections=tuple(str(state) for state in stack.connections_of(version)),
         knobs=tuple(knobs),
         installed=installed,

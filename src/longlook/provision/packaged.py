@@ -3,18 +3,40 @@
 import platform
 import shutil
 import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from longlook.core.codec import content_hash
 from longlook.core.errors import MachineError
 from longlook.core.job import Program
 from longlook.core.paths import adapters_dir
-from longlook.core.stack import Command, ServerJob, server_arguments
+from longlook.core.stack import Command, ServerJob, Version, find_version, server_arguments
 from longlook.provision.build_cache import build_folder, compile_with, is_folder_built, sources_digest
 from longlook.provision.debian import fetch_packages
 from longlook.provision.python import ENVIRONMENT, compile_modules, copy_adapter, python_version, shared_digest
 
 _ADAPTER, _ROOT = "adapter", "root"
+
+
+@dataclass(frozen=True)
+class DebianAdapter:
+    """The adapter in `adapters/NAME`, whose versions each have a list of packages in its folder `packages`.
+
+    `suites` has the release of Debian from which each version comes.
+    """
+
+    name: str
+    versions: tuple[Version, ...]
+    suites: Mapping[str, str]
+
+    def install(self, version: str) -> Program:
+        """Return the adapter with Debian's packages, from the cache or from Debian's archive."""
+        return packaged(self.name, find_version(self.name, self.versions, version).name, self.suites[version])
+
+    def installed(self, version: str) -> bool:
+        """Return whether `install` has nothing to do."""
+        return is_packaged(self.name, version)
 
 
 def packaged(name: str, version: str, suite: str) -> Program:

@@ -7,13 +7,14 @@ import os
 import platform
 import shutil
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 from longlook.core.codec import content_hash
 from longlook.core.errors import MachineError
 from longlook.core.job import Program
 from longlook.core.paths import adapters_dir
-from longlook.core.stack import Command, ServerJob, server_arguments
+from longlook.core.stack import Command, ServerJob, Version, find_version, server_arguments
 from longlook.provision.build_cache import build_folder, compile_with, is_folder_built, sources_digest
 
 ADAPTER = "adapter"
@@ -27,6 +28,26 @@ ENVIRONMENT = {
 
 _HINT = "make build, which brings it into .venv, or: pip install uv"
 _IN_VENV = ("bin", "python")
+
+
+@dataclass(frozen=True)
+class PythonAdapter:
+    """The adapter in `adapters/NAME`, whose versions each have a lock file in its folder `locks`."""
+
+    name: str
+    versions: tuple[Version, ...]
+
+    def install(self, version: str) -> Program:
+        """Make the environment with one version, or take it from the cache; InputError for an unknown version."""
+        return environment(self.name, find_version(self.name, self.versions, version).name, self._sources)
+
+    def installed(self, version: str) -> bool:
+        """Return whether `install` has nothing to do."""
+        return is_made(self.name, version, self._sources)
+
+    @property
+    def _sources(self) -> Path:
+        return adapters_dir() / self.name
 
 
 def environment(name: str, version: str, sources: Path) -> Program:

@@ -1,12 +1,12 @@
 """aioquic: HTTP/3 in Python, server and client (adapters/aioquic), in an environment of its own."""
 
-from pathlib import Path
+from dataclasses import replace
 
-from longlook.core.job import Program
+from longlook.core import knobs
+from longlook.core.knobs import with_default
 from longlook.core.model import ConnectionState
-from longlook.core.paths import adapters_dir
-from longlook.core.stack import Knob, Stack, Version
-from longlook.provision.python import environment, is_made, python_client, python_server
+from longlook.core.stack import Stack, Version
+from longlook.provision.python import PythonAdapter, python_client, python_server
 
 _NAME = "aioquic"
 _VERSIONS = (  # each has a lock file in adapters/aioquic/locks
@@ -22,56 +22,32 @@ _VERSIONS = (  # each has a lock file in adapters/aioquic/locks
     Version("1.7.2", "2026-11-02"),
 )
 _CONFIGURABLE = "0.9.25"  # before, there is one congestion control, and packets have 1280 bytes
-_LARGEST_WINDOW = 2**62 - 1
-
 _KNOBS = {
-    "congestion_control": Knob(
-        str, None, None, "congestion control (stack: reno)", choices=("reno", "cubic"), since=_CONFIGURABLE
+    "congestion_control": with_default(
+        knobs.CONGESTION_CONTROL, "stack: reno", choices=("reno", "cubic"), since=_CONFIGURABLE
     ),
-    "initial_stream_window": Knob(
-        int, "bytes", None, "stream window offered at first; doubles as it is used (stack: 1 MiB)",
-        minimum=1, maximum=_LARGEST_WINDOW,
+    "initial_stream_window": with_default(
+        knobs.INITIAL_STREAM_WINDOW, "stack: 1 MiB", help="stream window offered at first; doubles as it is used"
     ),
-    "initial_connection_window": Knob(
-        int, "bytes", None, "connection window offered at first; doubles as it is used (stack: 1 MiB)",
-        minimum=1, maximum=_LARGEST_WINDOW,
+    "initial_connection_window": with_default(
+        knobs.INITIAL_CONNECTION_WINDOW, "stack: 1 MiB",
+        help="connection window offered at first; doubles as it is used",
     ),
-    "max_udp_payload": Knob(
-        int, "bytes", None, "UDP payload size; no path MTU discovery (stack: 1200)", minimum=1200, maximum=1472,
-        since=_CONFIGURABLE,
+    "max_udp_payload": with_default(
+        knobs.MAX_UDP_PAYLOAD, "stack: 1200", help="UDP payload size; no path MTU discovery", since=_CONFIGURABLE
     ),
-    "initial_rtt": Knob(
-        float, "seconds", None, "round-trip time assumed before the first is measured (stack: 0.1)",
-        minimum=0.001, maximum=10,
-    ),
-    "initial_window": Knob(int, "packets", 10, "congestion window at the start", minimum=2, maximum=1_000),
-    "packet_threshold": Knob(
-        int, "packets", 3, "packets acknowledged beyond a missing one until it counts as lost", minimum=1, maximum=1_000
-    ),
-    "time_threshold": Knob(
-        float, "ratio", 1.125, "age, in round-trip times, at which a packet counts as lost", minimum=1, maximum=10
-    ),
-    "pacing": Knob(bool, None, True, "packets are spread over the round trip"),
-    "max_incoming_streams": Knob(
-        int, "streams", 128, "requests at once per connection, at first; doubles as they are used", roles=("server",),
-        minimum=1, maximum=2**60,
+    "initial_rtt": with_default(knobs.INITIAL_RTT, "stack: 0.1"),
+    "initial_window": replace(knobs.INITIAL_WINDOW, default=10, minimum=2, maximum=1_000),
+    "packet_threshold": replace(knobs.PACKET_THRESHOLD, default=3, maximum=1_000),
+    "time_threshold": replace(knobs.TIME_THRESHOLD, default=1.125, maximum=10),
+    "pacing": replace(knobs.PACING, default=True),
+    "max_incoming_streams": replace(
+        knobs.MAX_INCOMING_STREAMS, default=128, maximum=2**60,
+        help="requests at once per connection, at first; doubles as they are used",
     ),
 }  # fmt: skip
 
-
-def install(version: str) -> Program:
-    """Make the environment with one version of aioquic, or take it from the cache."""
-    return environment(_NAME, STACK.version(version).name, _sources())
-
-
-def installed(version: str) -> bool:
-    """Return whether `install` has nothing to do."""
-    return is_made(_NAME, version, _sources())
-
-
-def _sources() -> Path:
-    return adapters_dir() / _NAME
-
+_ADAPTER = PythonAdapter(_NAME, _VERSIONS)
 
 STACK = Stack(
     name=_NAME,
@@ -82,9 +58,9 @@ STACK = Stack(
     versions=_VERSIONS,
     knobs=_KNOBS,
     log_formats=("qlog",),
-    install=install,
+    install=_ADAPTER.install,
     server_command=python_server,
     client_command=python_client,
-    installed=installed,
+    installed=_ADAPTER.installed,
     several_connections=True,
 )

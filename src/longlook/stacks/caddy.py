@@ -1,13 +1,10 @@
 """Caddy: quic-go and Go's net/http behind a web server (adapters/caddy), from Python's package index."""
 
-from pathlib import Path
-
 from longlook.core.job import Program
 from longlook.core.knobs import ALT_SVC_PORT, with_default
 from longlook.core.model import ConnectionState
-from longlook.core.paths import adapters_dir
 from longlook.core.stack import Command, ServerJob, Stack, Version, server_arguments
-from longlook.provision.python import ENVIRONMENT, adapter_of, environment, is_made
+from longlook.provision.python import ENVIRONMENT, PythonAdapter, adapter_of
 
 _NAME = "caddy"
 _VERSIONS = (  # each has a lock file in adapters/caddy/locks
@@ -18,25 +15,13 @@ _VERSIONS = (  # each has a lock file in adapters/caddy/locks
 )
 
 
-def install(version: str) -> Program:
-    """Make the environment with one version of Caddy, or take it from the cache."""
-    return environment(_NAME, STACK.version(version).name, _sources())
-
-
-def installed(version: str) -> bool:
-    """Return whether `install` has nothing to do."""
-    return is_made(_NAME, version, _sources())
-
-
 def server_command(program: Program, job: ServerJob) -> Command:
     """Return the call of the program as a server."""
     main = str(adapter_of(program) / "caddy_main.py")
     return Command((program.path, "-S", main, *server_arguments(job)), ENVIRONMENT)  # -S: it needs no site-packages
 
 
-def _sources() -> Path:
-    return adapters_dir() / _NAME
-
+_ADAPTER = PythonAdapter(_NAME, _VERSIONS)
 
 STACK = Stack(
     name=_NAME,
@@ -48,7 +33,7 @@ STACK = Stack(
     knobs={"alt_svc_port": with_default(ALT_SVC_PORT, "stack: no header")},
     either=True,
     log_formats=("qlog",),
-    install=install,
+    install=_ADAPTER.install,
     server_command=server_command,
-    installed=installed,
+    installed=_ADAPTER.installed,
 )

@@ -1,13 +1,10 @@
 """Envoy: Google's QUICHE and HTTP/2 in one server (adapters/envoy), from Python's package index."""
 
-from pathlib import Path
-
 from longlook.core.job import Program
 from longlook.core.knobs import ALT_SVC_PORT, with_default
 from longlook.core.model import ConnectionState
-from longlook.core.paths import adapters_dir
 from longlook.core.stack import Command, Knob, ProxyJob, ServerJob, Stack, Version, proxy_arguments, server_arguments
-from longlook.provision.python import ENVIRONMENT, adapter_of, environment, is_made
+from longlook.provision.python import ENVIRONMENT, PythonAdapter, adapter_of
 
 _NAME = "envoy"
 _SERVER, _PROXY, _SENDING, _QUIC = ("server",), ("proxy",), ("server", "proxy"), ("h3",)
@@ -51,16 +48,6 @@ _KNOBS = {
 }  # fmt: skip
 
 
-def install(version: str) -> Program:
-    """Make the environment with one version of Envoy, or take it from the cache."""
-    return environment(_NAME, STACK.version(version).name, _sources())
-
-
-def installed(version: str) -> bool:
-    """Return whether `install` has nothing to do."""
-    return is_made(_NAME, version, _sources())
-
-
 def server_command(program: Program, job: ServerJob) -> Command:
     """Return the call of the program as a server."""
     main = str(adapter_of(program) / "envoy_main.py")
@@ -73,9 +60,7 @@ def proxy_command(program: Program, job: ProxyJob) -> Command:
     return Command((program.path, "-S", main, *proxy_arguments(job)), ENVIRONMENT)
 
 
-def _sources() -> Path:
-    return adapters_dir() / _NAME
-
+_ADAPTER = PythonAdapter(_NAME, _VERSIONS)
 
 STACK = Stack(
     name=_NAME,
@@ -86,10 +71,10 @@ STACK = Stack(
     versions=_VERSIONS,
     knobs=_KNOBS,
     log_formats=(),
-    install=install,
+    install=_ADAPTER.install,
     server_command=server_command,
     proxy_command=proxy_command,
-    installed=installed,
+    installed=_ADAPTER.installed,
     either=True,
     server_reports_state=False,  # it does not report whether a connection over QUIC was resumed
 )

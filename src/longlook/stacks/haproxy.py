@@ -5,21 +5,12 @@ import sys
 from longlook.core.job import Program
 from longlook.core.model import ConnectionState
 from longlook.core.stack import Command, ProxyJob, Stack, Version, proxy_arguments
-from longlook.provision.packaged import is_packaged, packaged
+from longlook.provision.packaged import DebianAdapter
 from longlook.provision.python import ENVIRONMENT
 
 _NAME = "haproxy"
-SUITES = {"2.6.12": "bookworm"}  # version → the release of Debian that has it; each has a list in packages/
-
-
-def install(version: str) -> Program:
-    """Return the adapter with Debian's packages, from the cache or from Debian's archive."""
-    return packaged(_NAME, STACK.version(version).name, SUITES[version])
-
-
-def installed(version: str) -> bool:
-    """Return whether `install` has nothing to do."""
-    return is_packaged(_NAME, version)
+_VERSIONS = (Version("2.6.12", "2023-03-28"),)
+_ADAPTER = DebianAdapter(_NAME, _VERSIONS, {"2.6.12": "bookworm"})
 
 
 def proxy_command(program: Program, job: ProxyJob) -> Command:
@@ -33,11 +24,11 @@ STACK = Stack(
     roles=("proxy",),
     protocols=("h2", "http/1.1", "http/1.0"),
     connections=tuple(ConnectionState),
-    versions=(Version("2.6.12", "2023-03-28"),),
+    versions=_VERSIONS,
     knobs={},
     log_formats=(),
-    install=install,
+    install=_ADAPTER.install,
     early_data_protocols=("h2", "http/1.1", "http/1.0"),  # TLS is passed through
     proxy_command=proxy_command,
-    installed=installed,
+    installed=_ADAPTER.installed,
 )

@@ -1,12 +1,12 @@
 """nginx, of Debian: HTTP/2 over TCP (adapters/nginx)."""
 
-from longlook.core.job import Program
 from longlook.core.model import ConnectionState
 from longlook.core.stack import Knob, Stack, Version
-from longlook.provision.packaged import is_packaged, packaged, packaged_server
+from longlook.provision.packaged import DebianAdapter, packaged_server
 
 _NAME = "nginx"
-SUITES = {"1.22.1": "bookworm"}  # version → the release of Debian that has it; each has a list in packages/
+_VERSIONS = (Version("1.22.1", "2022-11-10"),)
+_ADAPTER = DebianAdapter(_NAME, _VERSIONS, {"1.22.1": "bookworm"})
 _KNOBS = {
     "max_incoming_streams": Knob(
         int, "streams", None, "requests at once per connection (stack: 128)",
@@ -14,27 +14,16 @@ _KNOBS = {
     ),
 }  # fmt: skip
 
-
-def install(version: str) -> Program:
-    """Return the adapter with Debian's packages, from the cache or from Debian's archive."""
-    return packaged(_NAME, STACK.version(version).name, SUITES[version])
-
-
-def installed(version: str) -> bool:
-    """Return whether `install` has nothing to do."""
-    return is_packaged(_NAME, version)
-
-
 STACK = Stack(
     name=_NAME,
     summary="nginx, of Debian: HTTP/2 over TCP",
     roles=("server",),
     protocols=("h2",),
     connections=(ConnectionState.COLD, ConnectionState.RESUMED),
-    versions=(Version("1.22.1", "2022-11-10"),),
+    versions=_VERSIONS,
     knobs=_KNOBS,
     log_formats=(),
-    install=install,
+    install=_ADAPTER.install,
     server_command=packaged_server,
-    installed=installed,
+    installed=_ADAPTER.installed,
 )

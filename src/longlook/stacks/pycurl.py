@@ -3,13 +3,9 @@
 The wheels have HTTP/3 since 7.48.0; before, they are clients of HTTP/2 alone.
 """
 
-from pathlib import Path
-
-from longlook.core.job import Program
 from longlook.core.model import ConnectionState
-from longlook.core.paths import adapters_dir
 from longlook.core.stack import Stack, Version
-from longlook.provision.python import environment, is_made, python_client
+from longlook.provision.python import PythonAdapter, python_client
 
 _NAME = "pycurl"
 _TCP_ALONE = (("h2",), (ConnectionState.COLD, ConnectionState.RESUMED))
@@ -21,20 +17,7 @@ _VERSIONS = (  # each has a lock file in adapters/pycurl/locks
     Version("7.49.0", "2026-10-26", note="libcurl 8.23, ngtcp2 1.25"),
 )
 
-
-def install(version: str) -> Program:
-    """Make the environment with one version of pycurl, or take it from the cache."""
-    return environment(_NAME, STACK.version(version).name, _sources())
-
-
-def installed(version: str) -> bool:
-    """Return whether `install` has nothing to do."""
-    return is_made(_NAME, version, _sources())
-
-
-def _sources() -> Path:
-    return adapters_dir() / _NAME
-
+_ADAPTER = PythonAdapter(_NAME, _VERSIONS)
 
 STACK = Stack(
     name=_NAME,
@@ -46,7 +29,7 @@ STACK = Stack(
     knobs={},
     either=True,
     log_formats=("qlog",),
-    install=install,
+    install=_ADAPTER.install,
     client_command=python_client,
-    installed=installed,
+    installed=_ADAPTER.installed,
 )

@@ -5,10 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from longlook.core import knobs
-from longlook.core.flows import EITHER
 from longlook.core.job import Program
 from longlook.core.knobs import with_default
 from longlook.core.model import ConnectionState
+from longlook.core.protocol import EITHER
 from longlook.core.stack import Command, Knob, ServerJob, Stack, Version, server_arguments
 from longlook.provision.go import NO_PATCHES, PATCHED, Patches, release_of
 from longlook.provision.go_adapter import GoAdapter
@@ -146,11 +146,11 @@ _KNOBS = {
     ),
     "fallback_delay": Knob(
         float, "seconds", None, "how long after QUIC, not yet connected, TCP is tried too (adapter: 0.25)",
-        ("client",), minimum=0, maximum=60, protocols=(EITHER,), usual=0.25,
+        ("client",), minimum=0, maximum=60, protocols=(EITHER.name,), usual=0.25,
     ),
     "stall_timeout": Knob(
         float, "seconds", None, "QUIC that brings no data for so long is given up for TCP (adapter: never)",
-        ("client",), minimum=0.01, maximum=60, protocols=(EITHER,),
+        ("client",), minimum=0.01, maximum=60, protocols=(EITHER.name,),
     ),
     "alt_svc_port": with_default(knobs.ALT_SVC_PORT, "adapter: no"),
     "move_at": replace(

@@ -4,16 +4,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from longlook.core import units
-from longlook.core.flows import DATAGRAM_PROTOCOLS, MULTIPATH, PREFERRED_ADDRESS
+from longlook.core.flows import MULTIPATH, PREFERRED_ADDRESS
 from longlook.core.model import Arm, ConnectionState, Scalar, Study
 from longlook.core.problems import SettingError
+from longlook.core.protocol import find_protocol
 from longlook.network.further import BEHIND, SECOND, link_of, names_in
 from longlook.study import tcp
 from longlook.study.catalogue import Catalogue
 from longlook.study.flow_groups import Group, groups_of, is_flow_setting
 from longlook.study.resolve import Circumstances, FlowSetup, resolve_circumstances, resolve_flow_setup
 from longlook.study.seeded import uniform
-from longlook.study.settings import ENDPOINT_KEYS, PROXY, QUIC_PROTOCOLS, SPLIT, STALE_TICKETS, WORKLOAD_PREFIX
+from longlook.study.settings import ENDPOINT_KEYS, PROXY, SPLIT, STALE_TICKETS, WORKLOAD_PREFIX
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ def resolve_arm(
     players = kind.plays and any(is_flow_setting(key) for key in arm.settings)
     if not kind.competes and not players:
         setup = resolve_flow_setup(arm, settings, catalogue)
-        if setup.protocol in DATAGRAM_PROTOCOLS:
+        if find_protocol(setup.protocol).cross_traffic:
             message = f"{setup.protocol} is cross traffic alone, which only the workload compete has (flows.GROUP)"
             raise SettingError("protocol", message)
         _check_tcp(arm, settings, setup.congestion_control)
@@ -67,7 +68,7 @@ def _check_further(arm: Arm, settings: Mapping[str, Scalar], catalogue: Catalogu
     """Raise SettingError where a trial cannot have the further links that its settings make."""
     own = {**settings, **arm.settings}
     keys = {name: next(key for key in own if link_of(key) == name) for name in names_in(own)}
-    if SECOND not in keys and own.get("tcp_multipath") and own.get("protocol") not in QUIC_PROTOCOLS:
+    if SECOND not in keys and own.get("tcp_multipath") and not find_protocol(str(own.get("protocol"))).quic:
         raise SettingError("tcp_multipath", "has one path only: give the study a second link, [second]")
     if own.get("tcp_multipath_backup") and not own.get("tcp_multipath"):
         raise SettingError("tcp_multipath_backup", "is about the second subflow of Multipath TCP: set tcp_multipath")
@@ -154,7 +155,7 @@ def _settings_of(arm: Arm, common: Mapping[str, Scalar], catalogue: Catalogue) -
     """Return an arm's settings that concern it, in the order in which people name them."""
     settings = tcp.with_presets(common, arm.settings)
     settings.pop(tcp.PRESET, None)
-    if settings.get("protocol") in QUIC_PROTOCOLS:
+    if find_protocol(str(settings.get("protocol"))).quic:
         settings = {key: value for key, value in settings.items() if not _is_tcp(key) or key in arm.settings}
     for key, value in settings.items():
         role = key.rpartition(".")[2]

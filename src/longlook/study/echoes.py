@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 
 from longlook.core import echoes
-from longlook.core.flows import ECHO_PROTOCOLS, QUIC_ECHO
 from longlook.core.model import Scalar
 from longlook.core.problems import SettingError
+from longlook.core.protocol import QUIC_ECHO, UDP_ECHO, find_protocol
 from longlook.core.workload import WorkloadKind
 
 PAYLOAD = "workload.payload"
@@ -19,24 +19,25 @@ def check_echo(kind: WorkloadKind, protocol: str, settings: Mapping[str, Scalar]
     nothing at all could leave is a mistake.
     """
     if not kind.echoes:
-        if protocol in ECHO_PROTOCOLS:
+        if find_protocol(protocol).echoes:
             raise SettingError("protocol", f"fetches nothing: {protocol} is for workload echo; use h3 or h2 here")
         return
-    allowed = " or ".join(ECHO_PROTOCOLS)
-    if protocol not in ECHO_PROTOCOLS:
+    allowed = f"{UDP_ECHO.name} or {QUIC_ECHO.name}"
+    if not find_protocol(protocol).echoes:
         raise SettingError("protocol", f"workload echo sends datagrams that its server answers; use {allowed}")
     if PAYLOAD not in settings:
         return  # the workload's own check says so
     sizes = echoes.payloads(str(settings[PAYLOAD]))
-    if protocol == QUIC_ECHO and sizes[0] < echoes.SMALLEST_QUIC_BYTES:
+    if protocol == QUIC_ECHO.name and sizes[0] < echoes.SMALLEST_QUIC_BYTES:
         least = echoes.SMALLEST_QUIC_BYTES
         raise SettingError(PAYLOAD, f"{sizes[0]} bytes: a first packet of QUIC has {least} B or more (RFC 9000, 14.1)")
     if sizes[0] <= echoes.LARGEST_WHOLE_BYTES:
         return
     for role in ("client", "server"):
         key = f"{role}_knobs.{_DONT_FRAGMENT}"
-        if protocol == QUIC_ECHO or settings.get(key, _NEVER) == _NEVER:
-            way_out = "" if protocol == QUIC_ECHO else f', or {key} = "unset" or "kernel", which lets it be fragmented'
+        in_quic = protocol == QUIC_ECHO.name
+        if in_quic or settings.get(key, _NEVER) == _NEVER:
+            way_out = "" if in_quic else f', or {key} = "unset" or "kernel", which lets it be fragmented'
             raise SettingError(
                 PAYLOAD,
                 f"a datagram of {sizes[0]} bytes never leaves an interface with an MTU of "

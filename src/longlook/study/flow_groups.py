@@ -6,15 +6,16 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from longlook.core import units
-from longlook.core.flows import DATAGRAM_PROTOCOLS, DURATION, EITHER, MOST_ADDRESS_SLOTS, spoken
+from longlook.core.flows import DURATION, MOST_ADDRESS_SLOTS
 from longlook.core.model import Arm, ConnectionState, Flow, Scalar
 from longlook.core.problems import SettingError, allowed
+from longlook.core.protocol import EITHER, find_protocol
 from longlook.network.values import call
 from longlook.study import tcp
 from longlook.study.catalogue import Catalogue
 from longlook.study.resolve import FlowSetup, resolve_flow_setup
 from longlook.study.seeded import uniform
-from longlook.study.settings import KNOB_PREFIXES, QUIC_PROTOCOLS, WORKLOAD_PREFIX, endpoint_setting, start_setting
+from longlook.study.settings import KNOB_PREFIXES, WORKLOAD_PREFIX, endpoint_setting, start_setting
 
 PREFIX = "flows."
 START = f"{WORKLOAD_PREFIX}start"
@@ -174,10 +175,8 @@ def _group(arm: Arm, name: str, settings: Mapping[str, Scalar], catalogue: Catal
     }
     given = {key: own.pop(key) for key in _CHECKS if key in own}
     merged = tcp.with_presets(common, own)
-    if str(merged.get("protocol")) in (
-        *QUIC_PROTOCOLS,
-        *DATAGRAM_PROTOCOLS,
-    ):  # the arm's own settings of TCP are for its flows over TCP
+    if not find_protocol(str(merged.get("protocol"))).kernel_tcp:
+        # the arm's own settings of TCP are for its flows over TCP
         own = {key: value for key, value in own.items() if key not in _TCP_KEYS or key in _of_group(arm.settings, name)}
     try:
         setup = resolve_flow_setup(Arm(arm.name, arm.label, own), common, catalogue)
@@ -201,9 +200,9 @@ def _made(
     cross = bool(given.get("cross", arrivals is not None))
     if catalogue.stacks[setup.client.stack].client_command is None:
         raise SettingError("client", f"{setup.client.stack} stays warm between trials, which flows cannot share")
-    if setup.protocol == EITHER:
-        raise SettingError("protocol", f"a flow that competes speaks one protocol, {' or '.join(spoken(EITHER))}")
-    datagrams = setup.protocol in DATAGRAM_PROTOCOLS
+    if setup.protocol == EITHER.name:
+        raise SettingError("protocol", f"a flow that competes speaks one protocol, {' or '.join(EITHER.spoken)}")
+    datagrams = find_protocol(setup.protocol).cross_traffic
     if datagrams and plays:
         raise SettingError("protocol", f"{setup.protocol} carries no video; allowed: h3, h2")
     if datagrams and not cross:

@@ -5,9 +5,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from longlook.core import units
-from longlook.core.flows import DATAGRAM_PROTOCOLS, DURATION, ECHO_PROTOCOLS, EITHER, ENDLESS
+from longlook.core.flows import DURATION, ENDLESS
 from longlook.core.model import Arm, ConnectionState, Endpoint, Level, Link, Processor, Scalar, Study, Workload
 from longlook.core.problems import SettingError, allowed
+from longlook.core.protocol import EITHER, find_protocol
 from longlook.core.stack import PLAYER_RULES, Knob, Stack
 from longlook.core.workload import WorkloadKind
 from longlook.network import further
@@ -20,7 +21,6 @@ from longlook.study.settings import (
     NO_CPU_LIMIT,
     NO_PROXY,
     PROXY,
-    QUIC_PROTOCOLS,
     SPLIT,
     WORKLOAD_PREFIX,
     workload_parameters,
@@ -112,7 +112,7 @@ def resolve_circumstances(arm: Arm, settings: Mapping[str, Scalar], *, ask_route
     own = tcp.with_presets(settings, arm.settings)
     make_link = network.link if ask_router else network.unchecked_link
     engine = own.get("engine")
-    kernel_tcp = {} if own.get("protocol") in (*QUIC_PROTOCOLS, *ECHO_PROTOCOLS) else tcp.parameters(own)
+    kernel_tcp = {} if not find_protocol(str(own.get("protocol"))).kernel_tcp else tcp.parameters(own)
     client_cpu = own.get("client_cpu", NO_CPU_LIMIT)
     return Circumstances(
         link=make_link(own) if any(key.startswith("network.") for key in arm.settings) else None,
@@ -147,7 +147,7 @@ def resolve_flow_setup(arm: Arm, settings: Mapping[str, Scalar], catalogue: Cata
                 key, f"missing: set it for the arm, or for all arms under [defaults] ({_HELP[key]})", absent=True
             )
     protocol, connection = str(own["protocol"]), ConnectionState(str(own["connection"]))
-    protocols = sorted({EITHER, *(name for stack in catalogue.stacks.values() for name in stack.protocols)})
+    protocols = sorted({EITHER.name, *(name for stack in catalogue.stacks.values() for name in stack.protocols)})
     if protocol not in protocols:
         raise SettingError("protocol", f"no stack speaks it; {allowed(protocol, protocols)}")
     check_echo(catalogue.workloads[_kind(settings)], protocol, own)
@@ -161,7 +161,7 @@ def resolve_flow_setup(arm: Arm, settings: Mapping[str, Scalar], catalogue: Cata
             _check_plays(stack, protocol, connection, own, catalogue)
         endpoints[role] = Endpoint(stack.name, version, _knobs(role, stack, version, protocol, own))
     congestion_control = None
-    if protocol in (*QUIC_PROTOCOLS, *DATAGRAM_PROTOCOLS, *ECHO_PROTOCOLS):
+    if not find_protocol(protocol).kernel_tcp:
         for key in (tcp.CONGESTION_CONTROL, tcp.PRESET, *tcp.SETTINGS):
             if key in arm.settings:
                 raise SettingError(key, "sets the kernel's TCP; of others it is a knob of the stack, if any")
@@ -217,7 +217,7 @@ def _check_abilities(role: str, stack: Stack, version: str, protocol: str, conne
     protocols, connections = stack.protocols_of(version), stack.connections_of(version, protocol)
     program = f"{role} {stack.name}" + (f"@{version}" if len(stack.versions) > 1 else "")
     if not stack.speaks(version, protocol):
-        own = (*protocols, *((EITHER,) if stack.speaks(version, EITHER) else ()))
+        own = (*protocols, *((EITHER.name,) if stack.speaks(version, EITHER.name) else ()))
         raise SettingError("protocol", f"{program} does not speak it, but {', '.join(own)}")
     if connection not in connections:
         raise SettingError("connection", f"{program} cannot do this over {protocol}, but {', '.join(connections)}")
@@ -256,7 +256,7 @@ def _check_plays(
         )
     if client.players:
         _check_player(client, connection, settings)
-    if protocol == EITHER:
+    if protocol == EITHER.name:
         raise SettingError("protocol", "a player speaks one protocol; allowed with workload video: h3, h2")
 
 

@@ -16,9 +16,6 @@ from longlook.network import settings as network
 from longlook.network.values import call
 from longlook.study import processors, tcp
 
-QUIC_PROTOCOLS = ("h3", "hq")
-"""Protocols that run over QUIC."""
-
 KERNEL_CONGESTION_CONTROLS = (
     *("bbr", "bic", "cdg", "cubic", "dctcp", "highspeed", "htcp", "hybla", "illinois"),
     *("lp", "nv", "reno", "scalable", "vegas", "veno", "westwood", "yeah"),

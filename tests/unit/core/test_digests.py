@@ -35,7 +35,7 @@ def touched(path: Path) -> None:
         *(("trial", name) for name in ("core/flows.py", "core/paths.py", "core/units.py", "network/traces.py")),
         *(("trial", name) for name in ("lab/__init__.py", "lab/linux/system.py", "engines/virtual/boot.py")),
         *(("measurement", name) for name in ("core/flows.py", "network/stages.py", "timeline/collectors.py")),
-        *(("measurement", name) for name in ("core/model.py", "core/codec.py", "metrics/goodput.py")),
+        *(("measurement", name) for name in ("core/model.py", "core/codec.py", "metrics/link.py")),
         *(("calibration", name) for name in ("lab/router.py", "network/config.py", "lab/linux/netlink.py")),
         *(("calibration", name) for name in ("lab/guest.py", "calibration/cases.py", "core/flows.py")),
     ],

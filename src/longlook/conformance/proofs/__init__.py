@@ -27,7 +27,7 @@ from longlook.conformance.proofs import (
     windows,
 )
 from longlook.conformance.proofs.ask import Ask
-from longlook.core.flows import DATAGRAM_PROTOCOLS, EITHER, UDP_ECHO
+from longlook.core.protocol import EITHER, UDP, UDP_ECHO
 
 Proof = Callable[[Ask], Check]
 
@@ -47,10 +47,10 @@ _PROTOCOLS: Mapping[str, tuple[str, ...]] = {
     "http2_stream_window": ("h2",),
     "http2_connection_window": ("h2",),
     "threads": ("http/1.0",),
-    **dict.fromkeys(racing.PROOFS, (EITHER,)),
-    **dict.fromkeys(traffic.PROOFS, DATAGRAM_PROTOCOLS),
+    **dict.fromkeys(racing.PROOFS, (EITHER.name,)),
+    **dict.fromkeys(traffic.PROOFS, (UDP.name,)),
     **dict.fromkeys(playing.PROOFS, ("h3", "h2")),
-    **dict.fromkeys(echoing.PROOFS, (UDP_ECHO,)),
+    **dict.fromkeys(echoing.PROOFS, (UDP_ECHO.name,)),
 }
 
 

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from longlook.core.flows import EITHER
 from longlook.core.model import Trial, Vantage
+from longlook.core.protocol import EITHER
 from longlook.explain.facts.columns import Booleans, Integers
 from longlook.explain.facts.link import LinkFacts
 from longlook.explain.ledger.classes import LedgerClass
@@ -26,7 +26,7 @@ def find_fallback(timeline: Timeline, trial: Trial, start_ns: int, data: LinkFac
 
     `data` and `back` are the link's two directions. A connection over TCP that lost the race to QUIC is none.
     """
-    if trial.protocol != EITHER:
+    if trial.protocol != EITHER.name:
         return None
     flows = timeline.select(Kind.OBJECT_DONE)["flow"].to_pylist()
     carried = {flow for flow in flows if flow is not None and flow.startswith("tcp ")}

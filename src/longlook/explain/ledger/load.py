@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from longlook.core.flows import spoken
 from longlook.core.model import Trial, Vantage
+from longlook.core.protocol import find_protocol
 from longlook.explain.facts.columns import Booleans, Integers, between
 from longlook.explain.facts.credits import Http2Windows
 from longlook.explain.facts.link import LinkFacts
@@ -72,7 +72,7 @@ class Load:
 
 def _http2_windows(timeline: Timeline, trial: Trial) -> dict[str, Http2Windows]:
     """Return the windows of the connections over TCP on which HTTP/2 is spoken."""
-    if "h2" not in spoken(trial.protocol):
+    if "h2" not in find_protocol(trial.protocol).spoken:
         return {}
     flows = [sender.flow for sender in SenderFacts.all_of(timeline, Vantage.SERVER) if sender.source == "tcp"]
     return {flow: Http2Windows.of(timeline, trial, flow) for flow in flows}

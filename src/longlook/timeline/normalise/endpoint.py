@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from longlook.core.flows import DATAGRAM_PROTOCOLS, ECHO_PROTOCOLS
 from longlook.core.model import Vantage
+from longlook.core.protocol import find_protocol
 from longlook.timeline.normalise.echo import echo_events
 from longlook.timeline.normalise.lines import (
     Account,
@@ -223,8 +223,7 @@ def handshake_name(line: Line) -> str | None:
 
 def transport_of(protocol: str | None) -> str:
     """Return `udp` for HTTP/3, bare datagrams and echoes, `tcp` for protocols over TCP."""
-    over_udp = (*DATAGRAM_PROTOCOLS, *ECHO_PROTOCOLS)
-    return "udp" if protocol is not None and (protocol.startswith("h3") or protocol in over_udp) else "tcp"
+    return "tcp" if protocol is None else find_protocol(protocol).transport
 
 
 def flow_name(protocol: str | None, client: str | None, server: str | None) -> str:
