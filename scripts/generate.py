@@ -41,6 +41,17 @@ def classes_of_time(current: str) -> str:
     )
 
 
+def tables_of_trials(current: str) -> str:
+    """Return docs/run-folders.md with the tables that an analysis makes of all trials."""
+    from longlook.analysis.outputs import OUTPUTS
+
+    rows = [
+        f"| {f'`{each.file}`' if each.file else 'not written, drawn'} | {each.summary} | `{'`, `'.join(each.columns)}` |"
+        for each in OUTPUTS
+    ]
+    return with_table(current, "| table | a row |", rows)
+
+
 def with_table(text: str, header: str, rows: Iterable[str]) -> str:
     """Return a document with other rows in the table whose first line begins with `header`."""
     lines = text.splitlines()
@@ -114,6 +125,7 @@ DOCUMENTS: Mapping[str, Callable[[str], str]] = {
     "docs/timeline.md": kinds_of_rows,
     "docs/ledger.md": classes_of_time,
     "docs/metrics.md": metrics,
+    "docs/run-folders.md": tables_of_trials,
     "docs/causes.md": causes,
     "docs/trust.md": trust,
     "docs/torture.md": torture,

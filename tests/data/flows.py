@@ -64,8 +64,7 @@ def competing_content(
     content = small_content(values, study)
     return replace(
         content,
-        flows=pd.concat(flows, ignore_index=True),
-        rates=pd.concat(rates, ignore_index=True),
+        tables={"flows": pd.concat(flows, ignore_index=True), "rates": pd.concat(rates, ignore_index=True)},
         levels=arm_levels(content.samples, study, metrics_by_arm(study)),
     )
 

@@ -80,7 +80,7 @@ def paper_content(study_id: str = "kakhki2017-fig6a", only: Sequence[str] = (), 
         claims=judge(study.claims, estimates, study),
         manifest={**MANIFEST, "study": study.id, "plan_hash": plan.hash, "trials": len(plan.trials)},
         metrics={name: MetricFacts(metric.label, metric.unit, metric.better) for name, metric in metrics.items()},
-        goodput=_goodput(entries),
+        tables={"goodput": _goodput(entries)},
     )
 
 
@@ -199,6 +199,11 @@ def small_content(values: Values, study: Study | None = None, claims: Sequence[C
         manifest={**MANIFEST, "study": study.id},
         metrics={name: MetricFacts(metric.label, metric.unit, metric.better) for name, metric in metrics.items()},
     )
+
+
+def with_tables(content: ReportContent, **tables: pd.DataFrame | None) -> ReportContent:
+    """Return the content with other tables of these names."""
+    return replace(content, tables={**content.tables, **tables})
 
 
 def cliff_content(rounds: int = 20) -> ReportContent:

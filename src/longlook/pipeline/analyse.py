@@ -9,7 +9,8 @@ import pandas as pd
 
 from longlook.analysis.bottleneck import attribute_bottlenecks
 from longlook.analysis.claims.judge import judge
-from longlook.analysis.measure import Measured, measure_all, rows_of
+from longlook.analysis.measure import Measured, measure_all
+from longlook.analysis.outputs import OUTPUTS, rows_of, sampled_stacks
 from longlook.analysis.results_digest import ResultsDigest, results_digest
 from longlook.analysis.samples import samples_table
 from longlook.analysis.statistics_cache import Statistics, statistics_of
@@ -20,7 +21,7 @@ from longlook.core import codec
 from longlook.core.errors import InputError
 from longlook.core.model import Outcome, Study
 from longlook.core.results import ClaimResult, Estimate
-from longlook.core.run_folder import DEPENDENCES, FLOWS, POINTS, RATES, SAMPLES, STATES, RunFolder, write_json
+from longlook.core.run_folder import DEPENDENCES, SAMPLES, RunFolder, write_json
 from longlook.explain.rounds import Wanted, find_cells
 from longlook.pipeline.answers import FOLDER, read_answers
 from longlook.pipeline.evidence import ALTERED, note_altered
@@ -34,14 +35,13 @@ from longlook.run.verification import Verification
 from longlook.run.verify import load as load_verification
 from longlook.study.releases import Release
 from longlook.timeline.collectors import collector_costs, not_recorded
-from longlook.timeline.cpu_profile import ROLES, pooled_stacks
 
 POPULATION_TABLE = "population.parquet"
-LOSS_EPOCHS, WINS, TAILS = "loss_epochs.parquet", "wins.parquet", "tails.parquet"
-CPU_WORK, CPU_STACKS = "cpu_work.parquet", "cpu_stacks.parquet"
+WINS, TAILS, CPU_STACKS = "wins.parquet", "tails.parquet", "cpu_stacks.parquet"
 RESULTS = (
     *(SAMPLES, "estimates.parquet", "claims.json", DEPENDENCES, WINS, TAILS),
-    *(STATES, FLOWS, RATES, POINTS, LOSS_EPOCHS, CPU_WORK, CPU_STACKS, POPULATION_TABLE),
+    *(output.file for output in OUTPUTS if output.file is not None),
+    *(CPU_STACKS, POPULATION_TABLE),
 )
 """What an analysis leaves in a run folder for other commands, which is sealed."""
 
@@ -75,10 +75,10 @@ def analyse(folder: RunFolder, observer: Observer, wanted: Wanted | None = None)
     statistics = statistics_of(samples, folder.path / SAMPLES, study, metrics_by_arm(study))
     estimates = write_estimates(folder, measured, statistics)
     write_spread(folder, statistics)
-    population = write_population(folder, samples)
+    tables["population"] = write_population(folder, samples)
     claims = write_claims(folder, statistics, estimates)
     folder.seal(RESULTS)
-    content = report_content(folder, samples, tables, statistics, estimates, claims, wanted, population)
+    content = report_content(folder, samples, tables, statistics, estimates, claims, wanted)
     pages = write_inside_pages(folder, content, wanted, observer.say) if wanted is not None else []
     page = write_report(folder.path / "report", content)
     outcomes = Counter(entry.run.outcome for entry in measured)
@@ -124,61 +124,28 @@ def write_samples(folder: RunFolder, measured: Sequence[Measured]) -> pd.DataFra
     return samples
 
 
-@dataclass(frozen=True)
-class Tables:
-    """Rows of all trials, in one table for each kind; None where no trial has any."""
+def write_tables(folder: RunFolder, measured: Sequence[Measured]) -> dict[str, pd.DataFrame | None]:
+    """Return the rows of all trials by the names of OUTPUTS, and write those that have a file; None if there are none.
 
-    goodput: pd.DataFrame | None
-    links: pd.DataFrame | None
-    flows: pd.DataFrame | None
-    rates: pd.DataFrame | None
-    epochs: pd.DataFrame | None
-    cpu_work: pd.DataFrame | None
-    cpu_stacks: pd.DataFrame | None
-
-
-def write_tables(folder: RunFolder, measured: Sequence[Measured]) -> Tables:
-    """Write a table for each kind of rows that any trial has, and no file for the others.
-
-    These are times in states, where traces were captured; flows that competed, their rates and the points of their
-    envelopes; the sizes of loss epochs, where a metric reads them; where the ends spent CPU time, if it was sampled.
-    Goodput, and what came over which link, are drawn and not written.
+    `cpu_stacks` are pooled over trials, and so they are made of what the trials of `cpu_work` left.
     """
-    flows, rates = rows_of(measured, "flows"), rows_of(measured, "rates")
-    epochs, cpu_work = rows_of(measured, "epochs"), rows_of(measured, "cpu_work")
-    cpu_stacks = None if cpu_work is None else sampled_stacks(folder, cpu_work)
-    tables = {
-        STATES: rows_of(measured, "states"),
-        FLOWS: flows,
-        RATES: rates,
-        POINTS: rows_of(measured, "points"),
-        LOSS_EPOCHS: epochs,
-        CPU_WORK: cpu_work,
-        CPU_STACKS: cpu_stacks,
-    }
-    for name, table in tables.items():
-        path = folder.path / name
-        path.unlink(missing_ok=True)
-        if table is not None:
-            table.to_parquet(path, index=False)
-    drawn = rows_of(measured, "goodput"), rows_of(measured, "links")
-    return Tables(*drawn, flows, rates, epochs, cpu_work, cpu_stacks)
+    attempts = [(entry.trial, entry.tables) for entry in measured]
+    tables = {output.name: rows_of(attempts, output.name) for output in OUTPUTS}
+    for output in OUTPUTS:
+        if output.file is not None:
+            _write(folder, output.file, tables[output.name])
+    work = tables["cpu_work"]
+    stacks = None if work is None else sampled_stacks(folder.trials, work)
+    _write(folder, CPU_STACKS, stacks)
+    return {**tables, "cpu_stacks": stacks}
 
 
-def sampled_stacks(folder: RunFolder, cpu_work: pd.DataFrame) -> pd.DataFrame:
-    """Return the call stacks of every cell, arm and end, pooled over the trials of `cpu_work`.
-
-    The columns are cell_id, arm, role, stack and cpu_s: the CPU seconds of a trial that were spent there, on average.
-    """
-    rows = []
-    for (cell_id, arm), own in cpu_work.groupby(["cell_id", "arm"], sort=True):
-        trials = [folder.trials / name for name in sorted(set(own["trial_id"]))]
-        for role in ROLES:
-            stacks, seconds = pooled_stacks(trials, role)
-            rows += [
-                (cell_id, arm, role, stack, count * seconds / len(trials)) for stack, count in sorted(stacks.items())
-            ]
-    return pd.DataFrame(rows, columns=["cell_id", "arm", "role", "stack", "cpu_s"])
+def _write(folder: RunFolder, name: str, table: pd.DataFrame | None) -> None:
+    """Write a table of the run folder; without rows there is no such file, and one of an earlier analysis goes."""
+    path = folder.path / name
+    path.unlink(missing_ok=True)
+    if table is not None:
+        table.to_parquet(path, index=False)
 
 
 def write_estimates(folder: RunFolder, measured: Sequence[Measured], statistics: Statistics) -> list[Estimate]:
@@ -189,20 +156,15 @@ def write_estimates(folder: RunFolder, measured: Sequence[Measured], statistics:
     study = folder.study
     estimates = attribute_bottlenecks(statistics.estimates, study, attempts, folder.manifest["engine"])
     estimates_table(estimates).to_parquet(folder.path / "estimates.parquet", index=False)
-    path, dependences = folder.path / DEPENDENCES, dependences_table(estimates)
-    path.unlink(missing_ok=True)
-    if len(dependences):
-        dependences.to_parquet(path, index=False)
+    dependences = dependences_table(estimates)
+    _write(folder, DEPENDENCES, dependences if len(dependences) else None)
     return estimates
 
 
 def write_spread(folder: RunFolder, statistics: Statistics) -> None:
     """Write `wins.parquet` and `tails.parquet`, where the rounds were fixed: what the means of estimates hide."""
     for name, found in ((WINS, statistics.wins), (TAILS, statistics.tails)):
-        path = folder.path / name
-        path.unlink(missing_ok=True)
-        if found:
-            spread_table(found).to_parquet(path, index=False)
+        _write(folder, name, spread_table(found) if found else None)
 
 
 def write_population(folder: RunFolder, samples: pd.DataFrame) -> pd.DataFrame | None:
@@ -210,10 +172,7 @@ def write_population(folder: RunFolder, samples: pd.DataFrame) -> pd.DataFrame |
     for each arm and the levels of the other factors.
     """
     found = population_curves(samples, folder.study, matrix_metric(folder.study))
-    path = folder.path / POPULATION_TABLE
-    path.unlink(missing_ok=True)
-    if found is not None:
-        found.to_parquet(path, index=False)
+    _write(folder, POPULATION_TABLE, found)
     return found
 
 
@@ -228,12 +187,11 @@ def write_claims(folder: RunFolder, statistics: Statistics, estimates: list[Esti
 def report_content(
     folder: RunFolder,
     samples: pd.DataFrame,
-    tables: Tables,
+    tables: Mapping[str, pd.DataFrame | None],
     statistics: Statistics,
     estimates: list[Estimate],
     claims: list[ClaimResult],
     wanted: Wanted | None,
-    population: pd.DataFrame | None,
 ) -> ReportContent:
     """Gather what the report draws; it links the pages of cells that there are and those that are `wanted`."""
     study, manifest, trials = folder.study, folder.manifest, folder.plan.trials
@@ -247,15 +205,8 @@ def report_content(
         claims=claims,
         manifest=manifest,
         metrics=metric_facts(study),
-        goodput=tables.goodput,
-        links=tables.links,
+        tables=tables,
         verification=load_verification(folder),
-        flows=tables.flows,
-        rates=tables.rates,
-        epochs=tables.epochs,
-        cpu_work=tables.cpu_work,
-        cpu_stacks=tables.cpu_stacks,
-        population=population,
         wins=statistics.wins,
         tails=statistics.tails,
         levels=statistics.drawn_levels,

@@ -34,19 +34,13 @@ class ReportContent:
     """The inputs of a report; equal inputs give equal bytes.
 
     `samples` has one row per attempt and metric: study, cell (cell_id), arm, round, seed, trial_id, attempt, metric,
-    value, unit, outcome, reason and a column `factor.NAME` per factor. `goodput` has the columns trial_id, arm,
-    cell_id, round, time_s, mbps, or is None if no link log was kept. `links` has these and `link`, where paths have
-    two, or is None. `manifest` is manifest.json. `verification` is
-    present if the trials were run again. `levels` are those of `metrics_by_arm`; `releases`, by arm, are present if the
-    figure is a trend. `flows` and `rates` have the columns trial_id, arm, cell_id, round and those of `flow_tables`, or
-    are None if no flows competed. `epochs` has the columns trial_id, arm, cell_id, round, lost and epochs: how many
-    loss epochs of a trial lost so many packets, or is None if no metric reads them or nothing was lost. `cpu_work` has
-    the columns trial_id, arm, cell_id, round, role, work, cpu_s and counted_s, and `cpu_stacks` cell_id, arm, role,
-    stack and cpu_s, as means of the trials; they are None if no CPU time was sampled. `population` has the columns of
-    `population_curves`, or is None if the study declares no population. `wins` and `tails` say how often
-    the contender wins a round, and compare the worst loads. `inside` holds the ids of cells with a page about their
-    inside beside the report. `costs` are those of the traces of endpoints, `not_recorded` what collectors could not
-    record. `answers` are those of the page of explanations beside the report.
+    value, unit, outcome, reason and a column `factor.NAME` per factor. `tables` are those of `analysis.outputs` by
+    name, with `cpu_stacks` and `population`; one without rows is absent or None. `manifest` is manifest.json.
+    `verification` is present if the trials were run again. `levels` are those of `metrics_by_arm`; `releases`, by arm,
+    are present if the figure is a trend. `wins` and `tails` say how often the contender wins a round, and compare the
+    worst loads. `inside` holds the ids of cells with a page about their inside beside the report. `costs` are those of
+    the traces of endpoints, `not_recorded` what collectors could not record. `answers` are those of the page of
+    explanations beside the report.
     """
 
     study: Study
@@ -55,14 +49,7 @@ class ReportContent:
     claims: list[ClaimResult]
     manifest: Mapping[str, Any]
     metrics: Mapping[str, MetricFacts]
-    goodput: pd.DataFrame | None = None
-    links: pd.DataFrame | None = None
-    flows: pd.DataFrame | None = None
-    rates: pd.DataFrame | None = None
-    epochs: pd.DataFrame | None = None
-    cpu_work: pd.DataFrame | None = None
-    cpu_stacks: pd.DataFrame | None = None
-    population: pd.DataFrame | None = None
+    tables: Mapping[str, pd.DataFrame | None] = field(default_factory=dict)
     wins: Sequence[RoundsWon] = ()
     tails: Sequence[TailEffect] = ()
     verification: Verification | None = None
@@ -72,6 +59,10 @@ class ReportContent:
     costs: Sequence[CollectorCost] = ()
     not_recorded: Sequence[NotRecorded] = ()
     answers: Sequence[Answer] = ()
+
+    def table(self, name: str) -> pd.DataFrame | None:
+        """Return a table of all trials by its name; None if no trial has rows in it."""
+        return self.tables.get(name)
 
     @cached_property
     def samples_by_cell(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:
@@ -85,9 +76,10 @@ class ReportContent:
     def goodput_by_cell(self) -> Mapping[str, Mapping[tuple[str, int, str], Goodput]]:
         """The goodput over time by cell, and there by arm, round and trial id, in that order; empty without any."""
         found: dict[str, dict[tuple[str, int, str], Goodput]] = {}
-        if self.goodput is not None:
+        goodput = self.table("goodput")
+        if goodput is not None:
             names = ("cell_id", "arm", "round", "trial_id", "time_s", "mbps")
-            columns = [self.goodput[name].tolist() for name in names]
+            columns = [goodput[name].tolist() for name in names]
             for cell, arm, number, trial, time_s, mbps in zip(*columns, strict=True):
                 series = found.setdefault(str(cell), {}).setdefault((arm, number, trial), ([], []))
                 series[0].append(time_s)

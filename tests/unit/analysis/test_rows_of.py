@@ -1,17 +1,17 @@
-"""The rows of all attempts in one table."""
+"""The tables of all trials: one list, and the rows of all attempts in one table."""
 
 from dataclasses import replace
 
-from longlook.analysis.measure import Measured, rows_of
-from tests.data.trials import RUN, TRIAL
+from longlook.analysis.outputs import OUTPUTS, rows_of
+from tests.data.trials import TRIAL
 
 OTHER = replace(TRIAL, id="another", arm="other", round=7)
 
 
 def test_rows_stand_beside_what_identifies_their_trial() -> None:
-    first = Measured(TRIAL, RUN, {}, goodput={"time_s": [0.0, 0.1], "mbps": [8.0, None]})
-    second = Measured(OTHER, RUN, {}, goodput={"time_s": [0.2], "mbps": [4.0]})
-    table = rows_of([first, Measured(TRIAL, RUN, {}), second], "goodput")
+    first = (TRIAL, {"goodput": {"time_s": [0.0, 0.1], "mbps": [8.0, None]}})
+    second = (OTHER, {"goodput": {"time_s": [0.2], "mbps": [4.0]}})
+    table = rows_of([first, (TRIAL, {}), second], "goodput")
     assert table is not None
     assert table.columns.tolist() == ["time_s", "mbps", "trial_id", "arm", "cell_id", "round"]
     assert table["time_s"].tolist() == [0.0, 0.1, 0.2]
@@ -22,5 +22,9 @@ def test_rows_stand_beside_what_identifies_their_trial() -> None:
 
 
 def test_without_rows_there_is_no_table() -> None:
-    empty = Measured(TRIAL, RUN, {}, rates={"time_s": [], "mbps": []})
-    assert rows_of([empty, Measured(OTHER, RUN, {})], "rates") is None
+    assert rows_of([(TRIAL, {"rates": {"time_s": [], "mbps": []}}), (OTHER, {})], "rates") is None
+
+
+def test_names_and_files_are_unique() -> None:
+    names, files = [each.name for each in OUTPUTS], [each.file for each in OUTPUTS if each.file is not None]
+    assert (len(set(names)), len(set(files))) == (len(names), len(files))

@@ -11,7 +11,7 @@ from longlook.report.charts.theme import specification
 from longlook.report.content import ReportContent
 from longlook.report.page import render, sections
 from longlook.report.population.section import make_population
-from tests.data.report import small_content, small_study
+from tests.data.report import small_content, small_study, with_tables
 
 CURVE = pd.DataFrame(
     [
@@ -28,7 +28,7 @@ def content() -> ReportContent:
     study = small_study(
         figure=Figure("rate", (), POPULATION), population=Population("rate", {"10Mbit": 100.0}, "from nowhere")
     )
-    return replace(small_content({("10Mbit",): {"tcp": [1.0, 1.1], "quic": [0.9, 1.0]}}, study), population=CURVE)
+    return with_tables(small_content({("10Mbit",): {"tcp": [1.0, 1.1], "quic": [0.9, 1.0]}}, study), population=CURVE)
 
 
 def test_there_is_a_panel_for_each_level_and_a_line_for_each_arm(content: ReportContent) -> None:
@@ -44,25 +44,25 @@ def test_there_is_a_panel_for_each_level_and_a_line_for_each_arm(content: Report
 
 def test_a_population_that_is_the_only_factor_has_one_panel_without_a_title(content: ReportContent) -> None:
     only = CURVE[CURVE["factor.notice"] == "ICMP"].drop(columns="factor.notice")
-    seconds = replace(content, population=only.assign(below=[0.2, 4.75] * 2))
+    seconds = with_tables(content, population=only.assign(below=[0.2, 4.75] * 2))
     (section,) = make_population(seconds)
     (panel,) = specification(section.figures()["population"])["concat"]
     assert "title" not in panel
     axis = panel["encoding"]["x"]
     assert "format" not in axis["axis"]  # whole numbers alone would leave 0, 1, 2, 3 and 4 seconds
     assert axis["scale"]["domain"] == [0.2, 4.75]
-    (whole,) = make_population(replace(content, population=only))
+    (whole,) = make_population(with_tables(content, population=only))
     assert specification(whole.figures()["population"])["concat"][0]["encoding"]["x"]["axis"]["format"] == "d"
 
 
 def test_a_single_value_still_has_an_axis(content: ReportContent) -> None:
-    (section,) = make_population(replace(content, population=CURVE.assign(below=4.0)))
+    (section,) = make_population(with_tables(content, population=CURVE.assign(below=4.0)))
     domain = specification(section.figures()["population"])["concat"][0]["encoding"]["x"]["scale"]["domain"]
     assert domain == [3.8, 4.2]
 
 
 def test_a_share_of_nothing_has_a_plain_axis(content: ReportContent) -> None:
-    some = replace(content, population=CURVE.assign(share_pct=[0.0, 8.0] * 4))
+    some = with_tables(content, population=CURVE.assign(share_pct=[0.0, 8.0] * 4))
     (section,) = make_population(some)
     (figure,) = section.figures().values()
     assert specification(figure)["concat"][0]["encoding"]["y"]["scale"] == {"domain": [0, 100]}
@@ -76,7 +76,7 @@ def test_the_page_has_the_shares_and_where_they_come_from(content: ReportContent
 
 
 def test_another_figure_and_a_study_that_did_not_run_whole_have_none(content: ReportContent) -> None:
-    assert make_population(replace(content, population=None)) == []
+    assert make_population(with_tables(content, population=None)) == []
     assert make_population(replace(content, study=small_study())) == []
 
 

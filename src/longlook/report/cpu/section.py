@@ -72,9 +72,10 @@ class CpuSection(Section):
 
 def make_cpu(content: ReportContent) -> list[CpuSection]:
     """Return the section where CPU time was sampled, else nothing."""
-    if content.cpu_work is None or content.cpu_stacks is None:
+    work, pooled = content.table("cpu_work"), content.table("cpu_stacks")
+    if work is None or pooled is None:
         return []
-    means = mean_work(content.cpu_work)
+    means = mean_work(work)
     panels: list[Panel] = []
     specs: dict[str, Any] = {}
     sized: list[Any] = []
@@ -90,7 +91,7 @@ def make_cpu(content: ReportContent) -> list[CpuSection]:
         title = alt.TitleParams(label, fontSize=12, offset=6, anchor="start")
         sized.append(_panel(rows).properties(width=PANEL_PX, height=alt.Step(BAR_PX), title=title))
         flames = []
-        stacks = content.cpu_stacks[content.cpu_stacks["cell_id"] == place.cell_id]
+        stacks = pooled[pooled["cell_id"] == place.cell_id]
         for arm, role in _ends(content, stacks):
             found = stacks[(stacks["arm"] == arm) & (stacks["role"] == role)]
             boxes = boxes_of(zip(found["stack"], found["cpu_s"], strict=True))
@@ -106,7 +107,7 @@ def make_cpu(content: ReportContent) -> list[CpuSection]:
             flames.append(Flame(heading, about, key))
             named = alt.TitleParams(f"{heading}: {about}", subtitle=label)
             charts[slug(f"flame-{label}-{arm}-{role}", taken)] = chart.properties(title=named)
-        trials = content.cpu_work[content.cpu_work["cell_id"] == place.cell_id].groupby("arm")["trial_id"].nunique()
+        trials = work[work["cell_id"] == place.cell_id].groupby("arm")["trial_id"].nunique()
         sampled = ", ".join(f"{content.short_label(str(arm))}: {count} trials" for arm, count in trials.items())
         panels.append(Panel(label, sampled, name, flames))
     if not panels:

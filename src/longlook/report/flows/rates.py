@@ -155,14 +155,15 @@ def thinned(rates: Rates) -> Rates:
 
 def arm_flows(content: ReportContent) -> dict[str, list[ArmFlows]]:
     """Return every arm whose flows were recorded, by cell, in the order of the study's arms."""
-    if content.flows is None or content.rates is None:
+    flows, rates = content.table("flows"), content.table("rates")
+    if flows is None or rates is None:
         return {}
     order = {arm.name: place for place, arm in enumerate(content.study.arms)}
-    rates = dict(iter(content.rates.groupby(["cell_id", "arm"], sort=False)))
+    series = dict(iter(rates.groupby(["cell_id", "arm"], sort=False)))
     found: dict[str, list[ArmFlows]] = {}
-    for (cell_id, arm), rows in content.flows.groupby(["cell_id", "arm"], sort=False):
-        if (cell_id, arm) in rates:
-            found.setdefault(str(cell_id), []).append(_arm(str(cell_id), str(arm), rows, rates[cell_id, arm]))
+    for (cell_id, arm), rows in flows.groupby(["cell_id", "arm"], sort=False):
+        if (cell_id, arm) in series:
+            found.setdefault(str(cell_id), []).append(_arm(str(cell_id), str(arm), rows, series[cell_id, arm]))
     return {cell: sorted(arms, key=lambda each: order.get(each.arm, len(order))) for cell, arms in found.items()}
 
 

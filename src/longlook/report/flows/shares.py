@@ -99,10 +99,11 @@ class Fairness:
     """The fair value of a metric for an arm in a cell, and the one of as many flows as it acts for."""
 
     def __init__(self, content: ReportContent) -> None:
-        self._emulated = emulated_parts(content.study) if content.flows is not None else {}
+        flows = content.table("flows")
+        self._emulated = emulated_parts(content.study) if flows is not None else {}
         self._parts: dict[tuple[str, str], tuple[float, bool]] = {}  # subject's part in %, whether traffic crossed
-        if content.flows is not None:
-            for (cell, arm), rows in content.flows.groupby(["cell_id", "arm"], sort=False):
+        if flows is not None:
+            for (cell, arm), rows in flows.groupby(["cell_id", "arm"], sort=False):
                 flows = rows.drop_duplicates("flow")
                 groups = flows[~flows["cross"].astype(bool)]["group"]
                 if len(groups):
@@ -135,7 +136,7 @@ class Fairness:
 
 def make_shares(content: ReportContent) -> list[ShareSection]:
     """Return the section, or nothing if no flows competed or the study has no metric of shares."""
-    if content.flows is None or not content.study.contrasts:
+    if content.table("flows") is None or not content.study.contrasts:
         return []
     grid = make_grid(content, content.study.contrasts[0])
     fairness = Fairness(content)

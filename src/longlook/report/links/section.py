@@ -46,13 +46,14 @@ class LinksSection(Section):
 
 def make_links(content: ReportContent) -> list[LinksSection]:
     """Return the section where something came over a second link, else nothing."""
-    if content.links is None or not content.links.loc[content.links["link"] == SECOND_LINK, "mbps"].any():
+    links = content.table("links")
+    if links is None or not links.loc[links["link"] == SECOND_LINK, "mbps"].any():
         return []
     panels: list[Panel] = []
     specs: dict[str, Any] = {}
     sized: list[Any] = []
     for place in make_grid(content, content.study.contrasts[0]).in_order():
-        own = content.links[content.links["cell_id"] == place.cell_id]
+        own = links[links["cell_id"] == place.cell_id]
         if own.empty:
             continue
         label, name = cell_label(place.cell), f"links{len(panels)}"

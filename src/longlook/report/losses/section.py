@@ -50,13 +50,14 @@ class LossesSection(Section):
 
 def make_losses(content: ReportContent) -> list[LossesSection]:
     """Return the section where the study's metrics read loss epochs and packets were lost, else nothing."""
-    if content.epochs is None:
+    epochs = content.table("epochs")
+    if epochs is None:
         return []
     panels: list[Panel] = []
     specs: dict[str, Any] = {}
     sized: list[Any] = []
     for place in make_grid(content, content.study.contrasts[0]).in_order():
-        own = content.epochs[content.epochs["cell_id"] == place.cell_id]
+        own = epochs[epochs["cell_id"] == place.cell_id]
         if own.empty:
             continue
         shares = {arm: cumulative(own[own["arm"] == arm]) for arm in _arms(content, own)}

@@ -54,7 +54,7 @@ class PopulationSection(Section):
 
 def make_population(content: ReportContent) -> list[PopulationSection]:
     """Return the section, or nothing if the study's figure is another or no stratum is complete."""
-    study, table = content.study, content.population
+    study, table = content.study, content.table("population")
     if study.figure.kind != POPULATION or study.population is None or table is None:
         return []
     facts = content.facts(matrix_metric(study))

@@ -1,7 +1,5 @@
 """Where CPU time goes: bars for each cell, and flame graphs whose boxes add up."""
 
-from dataclasses import replace
-
 import pandas as pd
 import pytest
 
@@ -10,7 +8,7 @@ from longlook.report.cpu.flame import boxes_of, short_name
 from longlook.report.cpu.section import make_cpu, mean_work
 from longlook.report.page import sections
 from longlook.timeline.cpu_work import Work
-from tests.data.report import paper_content
+from tests.data.report import paper_content, with_tables
 
 STACKS = [("p;main;quic.send;udp_sendmsg_[k]", 0.3), ("p;main;quic.send", 0.1), ("p;main;quic.ack", 0.6)]
 
@@ -28,7 +26,7 @@ def content(*, sampled: bool = True) -> ReportContent:
     ]  # fmt: skip
     stacks = [{"cell_id": cell, "arm": arm, "role": "server", "stack": stack, "cpu_s": cpu_s}
               for arm in ("tcp", "quic") for stack, cpu_s in STACKS]  # fmt: skip
-    return replace(made, cpu_work=pd.DataFrame(work), cpu_stacks=pd.DataFrame(stacks))
+    return with_tables(made, cpu_work=pd.DataFrame(work), cpu_stacks=pd.DataFrame(stacks))
 
 
 def test_boxes_stand_on_their_callers_and_are_as_wide_as_their_time() -> None:

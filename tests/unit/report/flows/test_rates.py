@@ -1,13 +1,12 @@
 """Rates of rounds and bands over rounds."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from longlook.report.flows.rates import MOST_POINTS, Rates, arm_flows, thinned
 from longlook.report.flows.section import make_flow_section
 from tests.data.flows import competing_content
+from tests.data.report import with_tables
 
 TWO = {"tcp": {"subject": 1, "tcp": 1}, "quic": {"subject": 1, "tcp": 1}}
 FIVE = {"tcp": {"subject": 1, "tcp": 4}, "quic": {"quic": 2, "tcp": 2, "cross": 1}}
@@ -28,14 +27,14 @@ def test_bands_are_quartiles_over_the_rounds_of_a_groups_mean() -> None:
 
 def test_bands_end_where_less_than_half_of_the_rounds_last() -> None:
     content = competing_content(TWO, rounds=4, bins=20)
-    rates = content.rates
+    rates = content.table("rates")
     assert rates is not None
     short = rates[(rates["round"] < 3) | (rates["time_s"] < 3)]
     short = short[(short["round"] != 0) | (short["time_s"] < 5)]  # two rounds of 10 s, one of 5 s, one of 3 s
-    flows = next(iter(arm_flows(replace(content, rates=short)).values()))[0]
+    flows = next(iter(arm_flows(with_tables(content, rates=short)).values()))[0]
     assert flows.band_bins == 20
     shorter = short[(short["round"] != 1) | (short["time_s"] < 5)]
-    assert next(iter(arm_flows(replace(content, rates=shorter)).values()))[0].band_bins == 10
+    assert next(iter(arm_flows(with_tables(content, rates=shorter)).values()))[0].band_bins == 10
 
 
 def test_wider_bins_keep_the_bytes() -> None:

@@ -12,6 +12,7 @@ from longlook.report.flows.colours import flow_colours
 from longlook.report.flows.section import make_flow_section
 from longlook.report.flows.shares import make_shares
 from tests.data.flows import BIN_S, competing_content, competing_study
+from tests.data.report import with_tables
 
 TWO = {"tcp": {"subject": 1, "tcp": 1}, "quic": {"subject": 1, "tcp": 1}}
 FIVE = {"tcp": {"subject": 1, "tcp": 4}, "quic": {"quic": 2, "tcp": 2, "cross": 1}}
@@ -34,7 +35,7 @@ def test_every_flow_of_the_median_round_is_drawn_with_its_name_and_mean() -> Non
         flow_colours({"quic": ["quic-1", "quic-2"], "tcp": ["tcp-1", "tcp-2"], "cross": ["cross"]}, ["cross"]).values()
     )
     number = int(cell.chosen.split(":")[0].removeprefix("Round ")) - 1
-    rates, flows = content.rates, content.flows
+    rates, flows = content.table("rates"), content.table("flows")
     assert rates is not None and flows is not None
     own = rates[(rates["cell_id"] == cell.cell_id) & (rates["arm"] == "quic") & (rates["round"] == number)].set_index(
         "flow"
@@ -60,9 +61,9 @@ def test_a_single_round_has_no_band_and_one_bin_is_enough() -> None:
 
 def test_an_arm_without_the_shown_round_shows_its_own_first_and_says_so() -> None:
     content = competing_content(TWO, rounds=3)
-    rates, flows = content.rates, content.flows
+    rates, flows = content.table("rates"), content.table("flows")
     assert rates is not None and flows is not None
-    kept = replace(
+    kept = with_tables(
         content,
         rates=rates[(rates["arm"] == "tcp") | (rates["round"] == 2)],
         flows=flows[(flows["arm"] == "tcp") | (flows["round"] == 2)],
@@ -92,7 +93,7 @@ def test_a_phase_plot_says_nothing_of_a_link_that_is_not_known() -> None:
 
 
 def test_runs_without_flows_have_none_of_it() -> None:
-    content = replace(competing_content(TWO), flows=None, rates=None)
+    content = with_tables(competing_content(TWO), flows=None, rates=None)
     assert make_shares(content) == []
     assert make_flow_section(content).cells == []
 
@@ -106,7 +107,7 @@ def test_everything_is_exported_and_the_page_stays_small(tmp_path: Path) -> None
     names = {path.name for path in (index.parent / "figures").iterdir()}
     for stem in ("flows-id-30kb-1", "phase-id-30kb-1", "shares-share-of-used", "matrix-share-of-used-30kb"):
         assert {f"{stem}.{ending}" for ending in ("svg", "png", "pdf")} <= names, names
-    plain = write_report(tmp_path / "plain", replace(content, flows=None, rates=None, study=competing_study(("1",))))
+    plain = write_report(tmp_path / "plain", replace(content, tables={}, study=competing_study(("1",))))
     # Two arms in one cell, of 30 rounds, 7 flows and 120 bins.
     assert index.stat().st_size - plain.stat().st_size < 250_000
     assert (index.parent / "tables" / "levels.csv").is_file()

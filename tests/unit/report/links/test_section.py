@@ -1,14 +1,12 @@
 """What came over which of two links: a panel for each cell, in it a row for each arm."""
 
-from dataclasses import replace
-
 import pandas as pd
 
 from longlook.report.content import ReportContent
 from longlook.report.links.section import first_rounds, make_links
 from longlook.report.page import sections
 from longlook.timeline.over_links import MAIN_LINK, SECOND_LINK
-from tests.data.report import paper_content
+from tests.data.report import paper_content, with_tables
 
 
 def content(*rows: tuple[str, int, str, float]) -> ReportContent:
@@ -17,7 +15,7 @@ def content(*rows: tuple[str, int, str, float]) -> ReportContent:
     (cell,) = made.samples["cell"].unique()
     table = [{"trial_id": "t", "cell_id": cell, "arm": arm, "round": number, "time_s": 0.1, "link": link, "mbps": mbps}
              for arm, number, link, mbps in rows]  # fmt: skip
-    return replace(made, links=pd.DataFrame(table) if table else None)
+    return with_tables(made, links=pd.DataFrame(table) if table else None)
 
 
 def test_each_arm_has_a_row_of_its_first_round() -> None:

@@ -1,6 +1,5 @@
 """Losses within a round trip: a panel for each cell that lost packets."""
 
-from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -8,7 +7,7 @@ import pandas as pd
 from longlook.report.content import ReportContent
 from longlook.report.losses.section import MOST_LOST, cumulative, make_losses
 from longlook.report.page import sections
-from tests.data.report import paper_content
+from tests.data.report import paper_content, with_tables
 
 
 def content(*rows: tuple[str, str, int, int]) -> ReportContent:
@@ -17,7 +16,7 @@ def content(*rows: tuple[str, str, int, int]) -> ReportContent:
     ids = dict(zip(("5KB", "10KB"), made.samples["cell"].unique(), strict=True))
     table = [{"trial_id": "t", "cell_id": ids[cell], "arm": arm, "round": 0, "lost": lost, "epochs": count}
              for cell, arm, lost, count in rows]  # fmt: skip
-    return replace(made, epochs=pd.DataFrame(table) if table else None)
+    return with_tables(made, epochs=pd.DataFrame(table) if table else None)
 
 
 def test_shares_are_cumulative_over_all_rounds_and_end_with_the_axis() -> None:

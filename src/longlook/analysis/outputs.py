@@ -1,0 +1,173 @@
+"""The tables that an analysis makes of the trials of a run: the one list that measuring, writing and drawing read.
+
+A table more is an entry of OUTPUTS: its rows are measured with the metrics, kept in the cache with these, written to
+the run folder, sealed, and given to the report as `content.table(name)`.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from itertools import chain, repeat
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from longlook.core.model import Run, Trial
+from longlook.core.run_folder import FLOWS, POINTS, RATES, STATES
+from longlook.network.further import SECOND
+from longlook.timeline import cpu_profile
+from longlook.timeline.competition import Competition
+from longlook.timeline.envelope import points_of
+from longlook.timeline.events import Events
+from longlook.timeline.flow_tables import FLOW_COLUMNS, RATE_COLUMNS, flow_columns, rate_columns
+from longlook.timeline.loss_epochs import epochs_by_size
+from longlook.timeline.over_links import LINK_COLUMNS, link_columns
+from longlook.timeline.payload import goodput_timeline
+from longlook.timeline.state_times import EVENT_COLUMNS, times_in_states
+from longlook.timeline.timeline import Timeline
+
+Columns = Mapping[str, list[Any]]
+"""Rows of one attempt, column by column: what identifies the trial is added where they become a table (`rows_of`)."""
+
+GOODPUT_BINS_S = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
+"""The widths of a bin of goodput over time; the first that needs no more than GOODPUT_MOST_BINS is used."""
+GOODPUT_MOST_BINS = 60
+
+EPOCH_METRICS = frozenset({"single_loss_epochs", "recoverable_losses"})
+"""The metrics that read loss epochs; a study with one of them also gets the table of the epochs."""
+
+_IDENTIFYING = {
+    name: attrgetter(field)
+    for name, field in (("trial_id", "id"), ("arm", "arm"), ("cell_id", "cell_id"), ("round", "round"))
+}
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """An attempt that went well, as tables read it. `events` is its table of events, None if it has no traces."""
+
+    path: Path
+    trial: Trial
+    run: Run
+    metrics: tuple[str, ...]
+    timeline: Timeline
+    events: Path | None
+
+    @cached_property
+    def competition(self) -> Competition | None:
+        """Its flows on the link; None if none competed."""
+        return Competition.of(self.timeline)
+
+
+@dataclass(frozen=True)
+class Output:
+    """A table of all trials. `of` returns an attempt's rows in `columns`, or None if it has none.
+
+    `file` is the name of the table in the run folder, None for a table that is drawn and not written.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    of: Callable[[Attempt], Columns | None]
+    file: str | None
+    summary: str
+
+
+def rows_of(attempts: Iterable[tuple[Trial, Mapping[str, Columns | None]]], name: str) -> pd.DataFrame | None:
+    """Return the rows of all attempts that have any in the table `name`, in their order.
+
+    The columns are those of that table, then trial_id, arm, cell_id and round. None if no attempt has rows.
+    """
+    filled = [(trial, columns) for trial, tables in attempts if (columns := tables.get(name)) and _count(columns)]
+    if not filled:
+        return None
+    rows: dict[str, list[Any]] = {
+        column: list(chain.from_iterable(columns[column] for _, columns in filled)) for column in filled[0][1]
+    }
+    for column, of in _IDENTIFYING.items():
+        rows[column] = list(chain.from_iterable(repeat(of(trial), _count(columns)) for trial, columns in filled))
+    return pd.DataFrame(rows)
+
+
+def sampled_stacks(trials: Path, cpu_work: pd.DataFrame) -> pd.DataFrame:
+    """Return the call stacks of every cell, arm and end, pooled over the trials of `cpu_work`, whose folders are below
+    `trials`.
+
+    The columns are cell_id, arm, role, stack and cpu_s: the CPU seconds of a trial that were spent there, on average.
+    """
+    rows = []
+    for (cell_id, arm), own in cpu_work.groupby(["cell_id", "arm"], sort=True):
+        folders = [trials / name for name in sorted(set(own["trial_id"]))]
+        for role in cpu_profile.ROLES:
+            stacks, seconds = cpu_profile.pooled_stacks(folders, role)
+            rows += [
+                (cell_id, arm, role, stack, count * seconds / len(folders)) for stack, count in sorted(stacks.items())
+            ]
+    return pd.DataFrame(rows, columns=["cell_id", "arm", "role", "stack", "cpu_s"])
+
+
+def _count(columns: Columns) -> int:
+    return len(next(iter(columns.values()), ()))
+
+
+def _goodput(attempt: Attempt) -> Columns | None:
+    window = attempt.timeline.load_window_ns()
+    if window is None:
+        return None
+    load_s = (window[1] - window[0]) / 1e9
+    fitting = (width for width in GOODPUT_BINS_S if load_s / width <= GOODPUT_MOST_BINS)
+    table = goodput_timeline(attempt.timeline, next(fitting, load_s / GOODPUT_MOST_BINS))
+    return {"time_s": table["t_s"].to_pylist(), "mbps": table["goodput_mbps"].to_pylist()}
+
+
+def _links(attempt: Attempt) -> Columns | None:
+    return link_columns(attempt.timeline) if SECOND in attempt.trial.further else None
+
+
+def _of_flows(of: Callable[[Competition], Columns]) -> Callable[[Attempt], Columns | None]:
+    return lambda attempt: None if attempt.competition is None else of(attempt.competition)
+
+
+def _points(competition: Competition) -> Columns:
+    points = points_of(competition)
+    return {"mbps": points[:, 0].tolist(), "delay_ms": points[:, 1].tolist()}
+
+
+def _states(attempt: Attempt) -> Columns | None:
+    if attempt.events is None:
+        return None
+    found = times_in_states(Events.read(attempt.events, EVENT_COLUMNS), attempt.timeline.load_window_ns())
+    rows = [{**asdict(each), "time_s": each.time_ns / 1e9} for each in found]
+    return {name: [row[name] for row in rows] for name in _STATE_COLUMNS}
+
+
+def _epochs(attempt: Attempt) -> Columns | None:
+    return epochs_by_size(attempt.timeline) if EPOCH_METRICS.intersection(attempt.metrics) else None
+
+
+def _cpu_work(attempt: Attempt) -> Columns | None:
+    return cpu_profile.work_columns(attempt.path, attempt.run.cpu_s)
+
+
+_STATE_COLUMNS = ("vantage", "flow", "state", "source", "time_s", "share", "visits")
+
+OUTPUTS: Sequence[Output] = (
+    Output("goodput", ("time_s", "mbps"), _goodput, None, "Goodput over a load."),
+    Output("links", LINK_COLUMNS, _links, None, "The rate over each link, if the path has two."),
+    Output("flows", FLOW_COLUMNS, _of_flows(flow_columns), FLOWS, "Each flow of a trial in which flows compete."),
+    Output("rates", RATE_COLUMNS, _of_flows(rate_columns), RATES, "The rate of each such flow over time."),
+    Output(
+        "points", ("mbps", "delay_ms"), _of_flows(_points), POINTS, "The points of the first group's envelope."
+    ),
+    Output("states", _STATE_COLUMNS, _states, STATES, "How long each sender was in each state, if traces were kept."),
+    Output(
+        "epochs", ("lost", "epochs"), _epochs, "loss_epochs.parquet",
+        "How many loss epochs of a load lost so many packets, if a metric reads loss epochs.",
+    ),
+    Output(
+        "cpu_work", cpu_profile.COLUMNS, _cpu_work, "cpu_work.parquet",
+        "On what each end spent CPU time, if CPU time was sampled.",
+    ),
+)  # fmt: skip
