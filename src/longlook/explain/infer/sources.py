@@ -17,7 +17,9 @@ from longlook.core.run_folder import RunFolder
 from longlook.explain.infer import logs
 from longlook.explain.infer.machine import Machine
 from longlook.explain.infer.traces import as_table
-from longlook.timeline.events import EventKind, Events, among
+from longlook.timeline.doubts import columns_of, doubts_of, kinds_of, values_in_doubt
+from longlook.timeline.events import EventKind, Events, among, metadata_of
+from longlook.timeline.export.problems import problems_of
 from longlook.timeline.normalise.rows import Rows
 from longlook.timeline.normalise.sender import COLUMNS
 from longlook.timeline.normalise.states import find_states
@@ -94,16 +96,20 @@ def _run_sets(path: Path, arm: str | None, vantage: str | None) -> Iterator[Trac
         raise InputError(f"{path} has no arm {arm}", f"its arms: {', '.join(arms)}")
     for one in arms if arm is None else [arm]:
         traces: Named = {}
+        warnings: list[str] = []
+        end = vantage or "server"
         for trial in plan.trials:
             events = folder.trials / trial.id / EVENTS
             if trial.arm == one and events.is_file():
-                traces |= _traces(events, f"{trial.id[:10]} ", vantage or "server")
+                traces |= _traces(events, f"{trial.id[:10]} ", end)
+                warnings += _warnings(events, f"trial {trial.id[:10]}", end)
         if not traces:
             raise InputError(
-                f"{path}: no trial of arm {one} has events of its {vantage or 'server'}'s states",
+                f"{path}: no trial of arm {one} has events of its {end}'s states",
                 "run the study with [capture] qlog = true or tcp = true, or choose another --vantage",
             )
-        yield TraceSet(f"{path.resolve().name}: {one}", as_table(traces), separate=True)
+        title = f"{path.resolve().name}: {one}"
+        yield TraceSet(title, as_table(traces), warnings=tuple(warnings), separate=True)
 
 
 def _of_file(path: Path, vantage: str | None) -> TraceSet:
@@ -135,7 +141,14 @@ def _of_events(path: Path, title: str, vantage: str | None) -> TraceSet:
     traces = _traces(path, "", vantage) if vantage else _traces(path, "", "server") or _traces(path, "", "client")
     if not traces:
         raise InputError(f"{path}: no rows of states", "choose another --vantage, or capture traces of the sender")
-    return TraceSet(title, as_table(traces))
+    ends = [vantage] if vantage else ["server", "client"]
+    return TraceSet(title, as_table(traces), warnings=tuple(w for end in ends for w in _warnings(path, str(path), end)))
+
+
+def _warnings(events: Path, name: str, vantage: str) -> list[str]:
+    """Return what one end's traces in a file of events contradict of themselves."""
+    doubts = doubts_of(metadata_of(events))
+    return [f"{name}: {doubt.sentence}" for doubt in doubts if doubt.vantage == vantage]
 
 
 def _traces(path: Path, prefix: str, vantage: str) -> Named:
@@ -180,6 +193,8 @@ def _of_trace(path: Path) -> TraceSet:
     numbers = np.unique(connection).tolist()
     for number in numbers:
         own = rows if len(numbers) == 1 else rows.take(connection == number)
+        doubted = values_in_doubt(account, int(number))
+        own = own.without(kinds_of(doubted), columns_of(doubted))
         states = find_states(own, str(account.get("format")))
         events: list[tuple[str | None, int]] = [
             (str(state), at) for state, at in zip(states.states, states.times_ns, strict=True)
@@ -188,5 +203,5 @@ def _of_trace(path: Path) -> TraceSet:
             traces[f"{path.name} {number}"] = [*events, (None, states.end_ns)]
     if not traces:
         raise InputError(f"{path}: no states can be found in it", "it has no metrics of a sender, or no events at all")
-    warnings = tuple(f"{path}, line {w.get('line')}: {w['problem']}" for w in account.get("warnings", ()))
+    warnings = tuple(f"{path}: {problem}" for problem in problems_of(account))
     return TraceSet(path.name.removesuffix(".gz").rpartition(".")[0] or path.name, as_table(traces), warnings=warnings)
