@@ -10,7 +10,9 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 /// The events that say what was asked for, how, and what came.
-const NAMES: [&str; 13] = [
+const NAMES: [&str; 14] = [
+    "CANCELLED",
+    "FAILED",
     "REQUEST_ALIVE",
     "URL_REQUEST_START_JOB",
     "URL_REQUEST_REDIRECTED",
@@ -18,7 +20,6 @@ const NAMES: [&str; 13] = [
     "URL_REQUEST_JOB_BYTES_READ",
     "URL_REQUEST_JOB_FILTERED_BYTES_READ",
     "HTTP_CACHE_READ_INFO",
-    "HTTP_STREAM_REQUEST",
     "HTTP_TRANSACTION_SEND_REQUEST",
     "HTTP_TRANSACTION_SEND_REQUEST_HEADERS",
     "HTTP_TRANSACTION_HTTP2_SEND_REQUEST_HEADERS",

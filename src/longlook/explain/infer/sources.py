@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from longlook.core import files
+from longlook.core import files, packed
 from longlook.core.errors import InputError
 from longlook.core.run_folder import RunFolder
 from longlook.explain.infer import logs
@@ -26,6 +26,8 @@ from longlook.timeline.normalise.states import find_states
 from longlook.timeline.normalise.traces import MOST_ROWS
 
 EVENTS = "events.parquet"
+_PARQUET, _MACHINE = b"PAR1", b'"schema_version"'
+_BEGIN_BYTES = 65_536
 VANTAGES = ("client", "server")
 _COLUMNS = ("time_ns", "vantage", "kind", "priming", "flow", "name")
 _STATES = (EventKind.STATE, EventKind.CONGESTION_STATE)
@@ -49,7 +51,8 @@ def read_sets(names: Sequence[str], vantage: str | None = None, *, together: boo
     """Return the sets that some paths name: one for each arm of a run folder, and one for all other traces.
 
     `names` are run folders, or one arm of one as RUN:ARM; trials' folders; events.parquet; traces as programs wrote
-    them; CSV and JSON-lines logs; machines. `vantage` is the end whose traces count, in folders of runs and trials.
+    them; CSV and JSON-lines logs; machines; `-` for one such file on standard input. `vantage` is the end whose traces
+    count, in folders of runs and trials.
     """
     sets = [found for name in names for found in _sets(name, vantage)]
     if together:
@@ -78,6 +81,10 @@ def _sets(name: str, vantage: str | None) -> Iterator[TraceSet]:
     path, arm = Path(name), None
     if not path.exists() and ":" in name:
         path, arm = Path(name.rpartition(":")[0]), name.rpartition(":")[2]
+    if path == packed.STANDARD_INPUT:
+        with packed.as_file(path) as file:
+            yield _of_file(file, vantage)
+        return
     if not path.exists():
         raise InputError(f"{path}: no such file or folder", "name a trace, a trial's folder or a run folder")
     if (path / "manifest.json").is_file():
@@ -113,20 +120,48 @@ def _run_sets(path: Path, arm: str | None, vantage: str | None) -> Iterator[Trac
 
 
 def _of_file(path: Path, vantage: str | None) -> TraceSet:
-    if path.suffix == ".parquet":
+    """Return the traces or the machine in a file; content says what it is, also of one that is packed."""
+    with files.open_named(path) as file:
+        begin = file.read(_BEGIN_BYTES)
+    if begin.startswith(_PARQUET):
         return _of_events(path, path.parent.name if path.name == EVENTS else path.stem, vantage)
-    if (machine := _machine(path)) is not None:
-        return TraceSet(path.stem, None, machine, separate=True)
-    if logs.is_log(path):
-        table, warnings = logs.read_log(path)
-        return TraceSet(path.stem, table, warnings=warnings)
+    if not packed.is_packed(begin):
+        return _of_plain(path, path, begin)
+    begin = _unpacked_begin(path, begin)
+    if _MACHINE in begin or logs.is_log(begin, csv=_title(path).endswith(".csv")):
+        with packed.unpacked(path, files.LARGEST_BYTES) as plain:
+            return _of_plain(plain, path, begin)
     return _of_trace(path)
+
+
+def _of_plain(path: Path, named: Path, begin: bytes) -> TraceSet:
+    """Return the traces or the machine of a file that is not packed, as they are called by the name that it had."""
+    title = _title(named)
+    stem = title.rpartition(".")[0] or title
+    if _MACHINE in begin and (machine := _machine(path)) is not None:
+        return TraceSet(stem, None, machine, separate=True)
+    csv = logs.is_csv(begin) or title.endswith(".csv")
+    if logs.is_log(begin, csv=csv):
+        table, warnings = logs.read_log(path, str(named), csv=csv)
+        return TraceSet(stem, table, warnings=warnings)
+    return _of_trace(path)
+
+
+def _title(path: Path) -> str:
+    """Return a file's name without the ending of what packed it."""
+    return path.name.removesuffix(".gz").removesuffix(".zst")
+
+
+def _unpacked_begin(path: Path, begin: bytes) -> bytes:
+    try:
+        with pa.input_stream(str(path), compression="gzip" if begin.startswith(b"\x1f") else "zstd") as stream:
+            return bytes(stream.read(_BEGIN_BYTES))
+    except OSError:
+        return b""  # the decoder says what is wrong with it
 
 
 def _machine(path: Path) -> Machine | None:
     """Return a machine that was written before, or None if the file is something else."""
-    if path.suffix != ".json":
-        return None
     try:
         document = json.loads(files.read_named(path))
     except (ValueError, RecursionError):
@@ -204,4 +239,4 @@ def _of_trace(path: Path) -> TraceSet:
     if not traces:
         raise InputError(f"{path}: no states can be found in it", "it has no metrics of a sender, or no events at all")
     warnings = tuple(f"{path}: {problem}" for problem in problems_of(account))
-    return TraceSet(path.name.removesuffix(".gz").rpartition(".")[0] or path.name, as_table(traces), warnings=warnings)
+    return TraceSet(_title(path).rpartition(".")[0] or path.name, as_table(traces), warnings=warnings)
