@@ -1,4 +1,4 @@
-"""What of a trial's traces contradicts the rest of them, so that it is not counted, and who is told so. Pure.
+"""What of a trial's traces contradicts the rest of them, so that it is not counted. Pure.
 
 The decoder finds contradictions (docs/traces.md, `implausible`) and changes nothing. Whatever draws conclusions reads
 events without the values that a contradiction is about, and says so in one sentence.
@@ -68,7 +68,7 @@ class Doubt:
     @property
     def sentence(self) -> str:
         """What is implausible, and what is not counted."""
-        *most, last = sorted(self.about) or [""]
+        *most, last = sorted(map(str, self.about)) or [""]
         uncounted = f"{', '.join(most)} and {last}" if most else last
         not_counted = f"; its {uncounted} are not counted" if uncounted else ""
         return f"{self.trace} is implausible: {self.problem} ({self.check}){not_counted}"

@@ -227,7 +227,7 @@ def _timings(hop: _Hop, last_ns: int) -> dict[str, float]:
 
 def _contradictions(hops: Sequence[_Hop]) -> Iterator[str]:
     """Yield what the log contradicts of itself: bodies that are not as long as their headers say."""
-    told = [
+    whole = [
         (hop, int(length))
         for hop in hops
         if (length := hop.headers.get("content-length", "")).isdigit()
@@ -235,10 +235,10 @@ def _contradictions(hops: Sequence[_Hop]) -> Iterator[str]:
         and hop.ended_ns is not None
         and hop.sent_ns is not None
     ]
-    odd = [(hop, length) for hop, length in told if hop.body_bytes != length]
+    odd = [(hop, length) for hop, length in whole if hop.body_bytes != length]
     if odd:
         hop, length = odd[0]
         yield (
-            f"implausible: {len(odd)} of {len(told)} bodies are not as long as their headers say, first {hop.url} with "
+            f"implausible: {len(odd)} of {len(whole)} bodies are not as long as their headers say, first {hop.url} with "
             f"{hop.body_bytes} of {length} bytes (body_length)"
         )
