@@ -239,6 +239,6 @@ def _contradictions(hops: Sequence[_Hop]) -> Iterator[str]:
     if odd:
         hop, length = odd[0]
         yield (
-            f"implausible: {len(odd)} of {len(whole)} bodies are not as long as their headers say, first {hop.url} with "
-            f"{hop.body_bytes} of {length} bytes (body_length)"
+            f"implausible: {len(odd)} of {len(whole)} bodies are not as long as their headers say, first {hop.url} "
+            f"with {hop.body_bytes} of {length} bytes (body_length)"
         )
