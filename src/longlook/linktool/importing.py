@@ -73,8 +73,8 @@ class Written:
         """Return what to say of it."""
         made = self.made
         counted = (
-            (made.skipped, "rows before the first rate were left out"),
-            (made.filled, "rows had an empty cell: the row before lasts on"),
+            (made.skipped, "rows before all of these were known were left out"),
+            (made.filled, "rows had an empty cell: its value before lasts on"),
             (made.stopped, "rows had a rate below 1 kbit/s, which is what they get"),
         )
         return [
