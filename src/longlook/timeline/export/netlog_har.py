@@ -237,8 +237,8 @@ def _contradictions(hops: Sequence[_Hop]) -> Iterator[str]:
     ]
     odd = [(hop, length) for hop, length in whole if hop.body_bytes != length]
     if odd:
-        hop, length = odd[0]
+        hop, wanted = odd[0]
         yield (
             f"implausible: {len(odd)} of {len(whole)} bodies are not as long as their headers say, first {hop.url} "
-            f"with {hop.body_bytes} of {length} bytes (body_length)"
+            f"with {hop.body_bytes} of {wanted} bytes (body_length)"
         )
