@@ -83,7 +83,8 @@ def study_page(
 
     try:
         with packed.as_file(Path(page), LARGEST_BYTES) as file:
-            recording = read_har(store.find(str(file), Path.cwd()))
+            copy = Path(page) == packed.STANDARD_INPUT
+            recording = read_har(store.find(str(file) if copy else page, Path.cwd()))
         digest, found = store.keep_recording(recording)
     except HarError as error:
         raise InputError(str(error), "docs/recorded-pages.md has what a recording needs") from error
