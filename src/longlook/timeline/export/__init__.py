@@ -164,9 +164,12 @@ def _har(source: Path, out: Path) -> Written:
 def _har_of_netlog(source: Path, out: Path) -> Written:
     with _named(source) as trace, tempfile.TemporaryDirectory(prefix="longlook-trace-") as folder:
         requests = Path(folder) / "requests.jsonl"
-        account = decode_to(trace, "client", Path(folder) / EVENTS, requests)
+        hint = "name the folder of a trial: RUN/trials/ID, or a netlog; --to csv has a trace's rows"
+        try:
+            account = decode_to(trace, "client", Path(folder) / EVENTS, requests)
+        except InputError as error:
+            raise InputError(f"{source}: has no page load to make a HAR of: {error.message}", hint) from error
         if account.get("format") != "netlog":
-            hint = "name the folder of a trial: RUN/trials/ID, or a netlog; --to csv has a trace's rows"
             raise InputError(f"{source}: has no page load to make a HAR of: it is no trial and no netlog", hint)
         made = netlog_har(requests, str(source), account.get("producer"))
     written = har.write(made.har, out)
