@@ -13,16 +13,15 @@ use crate::walk::{Learned, Walk};
 use crate::writer::{self, Halt};
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-const HINT: &str = "longlook-trace decode reads qlog (JSON, NDJSON, JSON-SEQ) and Chromium's netlog, also packed with gzip, \
-                    and recordings of the kernel's TCP";
+const HINT: &str = "longlook-trace decode reads qlog (JSON, NDJSON, JSON-SEQ) and Chromium's netlog, and recordings of \
+                    the kernel's TCP, also packed with gzip or zstd";
 
 /// How files begin that people take for traces, and what they are.
-const OTHERS: [(&[u8], &str); 7] = [
+const OTHERS: [(&[u8], &str); 6] = [
     (b"\x0a\x0d\x0d\x0a", "a capture of packets (pcapng)"),
     (b"\xd4\xc3\xb2\xa1", "a capture of packets (pcap)"),
     (b"\xa1\xb2\xc3\xd4", "a capture of packets (pcap)"),
     (b"\x4d\x3c\xb2\xa1", "a capture of packets (pcap)"),
-    (b"\x28\xb5\x2f\xfd", "packed with zstd (unpack it: zstd -d)"),
     (b"\xfd7zXZ", "packed with xz (unpack it: xz -d)"),
     (b"PK\x03\x04", "a ZIP archive (unpack it: unzip)"),
 ];
@@ -33,6 +32,8 @@ pub struct Task {
     pub input: PathBuf,
     /// The table to write.
     pub output: PathBuf,
+    /// Where events of a netlog's requests are written, if they are wanted.
+    pub requests: Option<PathBuf>,
     /// Where the trace was written, for traces that do not name it.
     pub vantage: Vantage,
     /// How much of the unpacked trace is read.
@@ -48,7 +49,7 @@ pub fn decode(task: &Task) -> Result<Account, Failure> {
         let bytes = || Ok(Box::new(tcp::open(&task.input)?.take(task.limit_bytes)) as Box<dyn Read>);
         return tcp::decode(&bytes, &task.input, &task.output);
     }
-    decode_text(&open, &task.input, &task.output, task.vantage)
+    decode_with(&open, &task.input, &task.output, task.vantage, task.requests.as_deref())
 }
 
 /// Decodes a trace that is text, from wherever it is opened; `name` is for people. It may be opened several times.
@@ -57,6 +58,16 @@ pub fn decode_text(
     name: &Path,
     output: &Path,
     vantage: Vantage,
+) -> Result<Account, Failure> {
+    decode_with(open, name, output, vantage, None)
+}
+
+fn decode_with(
+    open: &dyn Fn() -> Result<Input, Failure>,
+    name: &Path,
+    output: &Path,
+    vantage: Vantage,
+    requests: Option<&Path>,
 ) -> Result<Account, Failure> {
     let mut input = open()?;
     let Some(container) = recognise(&mut input) else { return Err(refuse(name, &input)) };
@@ -67,7 +78,7 @@ pub fn decode_text(
         |writer| {
             let mut input = open()?;
             recognise(&mut input);
-            match Walk::new(&mut input, writer, vantage, learned.as_ref()).file()? {
+            match Walk::new(&mut input, writer, vantage, learned.as_ref()).with_requests(requests).file()? {
                 Some(seen) => {
                     learned = Some(seen);
                     Err(Halt::Learned)

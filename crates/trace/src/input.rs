@@ -1,14 +1,13 @@
 //! The bytes of a trace, unpacked, in a buffer that grows no longer than the longest event that is read.
 
-use std::fs::File;
-use std::io::{self, Chain, Cursor, Read};
+use std::io::{self, Read};
 use std::path::Path;
 
-use flate2::read::MultiGzDecoder;
 use longlook_support::failure::Failure;
 
+use crate::packing;
+
 const CHUNK_BYTES: usize = 1 << 18;
-const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
 /// An event longer than this is skipped.
 pub const LONGEST_BYTES: usize = 16 << 20;
@@ -26,20 +25,9 @@ pub struct Input {
 }
 
 impl Input {
-    /// Reads a file, which may be packed with gzip.
+    /// Reads a file, which may be packed with gzip or zstd.
     pub fn open(path: &Path) -> Result<Self, Failure> {
-        let refuse = |error: io::Error| {
-            Failure::usage(format!("{} cannot be read: {error}", path.display())).hint("name a trace that can be read")
-        };
-        let mut file = File::open(path).map_err(refuse)?;
-        if file.metadata().map_err(refuse)?.is_dir() {
-            return Err(Failure::usage(format!("{} is a folder", path.display())).hint("name one trace in it"));
-        }
-        let mut magic = Vec::with_capacity(2);
-        file.by_ref().take(2).read_to_end(&mut magic).map_err(refuse)?;
-        let packed = magic == GZIP_MAGIC;
-        let whole: Chain<_, _> = Cursor::new(magic).chain(file);
-        Ok(if packed { Self::new(MultiGzDecoder::new(whole)) } else { Self::new(whole) })
+        Ok(Self::new(packing::open(path)?))
     }
 
     /// Reads from a reader, which is not packed.

@@ -11,6 +11,7 @@ pub mod input;
 mod interner;
 pub mod json;
 pub mod netlog;
+pub mod packing;
 pub mod plausible;
 pub mod qlog;
 pub mod rfc3339;

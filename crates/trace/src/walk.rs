@@ -2,6 +2,8 @@
 
 mod sequence;
 
+use std::path::Path;
+
 use serde_json::Value as Json;
 
 use crate::event::Vantage;
@@ -49,6 +51,7 @@ pub struct Walk<'a> {
     writer: &'a mut EventWriter,
     qlog: Qlog,
     netlog: Option<Netlog>,
+    requests: Option<&'a Path>,
     known: Option<&'a Learned>,
     /// The headers that this pass found, and those with which it read events.
     seen: Learned,
@@ -70,12 +73,19 @@ impl<'a> Walk<'a> {
             writer,
             qlog: Qlog::new(vantage, known.and_then(|known| known.misread)),
             netlog: None,
+            requests: None,
             known,
             seen: Learned::default(),
             used: Vec::new(),
             header_bytes: 0,
             is_document: false,
         }
+    }
+
+    /// The same; of a netlog, events of requests are written to this file.
+    #[must_use]
+    pub fn with_requests(self, requests: Option<&'a Path>) -> Self {
+        Self { requests, ..self }
     }
 
     /// Reads the file, whose first pending byte begins an object; what it learned, if the file has to be read again.
@@ -103,6 +113,9 @@ impl<'a> Walk<'a> {
             if !self.another() {
                 break;
             }
+        }
+        if let Some(netlog) = &mut self.netlog {
+            netlog.finish()?;
         }
         self.account_of_input();
         Ok(self.learned())
@@ -159,7 +172,7 @@ impl<'a> Walk<'a> {
             }
             "constants" => {
                 if let Some(constants) = walk.kept(key)? {
-                    walk.netlog = Netlog::new(&constants, walk.writer);
+                    walk.netlog = Netlog::new(&constants, walk.requests, walk.writer)?;
                 }
                 Ok(())
             }

@@ -75,7 +75,11 @@ def explain(
         raise InputError("no run folder", "name one below runs/: longlook explain RUN")
     from longlook.cli.show.explain import show_answers
     from longlook.cli.show.run import RunDisplay
+    from longlook.core import mistaken
 
+    if mistaken.is_one(run_folder):
+        needed = "explain needs a run folder, since it runs both arms of a study again with one thing changed"
+        raise InputError(f"{run_folder} is none: {needed}", mistaken.reader_of(run_folder))
     display = RunDisplay(as_json=as_json)
     answers = _explain(run_folder, cells or (), contrast, trials, display)
     show_answers(answers, run_folder, as_json=as_json)

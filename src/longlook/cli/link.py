@@ -181,7 +181,10 @@ def export(
 @link_app.command("import")
 def import_table(  # noqa: PLR0913 - an option each
     table: Annotated[
-        Path, typer.Argument(metavar="TABLE", help="Measurements: CSV, blanks, JSON of Sabre or iperf3 -J.")
+        Path,
+        typer.Argument(
+            metavar="TABLE", help="Measurements: CSV, blanks, JSON of Sabre or iperf3 -J; - is standard input."
+        ),
     ],
     out: Annotated[Path, typer.Argument(metavar="OUT.csv", help="The trace, for network.rate = 'trace(OUT.csv)'.")],
     rate: Annotated[

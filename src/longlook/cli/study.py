@@ -67,17 +67,24 @@ def study_show(
 @study_app.command("page")
 def study_page(
     page: Annotated[
-        str, typer.Argument(metavar="NAME|FILE", help="A recorded page of Longlook, or an HTTP Archive (HAR).")
+        str,
+        typer.Argument(
+            metavar="NAME|FILE",
+            help="A recorded page of Longlook, or an HTTP Archive (HAR); - reads it from standard input.",
+        ),
     ],
     as_json: AsJson = False,
 ) -> None:
     """Show what workload recorded_page makes of a HAR: phases, bytes, origins, and what is left out and why."""
     from longlook.cli.show.pages import page_summary
+    from longlook.core import packed
     from longlook.provision.recorded import store
-    from longlook.provision.recorded.har import HarError, read_har
+    from longlook.provision.recorded.har import LARGEST_BYTES, HarError, read_har
 
     try:
-        recording = read_har(store.find(page, Path.cwd()))
+        with packed.as_file(Path(page), LARGEST_BYTES) as file:
+            copy = Path(page) == packed.STANDARD_INPUT
+            recording = read_har(store.find(str(file) if copy else page, Path.cwd()))
         digest, found = store.keep_recording(recording)
     except HarError as error:
         raise InputError(str(error), "docs/recorded-pages.md has what a recording needs") from error

@@ -14,7 +14,10 @@ trace_app = typer.Typer(
 )
 
 Source = Annotated[
-    Path, typer.Argument(metavar="TRACE", help="A trace (qlog, netlog, kernel TCP), or the folder of a run's trial.")
+    Path,
+    typer.Argument(
+        metavar="TRACE", help="A trace (qlog, netlog, kernel TCP; - is standard input), or the folder of a run's trial."
+    ),
 ]
 End = Annotated[str | None, typer.Option(metavar="END", help="client or server, where the trace does not name it.")]
 

@@ -8,6 +8,7 @@ Everything may import this package; it imports nothing of ours. Modules that oth
 - `run_folder.RunFolder`: what a run keeps on disk; `seals` and `attempts`: whether that is as it was;
   `content_store.ContentStore`: caches by content; `kept_files`: single files by theirs;
   `files`: how all of them, and whatever else others may have made, are opened; `lock.Lock`: one writer of a folder;
+  `packed`: files that a user names, as they are when unpacked; `mistaken`: which command reads what is no run folder;
   `folded`: where sampled call stacks are, and how they name functions.
 - `errors`: failures that a user can act on; `problems.Problems`: all that is wrong with one file; `trust`: whether
   programs may run where nothing confines them.

@@ -16,7 +16,7 @@ from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
 
-from longlook.core import codec, files
+from longlook.core import codec, files, mistaken
 from longlook.core.attempts import read_attempt
 from longlook.core.errors import InputError, MachineError
 from longlook.core.lock import Lock
@@ -123,7 +123,8 @@ class RunFolder:
         try:
             manifest = files.read_json(path / "manifest.json")
         except (FileNotFoundError, NotADirectoryError) as error:
-            raise InputError(f"{path} is not a run folder (no manifest.json)", "name a folder below runs/") from error
+            hint = mistaken.reader_of(path) if mistaken.is_one(path) else "name a folder below runs/"
+            raise InputError(f"{path} is not a run folder (no manifest.json)", hint) from error
         except (ValueError, RecursionError) as error:
             raise InputError(f"{path / 'manifest.json'} is damaged: {error}", _DAMAGED) from error
         if not isinstance(manifest, dict):

@@ -225,6 +225,7 @@ class Answer:
     broken: Mapping[str, str] = field(default_factory=dict)  # causes that could not be asked, and why
     screening: Screening | None = None  # None: what detectors suspected explains the gap
     losses: LossSearch | None = None  # None: that, or what the screening found explains the gap
+    implausible: tuple[str, ...] = ()  # what traces contradict of themselves and is not counted, by arm
     failing: tuple[FailedArm, ...] = ()  # of arms whose trials failed, what these share
 
     def target_label(self, target: str) -> str:

@@ -1,4 +1,4 @@
-"""What could have confounded two arms, and is the same in both: the conditions under which a gap is the arms' own."""
+"""What could have confounded two arms and is the same in both, and what their traces contradict of themselves."""
 
 from collections.abc import Iterator, Mapping
 
@@ -19,3 +19,19 @@ def equal_conditions(pairs: Mapping[int, Pair]) -> Iterator[str]:
     )
     for name, same in checks:
         yield f"{name}: {'the same in both arms' if same else 'differs between the arms'}"
+
+
+def implausible(pairs: Mapping[int, Pair], labels: Mapping[str, str]) -> Iterator[str]:
+    """Yield a sentence for each arm and each kind of contradiction in its traces, the first round's, and how many more.
+
+    `labels` are those of the arms by name.
+    """
+    found: dict[tuple[str, str], list[str]] = {}
+    for number, pair in sorted(pairs.items()):
+        for side in (pair.loser, pair.winner):
+            for doubt in side.doubts:
+                key = side.trial.arm, f"{doubt.check} {doubt.vantage}"
+                found.setdefault(key, []).append(f"round {number + 1}: {doubt.sentence}")
+    for (arm, _), sentences in found.items():
+        more = f"; and {len(sentences) - 1} more of this kind" if len(sentences) > 1 else ""
+        yield f"{labels[arm]}, {sentences[0]}{more}"

@@ -13,6 +13,7 @@ import numpy as np
 from longlook.core import codec
 from longlook.explain.cause import Cause, Finding, Intervention, Kind, Says, Sign, Target, Touches, Untestable
 from longlook.explain.ends import alike
+from longlook.explain.facts import DoubtError
 from longlook.explain.side import Pair
 
 LEAST_SHARE_OF_GAP = 0.05
@@ -32,13 +33,16 @@ def suspect(pairs: Mapping[int, Pair], causes: Mapping[str, Cause]) -> Suspected
 
     `pairs` are by round. A cause matters if its mean strength is at least LEAST_SHARE_OF_GAP of the mean difference of
     the two loads' times. A cause whose detector or sentence raises an error is broken; the others are asked all the
-    same.
+    same. So is one that reads what a trace contradicts itself about.
     """
     gap_ns = sum(pair.loser.load_ns - pair.winner.load_ns for pair in pairs.values()) / max(len(pairs), 1)
     found, broken = [], {}
     for name, cause in causes.items():
         try:
             finding = _finding(cause, pairs)
+        except DoubtError as error:
+            broken[name] = str(error)
+            continue
         except Exception as error:  # of a plug-in, which may raise anything
             broken[name] = f"its detector failed with {type(error).__name__}: {error}"
             continue
@@ -54,6 +58,8 @@ def proposed(cause: Cause, finding: Finding, pair: Pair) -> Sequence[Interventio
         for item in items:
             _check_intervention(item)
             _check_words(cause, item)
+    except DoubtError as error:
+        return (Untestable(Kind.CURE, str(error)),)
     except Exception as error:  # of a plug-in, which may raise anything
         return (Untestable(Kind.CURE, f"its interventions failed with {type(error).__name__}: {error}"),)
     return items

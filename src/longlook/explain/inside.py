@@ -19,6 +19,7 @@ from longlook.explain.sender import endpoint_bands, endpoint_marks, endpoint_ser
 from longlook.explain.series import Bands, Marks, Series
 from longlook.explain.stalls import Stall, stalls_of
 from longlook.timeline.competition import to_server
+from longlook.timeline.doubts import doubts_of, trusted
 from longlook.timeline.events import Events
 from longlook.timeline.playback import Playback
 from longlook.timeline.timeline import Kind, Timeline
@@ -68,6 +69,9 @@ def look_inside(
         [] if share > 0.999 else [f"the connection shown carried {share:.1%} of the bytes; the link's panels show all"]
     )
     missing = []
+    doubts = () if events is None else doubts_of(events.metadata)
+    notes += [doubt.sentence for doubt in doubts]
+    events = None if events is None else trusted(events)
     known = None if events is None else _flow_of(events, vantage, flow)
     if events is not None and known is not None:
         series |= endpoint_series(events, vantage, known, start_ns)

@@ -7,6 +7,7 @@ from longlook.core.model import Trial, Vantage
 from longlook.explain.facts import LinkFacts, SenderFacts
 from longlook.explain.ledger import Ledger, LedgerClass
 from longlook.network.further import BEHIND
+from longlook.timeline.doubts import Doubt, doubts_of
 from longlook.timeline.timeline import Timeline
 
 
@@ -51,13 +52,21 @@ class Side:
 
     @cached_property
     def server(self) -> SenderFacts | None:
-        """What the server's stack or kernel logged of its busiest connection; None where it logged nothing."""
+        """What the server's stack or kernel logged of its busiest connection; None where it logged nothing.
+
+        Reading what is in doubt raises DoubtError.
+        """
         return _busiest(SenderFacts.all_of(self.timeline, Vantage.SERVER))
 
     @cached_property
     def client(self) -> SenderFacts | None:
-        """What the client's stack or kernel logged of its busiest connection; None where it logged nothing."""
+        """What the client's stack or kernel logged of its busiest connection, as of `server`."""
         return _busiest(SenderFacts.all_of(self.timeline, Vantage.CLIENT))
+
+    @property
+    def doubts(self) -> tuple[Doubt, ...]:
+        """What its traces contradict of themselves, which is not counted."""
+        return () if self.timeline.events is None else doubts_of(self.timeline.events.metadata)
 
     @property
     def round_trip_ns(self) -> int:
@@ -71,7 +80,8 @@ class Side:
 
 
 def _busiest(found: tuple[SenderFacts, ...]) -> SenderFacts | None:
-    return max(found, key=lambda facts: len(facts.sent.time_ns) + len(facts.acked.time_ns), default=None)
+    busiest = max(found, key=lambda facts: len(facts.sent.time_ns) + len(facts.acked.time_ns), default=None)
+    return None if busiest is None else busiest.asked()
 
 
 @dataclass(frozen=True)

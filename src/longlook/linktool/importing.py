@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from longlook.core import files, units
+from longlook.core import packed, units
 from longlook.core.errors import InputError
 from longlook.network.table_files import SEPARATORS
 from longlook.network.tables import RATES, SHARES, TIMES, Column, Imported, Reading, column, read_table
-from longlook.network.traces import TraceError
+from longlook.network.traces import LARGEST_BYTES, TraceError
 
 _DOCS = "docs/link-traces.md shows how a table is read"
 
@@ -73,8 +73,8 @@ class Written:
         """Return what to say of it."""
         made = self.made
         counted = (
-            (made.skipped, "rows before the first rate were left out"),
-            (made.filled, "rows had an empty cell: the row before lasts on"),
+            (made.skipped, "rows before all of these were known were left out"),
+            (made.filled, "rows had an empty cell: its value before lasts on"),
             (made.stopped, "rows had a rate below 1 kbit/s, which is what they get"),
         )
         return [
@@ -98,11 +98,12 @@ def import_to(table: Path, out: Path, reading: Reading) -> Written:
     A file that is there is not replaced.
     """
     try:
-        data = files.read_named(table)
+        with packed.as_file(table, LARGEST_BYTES) as file:
+            data = packed.read_unpacked(file, LARGEST_BYTES)
     except OSError as error:
         raise InputError(f"{table} cannot be read: {error.strerror}", "check the path") from error
     try:
-        made = read_table(data, reading, table.name)
+        made = read_table(data, reading, "standard input" if table == packed.STANDARD_INPUT else table.name)
     except TraceError as error:
         raise InputError(str(error), _DOCS) from error
     _write(out, made.text)

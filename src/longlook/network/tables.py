@@ -68,9 +68,9 @@ class Reading:
 class Imported:
     """A trace as text, and how it was made of `rows` rows.
 
-    `skipped` rows came before the first with a rate (and delay, and loss) and were left out. `filled` ones came later
-    and lacked one, so that the row before lasts on. `stopped` had a rate below 1 kbit/s, which is what they get.
-    `lasts_us` is the trace's length. `implausible` is what no path has.
+    `skipped` rows came before all of rate, delay and loss were known, as far as they are read, and were left out.
+    `filled` ones came later and lacked one of them, whose value before lasts on. `stopped` had a rate below 1 kbit/s,
+    which is what they get. `lasts_us` is the trace's length. `implausible` is what no path has.
     """
 
     text: str
@@ -100,13 +100,17 @@ def read_table(data: bytes, reading: Reading, name: str) -> Imported:
     stamps_us = _stamps(rows, _timed(reading, table), name)
     entries: list[tuple[int, int, int, int]] = []  # from when, delay, rate, loss
     skipped = filled = stopped = 0
+    known: tuple[int | None, ...] = (None, None, None)
     for (where, row), at_us in zip(rows, stamps_us, strict=False):
         values = _values(row, reading, where)
-        if values is None:
-            filled += bool(entries)
-            skipped += not entries
+        before, known = known, tuple(old if new is None else new for old, new in zip(known, values, strict=True))
+        delay_ns, rate_bps, loss = known
+        if delay_ns is None or rate_bps is None or loss is None:
+            skipped += 1
             continue
-        delay_ns, rate_bps, loss = values
+        filled += None in values
+        if None in values and known == before:
+            continue  # the row before lasts on
         stopped += rate_bps < SLOWEST_BPS
         entries.append((at_us, delay_ns, max(SLOWEST_BPS, rate_bps), loss))
     if not entries:
@@ -196,31 +200,30 @@ def _ends(rows: Sequence[Row], lasts: Column) -> list[int]:
     return [round(sum_ns / 1000) for sum_ns in sums_ns]
 
 
-def _values(row: Mapping[str, str], reading: Reading, where: str) -> tuple[int, int, int] | None:
-    """Return a row's delay in ns, rate in bit/s and loss as TheaterQ writes it; None where one of them is missing."""
+def _values(row: Mapping[str, str], reading: Reading, where: str) -> tuple[int | None, int | None, int | None]:
+    """Return a row's delay in ns, rate in bit/s and loss as TheaterQ writes it; None for each that is missing.
+
+    What is not read is 0.
+    """
     rate = _number(row.get(reading.rate.name, ""), where, reading.rate)
-    if rate is None:
-        return None
-    rate_bps = rate * RATES[reading.rate.unit]
-    if not 0 <= rate_bps <= UNLIMITED_BPS:
+    rate_bps = None if rate is None else rate * RATES[reading.rate.unit]
+    if rate_bps is not None and not 0 <= rate_bps <= UNLIMITED_BPS:
         raise TraceError(f"{where}: {reading.rate.name} is {rate:g} {reading.rate.unit}; allowed: 0 to 1 Tbit/s")
-    delay_ns = loss = 0.0
+    delay_ns: float | None = 0.0
     for timed, ways in ((reading.rtt, 2), (reading.delay, 1)):
         if timed is not None:
             taken = _number(row.get(timed.name, ""), where, timed)
-            if taken is None:
-                return None
-            delay_ns = taken * TIMES[timed.unit] / ways
-            if not 0 <= delay_ns <= LONGEST_DELAY_NS:
+            delay_ns = None if taken is None else taken * TIMES[timed.unit] / ways
+            if delay_ns is not None and not 0 <= delay_ns <= LONGEST_DELAY_NS:
                 raise TraceError(f"{where}: {timed.name} is {taken:g} {timed.unit}; allowed: 0 to an hour each way")
+    loss: float | None = 0.0
     if reading.loss is not None:
         lost = _number(row.get(reading.loss.name, ""), where, reading.loss)
-        if lost is None:
-            return None
-        loss = lost * SHARES[reading.loss.unit]
-        if not 0 <= loss <= 1:
+        loss = None if lost is None else lost * SHARES[reading.loss.unit]
+        if loss is not None and not 0 <= loss <= 1:
             raise TraceError(f"{where}: {reading.loss.name} is {lost:g} {reading.loss.unit}; allowed: 0 to 100 %")
-    return round(delay_ns), round(rate_bps), round(loss * U32_MAX)
+    lost_u32 = None if loss is None else round(loss * U32_MAX)
+    return None if delay_ns is None else round(delay_ns), None if rate_bps is None else round(rate_bps), lost_u32
 
 
 def _number(text: str, where: str, of: Column, otherwise: str = "no number") -> float | None:

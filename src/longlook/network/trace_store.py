@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
-from longlook.core import codec, files, kept_files, paths
+from longlook.core import codec, files, kept_files, packed, paths
 from longlook.core.errors import InputError
 from longlook.core.model import Json
 from longlook.network import traces
@@ -43,9 +43,9 @@ def digest_of(text: str, role: Role) -> str:
 def read_trace(path: Path, role: Role) -> Json:
     """What a file says for a role; TraceError names file and line."""
     try:
-        data = files.read_named(path, traces.LARGEST_BYTES)
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
+        data = packed.read_unpacked(path, traces.LARGEST_BYTES)
+    except (InputError, OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error).removeprefix(f"{path} ")
         raise TraceError(f"{path}: cannot be read: {reason}") from error
     return traces.parse_trace(data, role, path.name)
 

@@ -34,7 +34,7 @@ from longlook.report.inside import inside_pages
 from longlook.run.verification import Verification
 from longlook.run.verify import load as load_verification
 from longlook.study.releases import Release
-from longlook.timeline.collectors import collector_costs, not_recorded
+from longlook.timeline.collectors import collector_costs, in_doubt, not_recorded
 
 POPULATION_TABLE = "population.parquet"
 WINS, TAILS, CPU_STACKS = "wins.parquet", "tails.parquet", "cpu_stacks.parquet"
@@ -79,6 +79,8 @@ def analyse(folder: RunFolder, observer: Observer, wanted: Wanted | None = None)
     claims = write_claims(folder, statistics, estimates)
     folder.seal(RESULTS)
     content = report_content(folder, samples, tables, statistics, estimates, claims, wanted)
+    for each in content.in_doubt:
+        observer.say(f"{content.arm_label(each.arm)}, in {each.trials} trials: {each.sentence}")
     pages = write_inside_pages(folder, content, wanted, observer.say) if wanted is not None else []
     page = write_report(folder.path / "report", content)
     outcomes = Counter(entry.run.outcome for entry in measured)
@@ -214,5 +216,6 @@ def report_content(
         inside=inside_pages(folder.path / "report") | drawn,
         costs=collector_costs(traces, arms),
         not_recorded=not_recorded(traces, arms),
+        in_doubt=in_doubt(traces, arms),
         answers=read_answers(folder.path / FOLDER),
     )

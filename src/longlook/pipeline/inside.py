@@ -26,7 +26,8 @@ from longlook.report.machines.diff_drawing import draw_diff
 from longlook.report.machines.drawing import draw
 from longlook.study.virtual_time import VIRTUAL
 from longlook.timeline.collectors import Collected, collector_costs
-from longlook.timeline.events import Events
+from longlook.timeline.doubts import Doubt, doubts_of
+from longlook.timeline.events import Events, metadata_of
 from longlook.timeline.normalise.trace_files import trace_sizes
 from longlook.timeline.timeline import Timeline
 
@@ -92,10 +93,14 @@ def collected(folder: RunFolder, trials: Iterable[Trial]) -> list[Collected]:
     """Return what the trials that went well collected, with its sizes."""
     runs = ((trial, folder.result(trial.id)) for trial in trials)
     return [
-        Collected(trial.arm, run, trace_sizes(folder.trials / trial.id))
+        Collected(trial.arm, run, trace_sizes(folder.trials / trial.id), _doubts(folder.trials / trial.id / EVENTS))
         for trial, run in runs
         if run is not None and run.outcome is Outcome.OK
     ]
+
+
+def _doubts(events: Path) -> tuple[Doubt, ...]:
+    return doubts_of(metadata_of(events)) if events.is_file() else ()
 
 
 def _look(path: Path, trial: Trial, run: Run) -> Inside:

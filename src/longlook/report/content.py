@@ -14,7 +14,7 @@ from longlook.explain.answer import Answer
 from longlook.metrics import find_metric
 from longlook.run.verification import Verification
 from longlook.study.releases import Release
-from longlook.timeline.collectors import CollectorCost, NotRecorded
+from longlook.timeline.collectors import CollectorCost, InDoubt, NotRecorded
 
 Goodput = tuple[list[float], list[float]]
 """Times, in s, and rates, in Mbit/s, of one trial."""
@@ -39,8 +39,8 @@ class ReportContent:
     `verification` is present if the trials were run again. `levels` are those of `metrics_by_arm`; `releases`, by arm,
     are present if the figure is a trend. `wins` and `tails` say how often the contender wins a round, and compare the
     worst loads. `inside` holds the ids of cells with a page about their inside beside the report. `costs` are those of
-    the traces of endpoints, `not_recorded` what collectors could not record. `answers` are those of the page of
-    explanations beside the report.
+    the traces of endpoints, `not_recorded` what collectors could not record, `in_doubt` what traces contradict of
+    themselves. `answers` are those of the page of explanations beside the report.
     """
 
     study: Study
@@ -58,6 +58,7 @@ class ReportContent:
     inside: frozenset[str] = frozenset()
     costs: Sequence[CollectorCost] = ()
     not_recorded: Sequence[NotRecorded] = ()
+    in_doubt: Sequence[InDoubt] = ()
     answers: Sequence[Answer] = ()
 
     def table(self, name: str) -> pd.DataFrame | None:

@@ -1,9 +1,10 @@
-"""The cost of traces in the trials of a run, and what could not be recorded. Pure."""
+"""The cost of traces in the trials of a run, what could not be recorded, and what is in doubt. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from longlook.core.model import Run
+from longlook.timeline.doubts import Doubt
 
 RECORDER = "kernel TCP"
 """The collector with a process of its own; others are written by the programs that they are about."""
@@ -12,11 +13,12 @@ _RECORDERS_ROLE = "tracer"  # in a run's cpu_s
 
 @dataclass(frozen=True)
 class Collected:
-    """The traces of one trial of an arm: bytes by collector."""
+    """The traces of one trial of an arm: bytes by collector, and what the traces contradict of themselves."""
 
     arm: str
     run: Run
     sizes: Mapping[str, int]
+    doubts: tuple[Doubt, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -76,3 +78,28 @@ def not_recorded(collected: Iterable[Collected], arms: Sequence[str]) -> list[No
                 counts[key] = counts.get(key, 0) + 1
     ordered = sorted(counts.items(), key=lambda item: (arms.index(item[0][0]), item[0]))
     return [NotRecorded(*key, count) for key, count in ordered]
+
+
+@dataclass(frozen=True)
+class InDoubt:
+    """Something that traces of one end contradict of themselves in an arm's trials, so that it is not counted.
+
+    `sentence` is that of the first trial.
+    """
+
+    arm: str
+    vantage: str
+    check: str
+    sentence: str
+    trials: int
+
+
+def in_doubt(collected: Iterable[Collected], arms: Sequence[str]) -> list[InDoubt]:
+    """Return every contradiction with the number of its trials, by arm, end and check."""
+    found: dict[tuple[str, str, str], list[str]] = {}
+    for one in collected:
+        first = {(one.arm, doubt.vantage, doubt.check): doubt.sentence for doubt in reversed(one.doubts)}
+        for key, sentence in first.items():
+            found.setdefault(key, []).append(sentence)
+    ordered = sorted(found.items(), key=lambda item: (arms.index(item[0][0]), item[0]))
+    return [InDoubt(*key, sentences[0], len(sentences)) for key, sentences in ordered]

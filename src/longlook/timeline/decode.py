@@ -46,11 +46,14 @@ def stream_trace(
             yield table.iter_batches(batch_size=batch_rows), account
 
 
-def decode_to(trace: Path, vantage: TraceVantage | None, out: Path) -> Account:
-    """Write the events of a trace to `out` (Parquet, with the account as its metadata `longlook`); return the
-    account.
+def decode_to(trace: Path, vantage: TraceVantage | None, out: Path, requests: Path | None = None) -> Account:
+    """Write the events of a trace to `out` (Parquet, with the account as its metadata `longlook`); return the account.
+
+    Of a netlog, the events of its requests are written to `requests`, if that is given, as lines of JSON.
     """
     command = [trace_program().path, "decode", str(trace), "--out", str(out)]
+    if requests is not None:
+        command += ["--requests", str(requests)]
     if vantage is not None:
         command += ["--vantage", vantage]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

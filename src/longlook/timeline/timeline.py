@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 
 from longlook.core import files
 from longlook.core.errors import InputError
+from longlook.timeline.doubts import doubts_of, trusted, uncounted_kinds
 from longlook.timeline.events import Events
 
 
@@ -128,8 +129,8 @@ class Timeline:
         return Timeline(table, self.events)
 
     def with_events(self, events: Events) -> "Timeline":
-        """Return the same rows with the events of the trial's traces."""
-        return Timeline(self.table, events)
+        """Return the same rows with the events of the trial's traces, without what these contradict themselves."""
+        return Timeline(self.table, trusted(events))
 
     def select(
         self, kind: str | Sequence[str], vantage: str | None = None, *, priming: bool | None = False
@@ -174,10 +175,12 @@ class Timeline:
 
     def events_in_load(self, kinds: Sequence[str], vantage: str) -> pa.Table | None:
         """Return events of some kinds at one end inside the load window; None if there is no trace of that end or no
-        window.
+        window, or if a trace contradicts itself about them.
         """
         window = self.load_window_ns()
         if self.events is None or window is None or vantage not in {end for _, end in self.events.senders()}:
+            return None
+        if {*kinds} & {*uncounted_kinds(doubts_of(self.events.metadata), vantage)}:
             return None
         rows = self.events.select(kinds, vantage)
         inside = pc.and_(pc.greater_equal(rows["time_ns"], window[0]), pc.less_equal(rows["time_ns"], window[1]))

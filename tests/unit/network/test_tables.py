@@ -34,12 +34,27 @@ def test_what_is_written_is_what_a_setting_reads() -> None:
         "repeat_ns": 3_000_000_000,
     }
     assert parse_trace(data, "delay", "t.csv") == {
-        "steps": ((0, 11_000_000), (2_000_000_000, 40_000_000)),
+        "steps": ((0, 11_000_000), (1_000_000_000, 12_000_000), (2_000_000_000, 40_000_000)),
         "repeat_ns": 3_000_000_000,
     }
     loss = parse_trace(data, "loss", "t.csv")
     assert isinstance(loss, dict)
     assert loss["steps"][1][1] == pytest.approx(0.5, abs=1e-9)
+
+
+def test_a_column_with_gaps_takes_nothing_from_the_others() -> None:
+    """Pings of every other row: each rate counts, from the first ping on, and a value lasts until its next one."""
+    table = b"r,d,l\n9,,1\n8,10,\n7,,\n6,20,2\n,,\n5,,3\n"
+    reading = Reading(Column("r", "Mbit"), delay=Column("d", "ms"), loss=Column("l", "%"))
+    made = read_table(table, reading, "t.csv")
+    lines = [tuple(map(int, line.split(",")))[:4] for line in made.text.splitlines()[1:]]
+    assert [(lasts, delay, rate, round(loss / 2**32, 4)) for lasts, delay, rate, loss in lines] == [
+        (1_000_000, 10_000_000, 8_000_000, 0.01),
+        (1_000_000, 10_000_000, 7_000_000, 0.01),
+        (2_000_000, 20_000_000, 6_000_000, 0.02),
+        (1_000_000, 20_000_000, 5_000_000, 0.03),
+    ]
+    assert (made.rows, made.skipped, made.filled, made.lasts_us) == (6, 1, 4, 5_000_000)
 
 
 def test_rows_last_until_the_next_ones_time() -> None:

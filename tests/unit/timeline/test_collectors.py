@@ -7,7 +7,17 @@ import pytest
 
 from longlook.report import write_report
 from longlook.report.provenance.traces import cost_rows
-from longlook.timeline.collectors import RECORDER, Collected, CollectorCost, NotRecorded, collector_costs, not_recorded
+from longlook.timeline.collectors import (
+    RECORDER,
+    Collected,
+    CollectorCost,
+    InDoubt,
+    NotRecorded,
+    collector_costs,
+    in_doubt,
+    not_recorded,
+)
+from longlook.timeline.doubts import Doubt
 from longlook.timeline.normalise.trace_files import trace_sizes
 from tests.data.report import small_content
 from tests.data.trials import run
@@ -46,6 +56,29 @@ def test_sizes_are_by_collector(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(bytes(size))
     (tmp_path / "netlog.json").write_bytes(b"{}")
     assert trace_sizes(tmp_path) == {"qlog of the server": 7, RECORDER: 5, "netlog": 2}
+
+
+def test_what_is_in_doubt_is_counted_by_trials() -> None:
+    """Two traces of one end fail the same check in one trial, which is one trial."""
+    doubts = tuple(Doubt(f"qlog/server/{name}", "server", None, "acked_none", "odd", frozenset()) for name in "ab")
+    other = Doubt("qlog/client/c", "client", None, "acked_none", "odd", frozenset())
+    trials = [
+        Collected("quic", run(), {}, doubts),
+        Collected("tcp", run(), {}),
+        Collected("quic", run(), {}, (doubts[1], other)),
+    ]
+    assert in_doubt(trials, ARMS) == [
+        InDoubt("quic", "client", "acked_none", other.sentence, 1),
+        InDoubt("quic", "server", "acked_none", doubts[0].sentence, 2),
+    ]
+
+
+def test_the_report_shows_what_is_in_doubt(tmp_path: Path) -> None:
+    content = small_content({})
+    doubted = InDoubt(content.study.arms[0].name, "server", "acked_none", "a trace <b>is</b> implausible", 3)
+    page = write_report(tmp_path, replace(content, in_doubt=[doubted])).read_text()
+    assert "a trace &lt;b&gt;is&lt;/b&gt; implausible" in page
+    assert "What traces contradict of themselves" in page
 
 
 def test_the_report_shows_costs_and_what_is_missing(tmp_path: Path) -> None:

@@ -15,6 +15,8 @@ struct Arguments {
 enum Command {
     /// Turn a trace into a table of events
     Decode(longlook_trace::cli::Options),
+    /// Write a file that is packed with gzip or zstd as it is when unpacked
+    Unpack(longlook_trace::cli::UnpackOptions),
     /// Infer the smallest state machine that keeps all temporal invariants of a log
     Infer(longlook_infer::cli::Options),
     /// Record what the kernel's TCP does, until SIGTERM
@@ -24,6 +26,7 @@ enum Command {
 fn main() -> ExitCode {
     let done = match Arguments::parse().command {
         Command::Decode(options) => longlook_trace::cli::run(&options),
+        Command::Unpack(options) => longlook_trace::cli::unpack(&options),
         Command::Infer(options) => longlook_infer::cli::run(&options),
         Command::RecordTcp(options) => longlook_tcptrace::cli::run(&options),
     };

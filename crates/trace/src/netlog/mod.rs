@@ -1,18 +1,21 @@
-//! Chromium's netlog → rows: packets and parameters that its QUIC sessions sent and received.
+//! Chromium's netlog → rows: packets, parameters and data of streams that its QUIC sessions sent and received.
 //!
 //! A log holds the whole network stack's events; those of sources of the type `QUIC_SESSION` are read. Times are
 //! milliseconds of the browser's monotonic clock, `timeTickOffset` maps it to the time since 1970; packets that were
 //! sent and losses carry microseconds of the same clock.
 
+mod requests;
 mod session;
 
 use std::collections::HashMap;
+use std::path::Path;
 
 use serde_json::Value;
 
 use crate::decimal::scaled;
 use crate::event::{Source, Vantage};
 use crate::json::{Bad, Cursor};
+use crate::netlog::requests::{Requests, is_of_request};
 use crate::netlog::session::{Session, What};
 use crate::qlog::Refusal;
 use crate::rows::{At, Rows};
@@ -26,6 +29,8 @@ pub struct Netlog {
     idle_timeout: Option<i64>,
     rows: Rows,
     sessions: HashMap<i64, Session>,
+    request_type: Option<i64>,
+    requests: Option<Requests>,
 }
 
 #[derive(Default)]
@@ -68,9 +73,17 @@ impl<'a> Record<'a> {
 }
 
 impl Netlog {
-    /// Reads a log with these constants; `None` if they are not a netlog's.
-    #[must_use]
-    pub fn new(constants: &Value, writer: &mut EventWriter) -> Option<Self> {
+    /// Reads a log with these constants; `None` if they are not a netlog's. Events of requests go to a file, if one is
+    /// wanted.
+    pub fn new(constants: &Value, requests: Option<&Path>, writer: &mut EventWriter) -> Result<Option<Self>, Halt> {
+        let Some(mut netlog) = Self::of(constants, writer) else { return Ok(None) };
+        if let Some(path) = requests {
+            netlog.requests = Some(Requests::create(path, writer.account.reference_unix_ns, constants)?);
+        }
+        Ok(Some(netlog))
+    }
+
+    fn of(constants: &Value, writer: &mut EventWriter) -> Option<Self> {
         let numbers = constants.get("logEventTypes")?.as_object()?;
         let mut types = Vec::new();
         for (name, number) in numbers {
@@ -99,7 +112,14 @@ impl Netlog {
             idle_timeout: of("quicError", "QUIC_NETWORK_IDLE_TIMEOUT"),
             rows: Rows::new(Source::Netlog, Vantage::Client),
             sessions: HashMap::new(),
+            request_type: of("logSourceType", "URL_REQUEST"),
+            requests: None,
         })
+    }
+
+    /// Completes what is written beside the rows.
+    pub fn finish(&mut self) -> Result<(), Halt> {
+        Ok(self.requests.as_mut().map_or(Ok(()), Requests::finish)?)
     }
 
     /// Reads one event, and counts what became of it.
@@ -126,7 +146,7 @@ impl Netlog {
         let kind = record.kind.and_then(|kind| usize::try_from(kind).ok()).ok_or(Refusal::Skip("no type"))?;
         let known = self.types.get(kind).and_then(Option::as_ref).ok_or(Refusal::Skip("an unknown type"))?;
         let (Some(what), true) = (known.1, record.source_type == Some(self.session_type)) else {
-            return Err(Refusal::Ignore);
+            return Err(self.other(kind, record));
         };
         let time_ns = record.time.and_then(|text| scaled(text, 6)).ok_or(Refusal::Skip("no time"))?;
         let source = record.source.ok_or(Refusal::Skip("no source"))?;
@@ -138,5 +158,21 @@ impl Netlog {
         let at = At { time_ns, connection: session.connection, path: None };
         let idle_timeout = self.idle_timeout;
         session.event(what, at, record.phase, record.params, idle_timeout, &mut self.rows, writer)
+    }
+}
+
+impl Netlog {
+    /// An event that gives no row, but may belong to a request.
+    fn other(&mut self, kind: usize, record: &Record) -> Refusal {
+        let name = self.types.get(kind).and_then(Option::as_ref).map_or("", |(name, _)| name.as_str());
+        let of_request = self.request_type.is_some() && record.source_type == self.request_type && is_of_request(name);
+        let (Some(requests), true) = (&mut self.requests, of_request) else { return Refusal::Ignore };
+        let Some(time_ns) = record.time.and_then(|text| scaled(text, 6)) else { return Refusal::Skip("no time") };
+        let Some(request) = record.source else { return Refusal::Skip("no source") };
+        match requests.write(request, time_ns, name, record.phase.unwrap_or_default(), record.params) {
+            Ok(true) => Refusal::Ignore,
+            Ok(false) => Refusal::Skip("parameters that are no JSON"),
+            Err(error) => Refusal::Halt(error.into()),
+        }
     }
 }

@@ -24,6 +24,7 @@ pub enum What {
     Header,
     Authenticated,
     AckReceived,
+    Stream,
     Lost,
     Duplicate,
     Undecryptable,
@@ -48,6 +49,7 @@ impl What {
             "SESSION_UNAUTHENTICATED_PACKET_HEADER_RECEIVED" => Self::Header,
             "SESSION_PACKET_AUTHENTICATED" => Self::Authenticated,
             "SESSION_ACK_FRAME_RECEIVED" => Self::AckReceived,
+            "SESSION_STREAM_FRAME_RECEIVED" => Self::Stream,
             "SESSION_PACKET_LOST" => Self::Lost,
             "SESSION_DUPLICATE_PACKET_RECEIVED" => Self::Duplicate,
             "SESSION_DROPPED_UNDECRYPTABLE_PACKET" => Self::Undecryptable,
@@ -103,6 +105,7 @@ impl Session {
             What::Header => self.header = header(params)?,
             What::Authenticated => self.received(at, rows, writer)?,
             What::AckReceived => self.ack(at, params, rows, writer)?,
+            What::Stream => self.stream(at, params, rows, writer)?,
             What::Session if phase == Some(PHASE_END) => return Err(Refusal::Ignore),
             _ => {
                 let text: &[u8] = if params.is_empty() { b"{}" } else { params };
@@ -249,6 +252,31 @@ impl Session {
         Ok(rows.acked(at, space, acked, writer)?)
     }
 
+    /// The frame belongs to the packet whose header was read last.
+    fn stream(&mut self, at: At, params: &[u8], rows: &mut Rows, writer: &mut EventWriter) -> Result<(), Refusal> {
+        let (mut stream, mut offset, mut length) = (None, None, None);
+        Cursor::new(params).object(|key, cursor| {
+            match key {
+                b"stream_id" => stream = scaled(cursor.scalar()?, 0),
+                b"offset" => offset = scaled(cursor.scalar()?, 0),
+                b"length" => length = scaled(cursor.scalar()?, 0),
+                _ => {
+                    cursor.skip()?;
+                }
+            }
+            Ok(())
+        })?;
+        let is_known = [stream, offset, length].into_iter().all(|number| number.is_some_and(|number| number >= 0));
+        if !is_known {
+            return Err(Refusal::Skip("a frame of a stream without its place"));
+        }
+        let mut row = rows.row(at, Kind::StreamData);
+        (row.space, row.packet_number) = self.header;
+        (row.stream, row.size_bytes) = (stream, length);
+        row.value = offset.map(|offset| offset as f64);
+        Ok(writer.push(row)?)
+    }
+
     fn rare(
         what: What,
         at: At,
@@ -301,7 +329,13 @@ impl Session {
                 let name = if uni { "streams_uni" } else { "streams_bidi" };
                 rows.blocked(at, Blocked { name, stream: None, limit }, way, writer)?;
             }
-            What::Sent | What::Datagram | What::Header | What::Authenticated | What::AckReceived | What::Lost => {}
+            What::Sent
+            | What::Datagram
+            | What::Header
+            | What::Authenticated
+            | What::AckReceived
+            | What::Stream
+            | What::Lost => {}
         }
         Ok(())
     }

@@ -8,7 +8,6 @@ mod points;
 mod samples;
 mod sockets;
 
-use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
 
@@ -21,6 +20,7 @@ use self::points::{Point, Points};
 use self::sockets::Sockets;
 use crate::account::{self, Account};
 use crate::event::Vantage;
+use crate::packing;
 use crate::writer::{self, EventWriter, Halt};
 
 /// How a recording begins.
@@ -52,9 +52,9 @@ pub fn decode(
     })
 }
 
-/// The bytes of a file.
-pub(crate) fn open(input: &Path) -> Result<BufReader<File>, Failure> {
-    Ok(BufReader::with_capacity(1 << 16, File::open(input).map_err(|error| unreadable(input, &error))?))
+/// The bytes of a file, which may be packed.
+pub(crate) fn open(input: &Path) -> Result<BufReader<Box<dyn Read>>, Failure> {
+    Ok(BufReader::with_capacity(1 << 16, packing::open(input)?))
 }
 
 fn begin(bytes: Box<dyn Read>, name: &Path) -> Result<Reader<Box<dyn Read>>, Failure> {

@@ -37,12 +37,20 @@ def show_answers(answers: Sequence[Answer], run: Path, *, as_json: bool) -> None
         for text in (screening_sentence(answer), losses_sentence(answer), *loss_lines(answer)):
             if text:
                 out.print(text, markup=False, soft_wrap=True)
-        for cause in answer.left_out:
-            out.print(f"not tested, since the budget is spent: {cause}", markup=False)
-        for cause, reason in answer.broken.items():
-            out.print(f"cause {cause} not asked: {reason}", markup=False, soft_wrap=True)
+        _show_uncounted(answer)
     if any(answer.findings for answer in answers):
         out.print(f"page: {run / 'explain' / 'index.html'}", markup=False, soft_wrap=True)
+
+
+def _show_uncounted(answer: Answer) -> None:
+    """Print what was not counted, tested or asked, and why."""
+    out = console()
+    for implausible in answer.implausible:
+        out.print(implausible, markup=False, soft_wrap=True, style="yellow")
+    for cause in answer.left_out:
+        out.print(f"not tested, since the budget is spent: {cause}", markup=False)
+    for cause, reason in answer.broken.items():
+        out.print(f"cause {cause} not asked: {reason}", markup=False, soft_wrap=True)
 
 
 def show_matrix(matrix: Matrix, *, as_json: bool) -> None:

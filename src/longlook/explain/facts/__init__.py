@@ -6,7 +6,7 @@ from longlook.explain.facts.columns import NEVER, Booleans, Integers, Steps
 from longlook.explain.facts.link import ACKNOWLEDGEMENT_BYTES, DELIVERED, DROPPED, QUEUED, LinkFacts
 from longlook.explain.facts.objects import ObjectFacts
 from longlook.explain.facts.opening import OpeningFacts
-from longlook.explain.facts.sender import UNNUMBERED, Marks, SenderFacts
+from longlook.explain.facts.sender import UNNUMBERED, DoubtError, Marks, SenderFacts
 
 __all__ = [
     "ACKNOWLEDGEMENT_BYTES",
@@ -16,6 +16,7 @@ __all__ = [
     "QUEUED",
     "UNNUMBERED",
     "Booleans",
+    "DoubtError",
     "Integers",
     "LinkFacts",
     "Marks",

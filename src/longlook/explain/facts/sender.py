@@ -5,13 +5,15 @@ A figure is None where the sender's log never has it; missing is never zero.
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from longlook.core.model import Json, Vantage
 from longlook.explain.facts.columns import Booleans, Integers, Steps, are, codes, integers
+from longlook.timeline.doubts import Doubt, Value, doubts_of
 from longlook.timeline.events import LIMIT_ENDED, QUEUE_FULL, EventKind
 from longlook.timeline.timeline import Timeline
 
@@ -69,6 +71,7 @@ class SenderFacts:
     timeouts: Marks  # probe and retransmission timeouts that fired
     blocked: Marks  # by a limit; value = the limit
     unblocked: Marks  # no longer, of the kernel's limits
+    doubts: Mapping[str, str] = field(default_factory=dict)  # of the above, what is not counted, and why
 
     @classmethod
     def all_of(cls, timeline: Timeline, vantage: Vantage) -> "tuple[SenderFacts, ...]":
@@ -79,6 +82,32 @@ class SenderFacts:
         known: tuple[SenderFacts, ...] = timeline.derived[key]
         return known
 
+    def asked(self) -> "SenderFacts":
+        """Return the same for those who conclude from it: reading what is in doubt raises DoubtError."""
+        return AskedFacts(**vars(self)) if self.doubts else self
+
+
+class DoubtError(Exception):
+    """A conclusion would rest on what a trace contradicts itself about; the text is a reason in words."""
+
+
+class AskedFacts(SenderFacts):
+    """Facts of which some are in doubt: missing is not zero, and a detector that reads them must not go on."""
+
+    def __getattribute__(self, name: str) -> Any:
+        """Return a fact, or raise DoubtError."""
+        if (why := object.__getattribute__(self, "doubts").get(name)) is not None:
+            raise DoubtError(f"it rests on what is not counted: {why}")
+        return object.__getattribute__(self, name)
+
+
+_IN_DOUBT: Mapping[Value, tuple[str, ...]] = {
+    Value.ROUND_TRIPS: ("smoothed_rtt", "latest_rtt", "min_rtt"),
+    Value.ACKNOWLEDGEMENTS: ("acked", "spurious", "refused"),
+    Value.LOSSES: ("lost", "spurious", "refused"),
+    Value.NUMBERS: ("sent",),
+}
+"""The facts that a value is in, or that follow from it."""
 
 _METRICS = {
     "window": "cwnd_bytes",
@@ -100,15 +129,21 @@ def _all(timeline: Timeline, vantage: Vantage) -> tuple[SenderFacts, ...]:
         pa.array(~events.table["priming"].to_numpy() & are(events.table["vantage"], vantage))
     )
     flow, flows = codes(measured["flow"])
+    doubts = doubts_of(events.metadata)
     found = []
     for code in dict.fromkeys(flow[flow >= 0].tolist()):
         own = measured.filter(pa.array(flow == code))
         if not (are(own["source"], "derived", "link")).all():
-            found.append(_one(own.unify_dictionaries(), vantage, flows[code]))
+            in_doubt = _in_doubt([each for each in doubts if (each.vantage, each.flow) == (vantage, flows[code])])
+            found.append(_one(own.unify_dictionaries(), vantage, flows[code], in_doubt))
     return tuple(found)
 
 
-def _one(rows: pa.Table, vantage: Vantage, flow: str) -> SenderFacts:
+def _in_doubt(doubts: list[Doubt]) -> dict[str, str]:
+    return {name: each.sentence for each in doubts for value in sorted(each.about) for name in _IN_DOUBT[value]}
+
+
+def _one(rows: pa.Table, vantage: Vantage, flow: str, doubts: Mapping[str, str]) -> SenderFacts:
     kind, kinds = codes(rows["kind"])
     of_kind = {name: np.flatnonzero(kind == code) for code, name in enumerate(kinds)}
 
@@ -146,6 +181,7 @@ def _one(rows: pa.Table, vantage: Vantage, flow: str) -> SenderFacts:
         timeouts=_marks(chosen(EventKind.PTO)),
         blocked=_marks(blocked.filter(pa.array(~ended))),
         unblocked=_marks(blocked.filter(pa.array(ended))),
+        doubts=doubts,
     )
 
 

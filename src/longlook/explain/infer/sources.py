@@ -11,19 +11,23 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from longlook.core import files
+from longlook.core import files, packed
 from longlook.core.errors import InputError
 from longlook.core.run_folder import RunFolder
 from longlook.explain.infer import logs
 from longlook.explain.infer.machine import Machine
 from longlook.explain.infer.traces import as_table
-from longlook.timeline.events import EventKind, Events, among
+from longlook.timeline.doubts import columns_of, doubts_of, kinds_of, values_in_doubt
+from longlook.timeline.events import EventKind, Events, among, metadata_of
+from longlook.timeline.export.problems import problems_of
 from longlook.timeline.normalise.rows import Rows
 from longlook.timeline.normalise.sender import COLUMNS
 from longlook.timeline.normalise.states import find_states
 from longlook.timeline.normalise.traces import MOST_ROWS
 
 EVENTS = "events.parquet"
+_PARQUET, _MACHINE = b"PAR1", b'"schema_version"'
+_BEGIN_BYTES = 65_536
 VANTAGES = ("client", "server")
 _COLUMNS = ("time_ns", "vantage", "kind", "priming", "flow", "name")
 _STATES = (EventKind.STATE, EventKind.CONGESTION_STATE)
@@ -47,7 +51,8 @@ def read_sets(names: Sequence[str], vantage: str | None = None, *, together: boo
     """Return the sets that some paths name: one for each arm of a run folder, and one for all other traces.
 
     `names` are run folders, or one arm of one as RUN:ARM; trials' folders; events.parquet; traces as programs wrote
-    them; CSV and JSON-lines logs; machines. `vantage` is the end whose traces count, in folders of runs and trials.
+    them; CSV and JSON-lines logs; machines; `-` for one such file on standard input. `vantage` is the end whose traces
+    count, in folders of runs and trials.
     """
     sets = [found for name in names for found in _sets(name, vantage)]
     if together:
@@ -76,6 +81,10 @@ def _sets(name: str, vantage: str | None) -> Iterator[TraceSet]:
     path, arm = Path(name), None
     if not path.exists() and ":" in name:
         path, arm = Path(name.rpartition(":")[0]), name.rpartition(":")[2]
+    if path == packed.STANDARD_INPUT:
+        with packed.as_file(path) as file:
+            yield _of_file(file, vantage)
+        return
     if not path.exists():
         raise InputError(f"{path}: no such file or folder", "name a trace, a trial's folder or a run folder")
     if (path / "manifest.json").is_file():
@@ -94,33 +103,65 @@ def _run_sets(path: Path, arm: str | None, vantage: str | None) -> Iterator[Trac
         raise InputError(f"{path} has no arm {arm}", f"its arms: {', '.join(arms)}")
     for one in arms if arm is None else [arm]:
         traces: Named = {}
+        warnings: list[str] = []
+        end = vantage or "server"
         for trial in plan.trials:
             events = folder.trials / trial.id / EVENTS
             if trial.arm == one and events.is_file():
-                traces |= _traces(events, f"{trial.id[:10]} ", vantage or "server")
+                traces |= _traces(events, f"{trial.id[:10]} ", end)
+                warnings += _warnings(events, f"trial {trial.id[:10]}", end)
         if not traces:
             raise InputError(
-                f"{path}: no trial of arm {one} has events of its {vantage or 'server'}'s states",
+                f"{path}: no trial of arm {one} has events of its {end}'s states",
                 "run the study with [capture] qlog = true or tcp = true, or choose another --vantage",
             )
-        yield TraceSet(f"{path.resolve().name}: {one}", as_table(traces), separate=True)
+        title = f"{path.resolve().name}: {one}"
+        yield TraceSet(title, as_table(traces), warnings=tuple(warnings), separate=True)
 
 
 def _of_file(path: Path, vantage: str | None) -> TraceSet:
-    if path.suffix == ".parquet":
+    """Return the traces or the machine in a file; content says what it is, also of one that is packed."""
+    with files.open_named(path) as file:
+        begin = file.read(_BEGIN_BYTES)
+    if begin.startswith(_PARQUET):
         return _of_events(path, path.parent.name if path.name == EVENTS else path.stem, vantage)
-    if (machine := _machine(path)) is not None:
-        return TraceSet(path.stem, None, machine, separate=True)
-    if logs.is_log(path):
-        table, warnings = logs.read_log(path)
-        return TraceSet(path.stem, table, warnings=warnings)
+    if not packed.is_packed(begin):
+        return _of_plain(path, path, begin)
+    begin = _unpacked_begin(path, begin)
+    if _MACHINE in begin or logs.is_log(begin, csv=_title(path).endswith(".csv")):
+        with packed.unpacked(path, files.LARGEST_BYTES) as plain:
+            return _of_plain(plain, path, begin)
     return _of_trace(path)
+
+
+def _of_plain(path: Path, named: Path, begin: bytes) -> TraceSet:
+    """Return the traces or the machine of a file that is not packed, as they are called by the name that it had."""
+    title = _title(named)
+    stem = title.rpartition(".")[0] or title
+    if _MACHINE in begin and (machine := _machine(path)) is not None:
+        return TraceSet(stem, None, machine, separate=True)
+    csv = logs.is_csv(begin) or title.endswith(".csv")
+    if logs.is_log(begin, csv=csv):
+        table, warnings = logs.read_log(path, str(named), csv=csv)
+        return TraceSet(stem, table, warnings=warnings)
+    return _of_trace(path)
+
+
+def _title(path: Path) -> str:
+    """Return a file's name without the ending of what packed it."""
+    return path.name.removesuffix(".gz").removesuffix(".zst")
+
+
+def _unpacked_begin(path: Path, begin: bytes) -> bytes:
+    try:
+        with pa.input_stream(str(path), compression="gzip" if begin.startswith(b"\x1f") else "zstd") as stream:
+            return bytes(stream.read(_BEGIN_BYTES))
+    except OSError:
+        return b""  # the decoder says what is wrong with it
 
 
 def _machine(path: Path) -> Machine | None:
     """Return a machine that was written before, or None if the file is something else."""
-    if path.suffix != ".json":
-        return None
     try:
         document = json.loads(files.read_named(path))
     except (ValueError, RecursionError):
@@ -135,7 +176,14 @@ def _of_events(path: Path, title: str, vantage: str | None) -> TraceSet:
     traces = _traces(path, "", vantage) if vantage else _traces(path, "", "server") or _traces(path, "", "client")
     if not traces:
         raise InputError(f"{path}: no rows of states", "choose another --vantage, or capture traces of the sender")
-    return TraceSet(title, as_table(traces))
+    ends = [vantage] if vantage else ["server", "client"]
+    return TraceSet(title, as_table(traces), warnings=tuple(w for end in ends for w in _warnings(path, str(path), end)))
+
+
+def _warnings(events: Path, name: str, vantage: str) -> list[str]:
+    """Return what one end's traces in a file of events contradict of themselves."""
+    doubts = doubts_of(metadata_of(events))
+    return [f"{name}: {doubt.sentence}" for doubt in doubts if doubt.vantage == vantage]
 
 
 def _traces(path: Path, prefix: str, vantage: str) -> Named:
@@ -180,6 +228,8 @@ def _of_trace(path: Path) -> TraceSet:
     numbers = np.unique(connection).tolist()
     for number in numbers:
         own = rows if len(numbers) == 1 else rows.take(connection == number)
+        doubted = values_in_doubt(account, int(number))
+        own = own.without(kinds_of(doubted), columns_of(doubted))
         states = find_states(own, str(account.get("format")))
         events: list[tuple[str | None, int]] = [
             (str(state), at) for state, at in zip(states.states, states.times_ns, strict=True)
@@ -188,5 +238,5 @@ def _of_trace(path: Path) -> TraceSet:
             traces[f"{path.name} {number}"] = [*events, (None, states.end_ns)]
     if not traces:
         raise InputError(f"{path}: no states can be found in it", "it has no metrics of a sender, or no events at all")
-    warnings = tuple(f"{path}, line {w.get('line')}: {w['problem']}" for w in account.get("warnings", ()))
-    return TraceSet(path.name.removesuffix(".gz").rpartition(".")[0] or path.name, as_table(traces), warnings=warnings)
+    warnings = tuple(f"{path}: {problem}" for problem in problems_of(account))
+    return TraceSet(_title(path).rpartition(".")[0] or path.name, as_table(traces), warnings=warnings)

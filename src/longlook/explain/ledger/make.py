@@ -17,6 +17,7 @@ from longlook.explain.ledger.rules import PLACES, Decisions
 from longlook.explain.ledger.service import Service, decide_service, wasted_bytes
 from longlook.explain.ledger.table import Ledger, ledger_table
 from longlook.explain.ledger.waiting import decide_waiting
+from longlook.timeline.doubts import doubts_of
 from longlook.timeline.timeline import Timeline
 
 
@@ -31,7 +32,8 @@ def make_ledger(timeline: Timeline, trial: Trial, *, live: bool = False) -> Ledg
         return None
     edges_ns, decisions = _decided(load)
     table = ledger_table(edges_ns, decisions.name, decisions.detail, [str(name) for name in PLACES], decisions.texts)
-    return Ledger(table, _objects(load.objects))
+    doubts = () if timeline.events is None else doubts_of(timeline.events.metadata)
+    return Ledger(table, _objects(load.objects), tuple(doubt.sentence for doubt in doubts))
 
 
 def _decided(load: Load) -> tuple[Integers, Decisions]:

@@ -34,10 +34,12 @@ class Ledger:
     `table` has the columns of LEDGER_SCHEMA. Rows stand in order, each begins where the one before ended, and the first
     begins and the last ends with the load, so that the lengths of all classes add up to the load exactly. `objects`
     says of each object of the load when it was asked for and came, and whether it was on the critical path.
+    `implausible` has what traces contradict of themselves, so that the ledger does not count it.
     """
 
     table: pa.Table
     objects: tuple[Mapping[str, Any], ...] = field(default=())
+    implausible: tuple[str, ...] = ()
 
     @property
     def span_ns(self) -> tuple[int, int]:
@@ -55,7 +57,10 @@ class Ledger:
 
     def write(self, path: Path) -> None:
         """Save as Parquet."""
-        metadata = {_METADATA_KEY: json.dumps({"objects": [dict(each) for each in self.objects]}, sort_keys=True)}
+        stored: dict[str, Any] = {"objects": [dict(each) for each in self.objects]}
+        if self.implausible:
+            stored["implausible"] = list(self.implausible)
+        metadata = {_METADATA_KEY: json.dumps(stored, sort_keys=True)}
         pq.write_table(self.table.replace_schema_metadata(metadata), path, compression="zstd")
 
     @classmethod
@@ -64,7 +69,8 @@ class Ledger:
         try:
             table = pq.read_table(files.regular(path))
             stored = json.loads((table.schema.metadata or {})[_METADATA_KEY])
-            return cls(table.cast(LEDGER_SCHEMA).replace_schema_metadata(None), tuple(stored["objects"]))
+            rows = table.cast(LEDGER_SCHEMA).replace_schema_metadata(None)
+            return cls(rows, tuple(stored["objects"]), tuple(stored.get("implausible", ())))
         except (pa.ArrowInvalid, ValueError, KeyError) as error:
             raise InputError(
                 f"{path}: not a ledger of this version: {error}", "delete it: longlook explain RUN makes it again"

@@ -7,7 +7,7 @@ from longlook.core.results import Estimate
 from longlook.core.run_folder import SAMPLES, RunFolder
 from longlook.explain.answer import Answer, Status
 from longlook.explain.cause import causes
-from longlook.explain.checked import equal_conditions
+from longlook.explain.checked import equal_conditions, implausible
 from longlook.explain.detect import proposed, suspect
 from longlook.explain.failing import grouped
 from longlook.explain.search.need import is_needed
@@ -76,7 +76,13 @@ def _explain(
         counts = "; ".join(f"{count} trials: {reason}" for reason, count in grouped(reasons).items())
         reason = "no round has a load of both arms that went well while it was traced"
         return replace(answer, status=Status.FAILED, reason=f"{reason} ({counts})" if counts else reason)
-    answer = replace(answer, ledger_ms=mean_ledgers(pairs, gap), checked=tuple(equal_conditions(pairs)))
+    labels = {gap.loser: answer.loser_label, gap.winner: answer.winner_label}
+    answer = replace(
+        answer,
+        ledger_ms=mean_ledgers(pairs, gap),
+        checked=tuple(equal_conditions(pairs)),
+        implausible=tuple(implausible(pairs, labels)),
+    )
     known = causes()
     suspected = suspect(pairs, known)
     findings = suspected.findings

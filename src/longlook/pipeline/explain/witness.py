@@ -38,5 +38,7 @@ def traced_change(study: Study, place: Place, test: Experiment, pair: Pair, numb
         trial = next((trial for trial in trials if trial.arm == arm and trial.id in well), None)
         sides[own] = None if trial is None else side_of(folder, trial, engine)
     loser, winner = sides[gap.loser], sides[gap.winner]
-    changed = None if loser is None or winner is None else Pair(loser, winner)
+    # A trace that contradicts itself is no witness.
+    doubted = any(side is not None and side.doubts for side in (loser, winner))
+    changed = None if loser is None or winner is None or doubted else Pair(loser, winner)
     return TracedChange(changed, frozenset(trial.id for trial in trials))

@@ -1,10 +1,7 @@
 """HTTP Archives of browsers and other tools → the requests that a page load consists of (docs/recorded-pages.md)."""
 
-import gzip
 import hashlib
-import io
 import json
-import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +10,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urldefrag, urljoin, urlsplit
 
-from longlook.core import files
+from longlook.core import packed
+from longlook.core.errors import InputError
 from longlook.provision.recorded.fields import as_count, as_mapping, as_number, as_text
 from longlook.provision.recorded.plausible import Contradiction, Measured, contradictions, unrecorded
 from longlook.provision.recorded.sizes import SizeFrom, transferred
@@ -73,11 +71,9 @@ class Recording:
 def read_har(path: Path) -> Recording:
     """Return the first page load of a HAR file. Raise HarError for a file that is none, or that is beyond a bound."""
     try:
-        data = _unpacked(files.read_named(path, LARGEST_BYTES), path)
-    except (OSError, EOFError, zlib.error, ValueError) as error:
-        if isinstance(error, HarError):
-            raise
-        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        data = packed.read_unpacked(path, LARGEST_BYTES)
+    except (InputError, OSError, ValueError) as error:
+        reason = (error.strerror if isinstance(error, OSError) else None) or str(error).removeprefix(f"{path} ")
         raise HarError(f"{path}: cannot be read: {reason}") from error
     try:
         return parse_har(data)
@@ -92,9 +88,7 @@ def parse_har(data: bytes) -> Recording:
     except (ValueError, RecursionError) as error:
         raise HarError(f"not JSON: {error}") from error
     if kind := _other_kind(as_mapping(document)):
-        raise HarError(
-            f"is {kind}, not an HTTP Archive: record the page load as HAR; longlook trace show reads this file"
-        )
+        raise HarError(f"is {kind}, not an HTTP Archive: {_OTHER_WAYS[kind]}")
     log = as_mapping(as_mapping(document).get("log"))
     entries = log.get("entries")
     if not isinstance(entries, list):
@@ -218,17 +212,11 @@ _MAY_BE_EMPTY = frozenset({"json", "other"})
 _OTHER_SCHEMES = ("data", "blob", "about", "file", "chrome-extension", "moz-extension")
 
 
-def _unpacked(data: bytes, path: Path) -> bytes:
-    if not data.startswith(_GZIP):
-        return data
-    with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
-        unpacked = file.read(LARGEST_BYTES + 1)
-    if len(unpacked) > LARGEST_BYTES:
-        raise HarError(f"{path}: over {LARGEST_BYTES} bytes when unpacked; allowed: at most {LARGEST_BYTES}")
-    return unpacked
-
-
-_GZIP = b"\x1f\x8b"
+_NETLOG, _QLOG = "a netlog of Chromium", "a qlog"
+_OTHER_WAYS = {
+    _NETLOG: "longlook trace convert FILE --to har --out PAGE.har makes one of it",
+    _QLOG: "record the page load as HAR; longlook trace show reads this file",
+}
 
 
 def _other_kind(document: Mapping[str, Any]) -> str | None:
@@ -236,8 +224,8 @@ def _other_kind(document: Mapping[str, Any]) -> str | None:
     if "log" in document:
         return None
     if "constants" in document and "events" in document:
-        return "a netlog of Chromium"
-    return "a qlog" if {"qlog_version", "file_schema"} & document.keys() else None
+        return _NETLOG
+    return _QLOG if {"qlog_version", "file_schema"} & document.keys() else None
 
 
 def _pages(value: object) -> list[Mapping[str, Any]]:

@@ -31,7 +31,7 @@ def shipped() -> dict[str, Path]:
 
 def is_path(name: str) -> bool:
     """Whether a name can only be a file's: also of one that is gone."""
-    return "/" in name or name.endswith((".har", ".har.gz"))
+    return "/" in name or name.endswith((".har", ".har.gz", ".har.zst"))
 
 
 def find(name: str, beside: Path) -> Path:

@@ -238,6 +238,7 @@ def not_seen(answer: Answer) -> list[str]:
         if cause not in said
     ]
     found += not_varied(answer)
+    found += answer.implausible
     found += [f"{cause.replace('_', ' ')}: not asked, since {reason}" for cause, reason in answer.broken.items()]
     if answer.status in (Status.EXPLAINED, Status.UNEXPLAINED) and answer.ledger_ms is None:
         found.append("where the time went: no round has a ledger of both arms")

@@ -1,4 +1,4 @@
-"""The section on traces of endpoints: what they cost, and what could not be recorded."""
+"""The section on traces of endpoints: what they cost, what could not be recorded, and what is in doubt."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from longlook.report import wording
 from longlook.report.content import ReportContent
 from longlook.report.section import Section
-from longlook.timeline.collectors import CollectorCost, NotRecorded
+from longlook.timeline.collectors import CollectorCost, InDoubt, NotRecorded
 
 
 @dataclass(frozen=True)
@@ -19,17 +19,19 @@ class TraceSection(Section):
     content: ReportContent
 
     def context(self) -> Mapping[str, Any]:
-        """Return both tables; either may be empty."""
+        """Return the tables, each of which may be empty."""
         return {
             "section": self,
             "costs": cost_rows(self.content, self.content.costs),
             "unrecorded": unrecorded_rows(self.content, self.content.not_recorded),
+            "in_doubt": in_doubt_rows(self.content, self.content.in_doubt),
         }
 
 
 def make_traces(content: ReportContent) -> list[TraceSection]:
     """Return the section, or nothing if no endpoint was to be traced."""
-    return [TraceSection("traces", "Traces", content)] if content.costs or content.not_recorded else []
+    has_any = content.costs or content.not_recorded or content.in_doubt
+    return [TraceSection("traces", "Traces", content)] if has_any else []
 
 
 def cost_rows(content: ReportContent, costs: Iterable[CollectorCost]) -> list[Mapping[str, str]]:
@@ -54,6 +56,19 @@ def unrecorded_rows(content: ReportContent, found: Iterable[NotRecorded]) -> lis
             "arm": content.short_label(item.arm),
             "collector": item.collector,
             "reason": item.reason,
+            "trials": str(item.trials),
+        }
+        for item in found
+    ]
+
+
+def in_doubt_rows(content: ReportContent, found: Iterable[InDoubt]) -> list[Mapping[str, str]]:
+    """Return a row for each arm, end and check that its traces fail."""
+    return [
+        {
+            "arm": content.short_label(item.arm),
+            "end": item.vantage,
+            "sentence": item.sentence,
             "trials": str(item.trials),
         }
         for item in found

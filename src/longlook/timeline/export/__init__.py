@@ -18,12 +18,13 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from longlook.core import files
+from longlook.core import files, packed
 from longlook.core.errors import InputError
 from longlook.core.visible import csv_cell
 from longlook.timeline.decode import TraceVantage, decode_to
 from longlook.timeline.events import EVENT_SCHEMA, metadata_of, with_later_columns
 from longlook.timeline.export import har, pcapng, plays, qlog
+from longlook.timeline.export.netlog_har import netlog_har
 from longlook.timeline.export.problems import problems_of
 from longlook.timeline.normalise.trial import LINK_LOG
 
@@ -70,7 +71,8 @@ def convert(source: Path, to: str, out: Path, vantage: str | None = None) -> lis
     """Write a trace or a trial's folder as one of the formats of docs/exports.md; return what was written.
 
     Raise InputError for other input, for a trace without rows, for a pcapng of anything but a trial or a packet log,
-    for a HAR of anything but a trial with objects, for a play of a trial without one, and if `out` cannot be written.
+    for a HAR of anything but a trial with objects or a netlog of a page load, for a play of a trial without one, and if
+    `out` cannot be written.
     """
     if not out.absolute().parent.is_dir():
         raise InputError(f"--out {out}: no such folder", f"make it first: mkdir -p {out.absolute().parent}")
@@ -152,12 +154,26 @@ def _pcapng(source: Path, out: Path) -> Written:
 
 def _har(source: Path, out: Path) -> Written:
     if not source.is_dir():
-        hint = "a HAR is made of a trial's page load, not of one trace: name RUN/trials/ID; --to csv has a trace's rows"
-        raise InputError(f"{source}: is no folder of a trial", hint)
+        return _har_of_netlog(source, out)
     made = har.trial_har(source)
     if made is None:
         raise InputError(f"{source}: its clients reported no object", "name a trial of a page load or a download")
     return Written(out, har.write(made, out), "requests")
+
+
+def _har_of_netlog(source: Path, out: Path) -> Written:
+    with _named(source) as trace, tempfile.TemporaryDirectory(prefix="longlook-trace-") as folder:
+        requests = Path(folder) / "requests.jsonl"
+        hint = "name the folder of a trial: RUN/trials/ID, or a netlog; --to csv has a trace's rows"
+        try:
+            account = decode_to(trace, "client", Path(folder) / EVENTS, requests)
+        except InputError as error:
+            raise InputError(f"{source}: has no page load to make a HAR of: {error.message}", hint) from error
+        if account.get("format") != "netlog":
+            raise InputError(f"{source}: has no page load to make a HAR of: it is no trial and no netlog", hint)
+        made = netlog_har(requests, str(source), account.get("producer"))
+    written = har.write(made.har, out)
+    return Written(out, written, "requests", (*made.problems, *problems_of(account)))
 
 
 def _qlog(read: _Source, out: Path) -> list[Written]:
@@ -184,14 +200,21 @@ def _read(source: Path, vantage: str | None) -> Iterator[_Source]:
     if source.is_dir():
         yield _of_trial(source)
         return
-    if not source.is_file():
-        raise InputError(f"{source}: no such file", "name a trace, or the folder of a trial: RUN/trials/ID")
-    files.open_named(source).close()
     end: TraceVantage | None = "client" if vantage == "client" else "server" if vantage == "server" else None
-    with tempfile.TemporaryDirectory(prefix="longlook-trace-") as folder:
+    with _named(source) as trace, tempfile.TemporaryDirectory(prefix="longlook-trace-") as folder:
         decoded = Path(folder) / EVENTS
-        account = decode_to(source, end, decoded)
+        account = decode_to(trace, end, decoded)
         yield _of_trace(decoded, account)
+
+
+@contextmanager
+def _named(source: Path) -> Iterator[Path]:
+    """Yield the file of a trace that the user names, of standard input a copy."""
+    with packed.as_file(source) as trace:
+        if not trace.is_file():
+            raise InputError(f"{source}: no such file", "name a trace, or the folder of a trial: RUN/trials/ID")
+        files.open_named(trace).close()
+        yield trace
 
 
 def _of_trial(folder: Path) -> _Source:

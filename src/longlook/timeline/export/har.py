@@ -80,9 +80,9 @@ def _page(load: Load, trial: Trial, run: Run) -> dict[str, Any]:
     name = "_".join(filter(None, (trial.id, load.flow_name)))
     conditions = ", ".join(f"{factor} {label}" for factor, label in trial.cell.items())
     title = f"{trial.arm}: {conditions}; round {trial.round + 1}" + (f"; {load.flow_name}" if load.flow_name else "")
-    loaded = NOT_AVAILABLE if load.loaded_ns is None else _ms(load.loaded_ns - load.began_ns)
+    loaded = NOT_AVAILABLE if load.loaded_ns is None else ms(load.loaded_ns - load.began_ns)
     page: dict[str, Any] = {
-        "startedDateTime": _date(run.started_unix_ns + load.began_ns),
+        "startedDateTime": date(run.started_unix_ns + load.began_ns),
         "id": name,
         "title": title,
         "pageTimings": {"onContentLoad": NOT_AVAILABLE, "onLoad": loaded},
@@ -110,8 +110,8 @@ def _entry(load: Load, request: Request, timings: Timings, page: str, started_un
     shared = {"httpVersion": protocol, "cookies": [], "headers": [], "headersSize": NOT_AVAILABLE}
     entry: dict[str, Any] = {
         "pageref": page,
-        "startedDateTime": _date(started_unix_ns + request.asked_ns),
-        "time": _ms(request.ended_ns - request.asked_ns),
+        "startedDateTime": date(started_unix_ns + request.asked_ns),
+        "time": ms(request.ended_ns - request.asked_ns),
         "request": {"method": "GET", "url": load.url(request.path), "queryString": [], "bodySize": 0, **shared},
         "response": {
             "status": request.status or 0,
@@ -141,7 +141,7 @@ def _entry(load: Load, request: Request, timings: Timings, page: str, started_un
 def _phases(timings: Timings) -> dict[str, float]:
     """Return HAR's timings in ms; without their comment, which readers that add them up take for a time."""
     phases = {name: getattr(timings, f"{name}_ns") for name in _PHASES}
-    return {name: NOT_AVAILABLE if value is None else _ms(value) for name, value in phases.items()}
+    return {name: NOT_AVAILABLE if value is None else ms(value) for name, value in phases.items()}
 
 
 def _ends(flow: str) -> dict[str, str]:
@@ -156,11 +156,12 @@ def _ends(flow: str) -> dict[str, str]:
     }
 
 
-def _ms(duration_ns: int) -> float:
+def ms(duration_ns: int) -> float:
+    """Return a time in ns in the unit of HAR's times."""
     return duration_ns / 1_000_000
 
 
-def _date(unix_ns: int) -> str:
+def date(unix_ns: int) -> str:
     """Return ISO 8601 in UTC with microseconds, rounded down: readers of dates take no more digits."""
     seconds, rest_ns = divmod(unix_ns, 1_000_000_000)
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{rest_ns // 1000:06d}Z"

@@ -1,6 +1,6 @@
 """Rows of events as numpy arrays of one length, for rules and joins."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -64,6 +64,12 @@ class Rows:
     def take(self, chosen: Mask | Integers) -> "Rows":
         """Return some of the rows."""
         return Rows({name: array[chosen] for name, array in self.columns.items()}, self.texts)
+
+    def without(self, kinds: Collection[str], columns: Collection[str]) -> "Rows":
+        """Return the rows but those of some kinds, with NULL in some columns of integers."""
+        nulls = {name: np.full_like(array, NULL) for name, array in self.columns.items() if name in columns}
+        kept = Rows({**self.columns, **nulls}, self.texts)
+        return kept.take(~kept.matches("kind", *kinds)) if kinds else kept
 
     def matches(self, column: str, *values: str) -> Mask:
         """Return where a column of texts holds one of some values."""

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from longlook.core.errors import InputError
 from longlook.core.model import SCHEMA_VERSION, Run, Trial, Vantage
+from longlook.timeline.doubts import columns_of, kinds_of, values_in_doubt
 from longlook.timeline.events import QUEUE_FULL, EventKind
 from longlook.timeline.normalise.datagrams import RECEIVED_BY, SENT_BY, Datagrams, links_of
 from longlook.timeline.normalise.event_merge import CONNECTION, Part, write_merged
@@ -134,6 +135,8 @@ class _Stage:
         for index, connection in enumerate(connections):
             several = len(connection.get("paths", [])) > 1
             rows = _rows_of(decoded, index, len(connections), first_path=several)
+            doubted = values_in_doubt(account, index)
+            rows = rows.without(kinds_of(doubted), columns_of(doubted))
             if several:
                 source["warnings"] = [*source.get("warnings", []), {"problem": _PATHS}]
             traced, offset_ns = self._place(trace, connection, rows, offset_ns)

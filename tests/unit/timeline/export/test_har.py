@@ -221,7 +221,7 @@ def test_what_is_no_page_load_is_refused(tmp_path: Path) -> None:
     folder = laid(tmp_path / "trial", [connection(40000, 100, 120)])
     with pytest.raises(InputError, match="reported no object"):
         convert(folder, "har", tmp_path / "out.har")
-    with pytest.raises(InputError, match="is no folder of a trial"):
+    with pytest.raises(InputError, match="has no page load to make a HAR of"):
         convert(folder / "client.jsonl", "har", tmp_path / "out.har")
     with pytest.raises(InputError, match=r"is no trial: it has no trial\.json"):
         convert(tmp_path, "har", tmp_path / "out.har")

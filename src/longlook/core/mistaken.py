@@ -1,0 +1,46 @@
+"""Which command reads what somebody handed over in the place of a run folder. Standard library only."""
+
+from pathlib import Path
+
+from longlook.core import files
+from longlook.core.packed import is_packed
+
+_BEGIN_BYTES = 65_536
+_FILE = "{}"  # in the sentences below
+_TRACE = "longlook trace show {} says what a trace has, and longlook infer {} how its sender went through its states"
+_PAGE = "longlook study page {} says what a page load has"
+_PACKETS = "longlook link export {} OUT.pcapng writes a packet log for Wireshark"
+_STUDY = "longlook run {} runs a study"
+_EVENTS = "longlook infer {} reads a trial's events"
+_ANY = f"a trace: {_TRACE}; a page load: {_PAGE}"
+
+
+def is_one(path: Path) -> bool:
+    """Return whether a path is a file, or the folder of a trial, in the place of a run folder."""
+    return path.is_file() or (path / "trial.json").is_file()
+
+
+def reader_of(path: Path) -> str:
+    """Return which command reads a file, by its content, or which folder is meant by that of a trial."""
+    if path.is_dir():
+        run = path.resolve().parents[1]
+        return f"the run folder of this trial is {run}; longlook trace show {path} reads the trial alone"
+    try:
+        with files.open_named(path) as file:
+            begin = file.read(_BEGIN_BYTES)
+    except OSError:
+        begin = b""
+    return _reader(begin, path.name).replace(_FILE, str(path))
+
+
+def _reader(begin: bytes, name: str) -> str:
+    text = begin.lstrip(b"\xef\xbb\xbf\x1e \t\r\n")
+    if is_packed(begin):
+        return _PAGE if ".har" in name else _ANY
+    if text.startswith(b"{"):
+        is_page = b'"log"' in text and (b'"entries"' in text or b'"creator"' in text)
+        return _PAGE if is_page else _TRACE
+    known = ((b"LLTCP1\n", _TRACE), (b"PAR1", _EVENTS), (b"LLLINK", _PACKETS))
+    if (found := next((reader for magic, reader in known if begin.startswith(magic)), None)) is not None:
+        return found
+    return _STUDY if name.endswith(".toml") else _ANY
