@@ -4,7 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 Place = Mapping[str, str]
-"""Where a value is: levels by factor, the contrast's name as `contrast`, and BASELINE as `arm` for its median."""
+"""Where a value is: levels by factor, the contrast's name as `contrast`, and BASELINE as `arm` for its median.
+
+With `metric` it is the median of the arm `arm` instead of an effect.
+"""
 BASELINE = "baseline"
 
 
@@ -23,6 +26,8 @@ class Table:
     rows: Mapping[str, Place]
     columns: Sequence[Place | None]
     words: bool = True
+    after: str = ""
+    """What stands before the table, where several begin alike."""
 
 
 def each(factor: str, *labels: str, **others: str) -> list[Place]:
@@ -221,5 +226,85 @@ TABLES = (
             for name in ("quic vs tcp", "quic vs old tcp")
         ],
         words=False,
+    ),
+)
+
+SHARE = "share_of_used"
+BUFFERS = each("buffer", "0.25bdp", "0.5bdp", "1bdp", "2bdp", "4bdp", "8bdp", metric=SHARE)
+PATHS = [
+    {"rtt": rtt, "buffer": buffer, "metric": SHARE}
+    for rtt in ("10ms", "50ms")
+    for buffer in ("0.5bdp", "1bdp", "3bdp", "5bdp")
+]
+LEVELS = (
+    Table(
+        "fairness.md",
+        "| QUIC against |",
+        "kakhki2017-tab4",
+        {"1 TCP": {"against": "1 TCP"}, "2 TCP": {"against": "2 TCP"}, "4 TCP": {"against": "4 TCP"}},
+        [{"arm": "quic", "metric": SHARE}, {"arm": "tcp", "metric": SHARE}, None, None],
+        after="results a38b92322c2af3f1",
+    ),
+    Table(
+        "fairness.md",
+        "| QUIC |",
+        "kakhki2017-fair-buffer",
+        {
+            "Google's, Cubic for two": {"arm": "google-cubic"},
+            "Google's, BBR": {"arm": "google-bbr"},
+            "quic-go (Reno, to 0.7)": {"arm": "quic-go"},
+            "a TCP flow (Cubic)": {"arm": "tcp"},
+        },
+        BUFFERS,
+        after="results 4f559027511433cf",
+    ),
+    Table(
+        "fairness.md",
+        "| QUIC's Cubic acts for |",
+        "corbel2019-emulation",
+        {
+            "one connection": {"connections": "1", "arm": "quic"},
+            "two": {"connections": "2", "arm": "quic"},
+            "four": {"connections": "4", "arm": "quic"},
+        },
+        [{"tcp": "1", "metric": SHARE}, None, {"tcp": "2", "metric": SHARE}, None, None],
+    ),
+    Table(
+        "fairness.md",
+        "| QUIC's share beside |",
+        "demello2022-fairness",
+        {
+            "1 Mbit/s": {"rate": "1Mbit", "arm": "quic"},
+            "5 Mbit/s": {"rate": "5Mbit", "arm": "quic"},
+            "10 Mbit/s": {"rate": "10Mbit", "arm": "quic"},
+            "5 Mbit/s, a TCP flow in its place": {"rate": "5Mbit", "arm": "tcp"},
+        },
+        each("tcp", "1", "2", "3", "5", metric=SHARE),
+    ),
+    Table(
+        "fairness.md",
+        "| half of the flows | share of its half",
+        "flows-200",
+        {
+            "TCP (Cubic)": {"arm": "tcp"},
+            "QUIC (Cubic for two connections)": {"arm": "quic"},
+            "QUIC (Cubic for one)": {"arm": "quic-cubic"},
+        },
+        [*each("flows", "10 and 10", "100 and 100", metric=SHARE), None, None],
+    ),
+    Table(
+        "fairness.md",
+        "| sender | 10 ms: 0.5 BDP |",
+        "mishra-conformance",
+        {
+            "kernel": {"arm": "kernel"},
+            "quic-go": {"arm": "quic-go"},
+            "quinn": {"arm": "quinn"},
+            "ngtcp2": {"arm": "ngtcp2"},
+            "Google's, for two connections": {"arm": "google"},
+            "quiche": {"arm": "quiche"},
+        },
+        [*PATHS, None],
+        after="**At 10 ms Cubic is the kernel's",
     ),
 )

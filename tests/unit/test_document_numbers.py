@@ -12,12 +12,13 @@ from longlook.core.model import Verdict
 from longlook.core.results import Estimate
 from longlook.pipeline.entries import read_entry
 from longlook.report.wording import MINUS, NBSP, effect, interval, quantity
-from tests.support.page_tables import BASELINE, RATES, SIZES, TABLES, Place, Table
+from tests.support.page_tables import BASELINE, LEVELS, RATES, SIZES, TABLES, Place, Table
 
 DOCS = Path(__file__).parents[2] / "docs"
 _EFFECT = re.compile(rf"(?:[+{MINUS}]\d[\d,.]*|\b0) %")
 _INTERVAL = re.compile(rf"\(({MINUS}?[\d,.]+ to {MINUS}?[\d,.]+)\)")
 _TIME = re.compile(r"[\d.]+ m?s\b")
+_LEVEL = re.compile(r"([\d.]+) %")
 _OPEN = ("undecided", "inconclusive", "open", "(?)")
 
 PROXIES = ("17a", "17b", "17c", "18a", "18b", "18c")
@@ -59,7 +60,7 @@ def rows(document: str, begins: str, after: str = "") -> Iterator[list[str]]:
 def cells(table: Table) -> Iterator[tuple[str, Place, str]]:
     """Yield the row, the place and the text of each cell of a table; each of its rows has to be there."""
     missing = set(table.rows)
-    for row in rows(table.document, table.begins):
+    for row in rows(table.document, table.begins, table.after):
         behind = len(row) - len(table.columns)
         label = " | ".join(row[:behind]).replace("*", "")
         if label not in table.rows:
@@ -105,6 +106,24 @@ def test_effects_in_tables_are_those_of_their_entries(table: Table) -> None:
         for label, place, text in cells(table)
         if (wrong := fault(text, estimate(table.study, place), place, words=table.words))
     ]
+    assert not faults, "\n".join(faults)
+
+
+@pytest.mark.parametrize("table", LEVELS, ids=lambda table: f"{table.document}-{table.study}")
+def test_medians_in_tables_are_those_of_their_entries(table: Table) -> None:
+    faults = []
+    for label, place, text in cells(table):
+        levels = {factor: value for factor, value in place.items() if factor not in ("arm", "metric")}
+        (found,) = (
+            level
+            for level in entry(table.study).levels
+            if (level.arm, level.metric) == (place["arm"], place["metric"]) and levels.items() <= level.cell.items()
+        )
+        shown = _LEVEL.match(text.replace("*", ""))
+        assert found.median is not None and shown is not None, text
+        decimals = len(shown[1].partition(".")[2])
+        if shown[1] != f"{found.median:.{decimals}f}":
+            faults.append(f"{label}, {dict(place)}: {text!r} should be {found.median:.{decimals}f}")
     assert not faults, "\n".join(faults)
 
 
