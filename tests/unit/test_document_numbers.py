@@ -189,6 +189,8 @@ TWO_QUIC = {"contrast": "two vs one, QUIC", "fragment": "500KB"}
 ALIKE = {"contrast": "window share: Cubic for one vs tcp", "against": "1 TCP", "length": "100s"}
 SHORT_QUEUE = {"bandwidth": "50-150 Mbit/s", "queue": "0.1bdp"}
 DSACK = "tcp without dsack"
+ONE_PACKET = "share: one packet at a time vs bursts of 10"
+GOOGLES = "share: Google's vs quic-go with bursts of 10"
 SENTENCES: Sequence[tuple[str, str, str, Sequence[Value]]] = (
     ("papers.md", "kakhki2017-fig7", "{} % for 5 KB, where the paper had", [spread(size="5KB")]),
     ("papers.md", "kakhki2017-fig15", "(500 KB at 10 Mbit/s, {} %)", [within(**LARGER)]),
@@ -261,6 +263,18 @@ SENTENCES: Sequence[tuple[str, str, str, Sequence[Value]]] = (
             for contrast in ("Google's QUIC vs TCP", "quic-go vs TCP", "BBR vs Cubic")
             for value in (unsigned, within)
         ],
+    ),
+    (
+        "fairness.md",
+        "fairness-google",
+        "one packet at a time instead of up to 10 gains {} ({}), Google's {} ({})",
+        [value(contrast=name) for name in (ONE_PACKET, GOOGLES) for value in (signed, within)],
+    ),
+    (
+        "fairness.md",
+        "fairness-google",
+        "Of the other 5 points ({}, {},",
+        [value(contrast="share: Google's vs one packet at a time") for value in (signed, within)],
     ),
     (
         "proxies.md",
