@@ -207,6 +207,17 @@ TABLES = (
     ),
     Table(
         "fairness.md",
+        "| QUIC's Cubic acts for |",
+        "corbel2019-emulation",
+        {
+            "one connection": {"connections": "1", "contrast": "share: quic vs tcp"},
+            "two": {"connections": "2", "contrast": "share: quic vs tcp"},
+            "four": {"connections": "4", "contrast": "share: quic vs tcp"},
+        },
+        [None, {"tcp": "1"}, None, {"tcp": "2"}, None],
+    ),
+    Table(
+        "fairness.md",
         "| bandwidth, redrawn every |",
         "kakhki2017-fig11-ranges",
         {
