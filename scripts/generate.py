@@ -7,6 +7,7 @@ is made from the code too: an entry of DOCUMENTS names the document and the func
 import argparse
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -99,8 +100,10 @@ def torture(current: str) -> str:
 
 
 def atlas(current: str) -> str:
-    """Return docs/atlas.md with the table of the entries beside it; other shipped studies are listed as not run yet."""
+    """Return docs/atlas.md with the tables of the entries beside it; shipped studies without one are not run yet."""
     from longlook.analysis.claims.atlas import SummaryRow, summary_row
+    from longlook.analysis.claims.judge import REPRODUCED
+    from longlook.analysis.claims.kinds import Kind, kind_of
     from longlook.analysis.claims.papers import PAPERS, checks_laboratory, paper_key, reading_order
     from longlook.core.document import read_toml
     from longlook.pipeline.entries import EntryFolder
@@ -118,6 +121,9 @@ def atlas(current: str) -> str:
             rows.append(summary_row(study, entries[name], make_plan(study).hash))
         elif not checks_laboratory(read_toml(files[name]).get("source")):
             rows.append(SummaryRow(name, paper_key(name), {}, None, "not run yet"))
+    results = [found for entry in entries.values() for found in entry.claim_results()]
+    kinds = Counter(kind_of(found) for found in results if found.result == REPRODUCED)
+    current = with_table(current, "| of what is reproduced |", [f"| {kind} | {kinds[kind]} |" for kind in Kind])
     return with_table(current, "| study | paper |", summary_markdown(rows).splitlines()[2:])
 
 

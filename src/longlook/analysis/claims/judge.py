@@ -123,16 +123,35 @@ def _judge_no_difference(_claim: Claim, estimate: Estimate, study: Study) -> tup
     return INCONCLUSIVE, f"{published}, ours {estimate.verdict} by less than the margin of {margin_pct:g} %"
 
 
-def _size(claim: Claim, estimate: Estimate) -> str | None:
-    """Return whether the published value lies in our interval widened by its reading error; None without either."""
+def is_clipped(claim: Claim) -> bool:
+    """Return whether the published effect is at the end of the source's scale, and so a bound."""
+    clip, published = claim.clipped_at_pct, claim.effect_pct
+    return clip is not None and published is not None and abs(published) >= clip
+
+
+def size_agrees(claim: Claim, estimate: Estimate) -> bool | None:
+    """Return whether the published value lies in our interval widened by its reading error, or whether that reaches
+    beyond a clipped one; None without a value or an interval.
+    """
     low, high, published = estimate.ci_low_pct, estimate.ci_high_pct, claim.effect_pct
     if published is None or low is None or high is None:
         return None
     low, high = low - claim.uncertainty_pct, high + claim.uncertainty_pct
+    if is_clipped(claim):
+        clip = claim.clipped_at_pct or 0.0
+        return high >= clip if published > 0 else low <= -clip
+    return low <= published <= high
+
+
+def _size(claim: Claim, estimate: Estimate) -> str | None:
+    """Return the same as text."""
+    agrees, published = size_agrees(claim, estimate), claim.effect_pct
+    low, high = estimate.ci_low_pct, estimate.ci_high_pct
+    if agrees is None or published is None or low is None or high is None:
+        return None
+    low, high = low - claim.uncertainty_pct, high + claim.uncertainty_pct
     ours = f"our interval {low:+.1f} … {high:+.1f} % (reading error included)"
-    clip = claim.clipped_at_pct
-    if clip is not None and abs(published) >= clip:
-        inside = high >= clip if published > 0 else low <= -clip
+    if is_clipped(claim):
         sign = "≥ +" if published > 0 else "≤ −"
-        return f"{claim.origin} {sign}{clip:g} % {'agrees with' if inside else 'is beyond'} {ours}"
-    return f"{claim.origin} {published:+g} % is {'inside' if low <= published <= high else 'outside'} {ours}"
+        return f"{claim.origin} {sign}{claim.clipped_at_pct:g} % {'agrees with' if agrees else 'is beyond'} {ours}"
+    return f"{claim.origin} {published:+g} % is {'inside' if agrees else 'outside'} {ours}"
