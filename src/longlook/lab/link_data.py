@@ -11,7 +11,7 @@ from functools import cached_property
 from heapq import heappop, heappush
 from itertools import accumulate, compress, islice, pairwise
 
-from longlook.lab.link_log import DELIVERED, OPENS_TCP, SYN, TCP, UDP, UP, LinkLog, Records, ahead
+from longlook.lab.link_log import DELIVERED, OPENS_TCP, SYN, TCP, UDP, UP, LinkLog, Records
 
 _SHORT, _INITIAL, _RETRY, _VERSIONS = 1, 2, 5, 6  # of `quic_form`
 _LEAST_OF_PACKET_BYTES = 20  # first byte, number, tag; type of a STREAM frame and its stream's number
@@ -22,6 +22,8 @@ _BEFORE_OFFSETS_BYTES = 72
 _ACKNOWLEDGED_NS, _HEARINGS = 25_000_000, 2
 """After how long a client of QUIC acknowledges (RFC 9000, 18.2), and how often it may have to until it is heard."""
 _NEVER_NS = 2**63
+_NUMBERS, _HALF = 2**32, 2**31
+"""Sequence numbers of TCP, which begin again behind the last."""
 
 
 @dataclass(frozen=True)
@@ -143,9 +145,9 @@ class _Part:
 
     def _before(self, first: int, last: int, from_ns: int) -> int:
         """Return the room of the first packets of a range that had come to the link before a time."""
-        found = 0
+        found, logged_ns = 0, self._logged_ns(from_ns)
         for index, arrival_ns in enumerate(islice(self._arrivals_ns(), first, last), first):
-            if arrival_ns >= self._logged_ns(from_ns):
+            if arrival_ns >= logged_ns:
                 break
             found += min(self._payloads[index], self._totals[index + 1] - self._totals[index])
         return found
@@ -156,9 +158,10 @@ class _Part:
 
     def first_data_ns(self, from_ns: int) -> int | None:
         """Return when the first packet with data came, of packets that came to the link from a time on."""
-        first = bisect_left(self._times_ns, self._logged_ns(from_ns))
+        logged_ns, totals = self._logged_ns(from_ns), self._totals
+        first = bisect_left(self._times_ns, logged_ns)
         for index, arrival_ns in enumerate(islice(self._arrivals_ns(), first, None), first):
-            if arrival_ns >= self._logged_ns(from_ns) and self._totals[index + 1] > self._totals[index]:
+            if arrival_ns >= logged_ns and totals[index + 1] > totals[index]:
                 return self._time_ns(index)
         return None
 
@@ -251,7 +254,7 @@ def in_stream(sequences: list[int], payloads: list[int], flags: Sequence[int]) -
     last = next(index for index in range(len(payloads) - 1, -1, -1) if payloads[index])
     ends = list(accumulate(payloads[first : last + 1], initial=sequences[first]))
     opened = compress(sequences, bytes(flags).translate(OPENS_TCP))
-    from_the_begin = {(sequence + 1) % (1 << 32) for sequence in opened} <= {sequences[first]}
+    from_the_begin = {(sequence + 1) % _NUMBERS for sequence in opened} <= {sequences[first]}
     if from_the_begin and sequences[first : last + 1] == ends[:-1]:
         return [*[ends[0]] * first, *ends, *[ends[-1]] * (len(payloads) - 1 - last)]
     return list(_without_gaps(sequences, payloads, flags))
@@ -261,16 +264,19 @@ def _without_gaps(sequences: Sequence[int], payloads: Sequence[int], flags: Sequ
     """Yield the same for a stream with gaps, repeats, a wrapped number, or several connections one after the other."""
     total, opened, waiting = 0, -1, list[tuple[int, int]]()
     data = list(compress(sequences, payloads))
-    next_byte = data[0] + min(ahead(sequence, data[0]) for sequence in data)  # where the log has no SYN
+    if max(data) - min(data) >= _HALF:  # the stream's numbers begin again on their way
+        data = [number for number in data if number >= _HALF]
+    next_number = min(data)  # where the log has no SYN
     yield total
     for sequence, payload, flag in zip(sequences, payloads, flags, strict=True):
         if flag & SYN and sequence != opened:
-            opened, next_byte, waiting = sequence, sequence + 1, []
+            opened, next_number, waiting = sequence, (sequence + 1) % _NUMBERS, []
+        elif sequence == next_number and not waiting:
+            total, next_number = total + payload, (next_number + payload) % _NUMBERS
         elif payload:
-            begin = next_byte + ahead(sequence, next_byte % (1 << 32))
+            begin, before = total + (sequence - next_number + _HALF) % _NUMBERS - _HALF, total
             heappush(waiting, (begin, begin + payload))
-            before = next_byte
-            while waiting and waiting[0][0] <= next_byte:
-                next_byte = max(next_byte, heappop(waiting)[1])
-            total += next_byte - before
+            while waiting and waiting[0][0] <= total:
+                total = max(total, heappop(waiting)[1])
+            next_number = (next_number + total - before) % _NUMBERS
         yield total

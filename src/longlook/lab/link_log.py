@@ -46,7 +46,7 @@ class LinkLogError(ValueError):
 class Records:
     """The records of one log, in its order. Times are those of the monotonic clock; 0 is none."""
 
-    body: bytes
+    body: memoryview
     record_bytes: int
     places: Mapping[str, tuple[int, _Code]]  # field → its offset, and its code for `struct`
     unix_minus_monotonic_ns: int
@@ -73,7 +73,7 @@ class Records:
     def _words_at(self, offset: int) -> bytes:
         word = offset // _WORD_BYTES
         if word not in self._words:
-            every_word = memoryview(self.body).cast("Q")
+            every_word = self.body.cast("Q")
             self._words[word] = every_word[word :: self.record_bytes // _WORD_BYTES].tobytes()
         return self._words[word]
 
@@ -133,7 +133,7 @@ def read_link_log(path: Path, client_address: str = "") -> Records:
         places = {entry["name"]: (int(entry["offset"]), _CODES.get(entry["type"], "I")) for entry in header["fields"]}
         stride, clock = int(header["record_bytes"]), header["clock"]
         offset_ns = int(clock["unix_ns"]) - int(clock["monotonic_ns"])
-        body = data[begin : begin + (len(data) - begin) // stride * stride]
+        body = memoryview(data)[begin : begin + (len(data) - begin) // stride * stride]
         if missing := {*Segment._fields, *_FURTHER} - places.keys():
             raise LinkLogError(f"{path} lacks the fields {', '.join(sorted(missing))}")
     except _DAMAGE as error:
@@ -144,7 +144,7 @@ def read_link_log(path: Path, client_address: str = "") -> Records:
     (own,) = struct.unpack("=I", bytes(map(int, client_address.split("."))))
     address = found[_ADDRESS]
     chosen = [body[index * stride : (index + 1) * stride] for index, each in enumerate(address) if each == own]
-    return replace(found, body=b"".join(chosen), _words={})
+    return replace(found, body=memoryview(b"".join(chosen)), _words={})
 
 
 def _header(path: Path, data: bytes) -> tuple[dict[str, Any], int]:
