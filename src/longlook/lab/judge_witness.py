@@ -45,12 +45,13 @@ def witnessed(case: Case) -> Judgement | None:
 def _contradictions(case: Case, came: Delivered) -> Iterator[str]:
     """Yield in words what a client's lines say and the link's log denies."""
     arrived = [line for line in case.client.events("object") if line.get("error") is None]
+    if arrived:
+        yield from _beginning(case, came, arrived)
     yield from _bodies(case, came, arrived, "t_start_ns")
     segments = [line for line in case.client.events("segment") if line.get("t_end_ns") is not None]
     yield from _bodies(case, came, segments, "t_start_ns")
     if arrived:
         yield from _first_bytes(case, came, arrived)
-        yield from _beginning(case, came, arrived)
         yield from _ending(case, came, arrived)
     yield from _pages(case, came, arrived)
     yield from _handshakes(case, came)
