@@ -19,6 +19,8 @@ def encode(value: Any) -> Any:
     kind = type(value)
     if kind in _PLAIN:
         return value
+    if kind is tuple or kind is list:  # of a schedule there are thousands
+        return [item if type(item) in _PLAIN else encode(item) for item in value]
     if is_dataclass(kind):
         found = ((name, getattr(value, name), omitted) for name, omitted in _members(kind))
         return {name: encode(item) for name, item, omitted in found if item or not omitted}
