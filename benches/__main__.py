@@ -21,6 +21,7 @@ from benches import (
     userspace,
     video,
     virtual,
+    witness,
 )
 from benches.infer import bench_infer
 from benches.link import bench_link
@@ -58,6 +59,7 @@ def main() -> int:
         "processor": processor.measure,
         "proxied": proxied.measure,
         "video": video.measure,
+        "witness": witness.measure,
     }.items():
         if sys.argv[1:] and name not in sys.argv[1:]:
             continue

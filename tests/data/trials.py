@@ -207,7 +207,11 @@ def packet(arrival: float, departure: float | None, **fields: int) -> dict[str, 
 
 def packet_2(arrival: float, departure: float | None, **fields: int | bytes) -> dict[str, int | bytes]:
     """A record of version 2, as `packet`, between the addresses of the laboratory."""
-    addresses = {"client_address": bytes([10, 8, 0, 1]), "server_address": bytes([10, 8, 0, 2]), "ip_version": 4}
+    addresses: dict[str, int | bytes] = {
+        "client_address": bytes([10, 8, 0, 1]),
+        "server_address": bytes([10, 8, 0, 2]),
+        "ip_version": 4,
+    }
     return {**packet(arrival, departure), **addresses, **fields}
 
 

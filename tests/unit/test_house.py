@@ -136,6 +136,28 @@ def test_files_of_runs_are_opened_in_one_place() -> None:
     assert OWN_FILES.keys() - found == set(), "these need no exception"
 
 
+CSV_CALLS = {"csv.writer", "to_csv", "CSVWriter", "DictWriter", "write_csv"}
+CSV_WRITERS = {"core/visible.py": "writer", "report/__init__.py": "to_csv", "timeline/export/__init__.py": "CSVWriter"}
+"""Modules that write CSV, and by what: the first is everybody's, the others write whole tables."""
+
+
+def test_csv_is_written_where_its_cells_are_made_safe() -> None:
+    """A text that a spreadsheet would run is none in any file: each of these makes cells of texts by `csv_cell`."""
+    found = {
+        str(file.relative_to(PACKAGE)): node.func.attr
+        for file in PACKAGE.rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and (
+            node.func.attr in ("to_csv", "CSVWriter", "DictWriter", "write_csv")
+            or ast.unparse(node.func) == "csv.writer"
+        )
+    }
+    assert found == CSV_WRITERS
+    assert all("csv_cell" in (PACKAGE / module).read_text() for module in CSV_WRITERS)
+
+
 def test_no_package_imports_a_private_name_of_another() -> None:
     private = []
     for file in PACKAGE.rglob("*.py"):

@@ -4,7 +4,6 @@ It writes `packets.csv` (the laws' cases, from outside and from the router's log
 theory), and `times.npz` (delays and spacing) in FOLDER. When standard input is closed, everything is killed.
 """
 
-import csv
 import os
 import sys
 import tempfile
@@ -27,6 +26,7 @@ from longlook.calibration.netem import NetemBed
 from longlook.calibration.probe import FLOOD_PRIORITY, Arrivals, Packet, Receiver, send_by_schedule, send_regularly
 from longlook.core import codec
 from longlook.core.errors import LonglookError
+from longlook.core.visible import CsvWriter
 from longlook.lab import link_options
 from longlook.lab.linux.isolation import mount_own, run_isolated
 from longlook.lab.linux.netlink import NetlinkError
@@ -63,7 +63,7 @@ def _measure(folder: Path) -> int:
         times[f"rate {mbit}"] = _saturated(mbit)
     np.savez_compressed(folder / TIMES, allow_pickle=False, **times)
     with (folder / PACKETS).open("w", newline="") as packets, (folder / DEPTH).open("w", newline="") as depths:
-        rows, depth = csv.writer(packets, lineterminator="\n"), csv.writer(depths, lineterminator="\n")
+        rows, depth = CsvWriter(packets), CsvWriter(depths)
         rows.writerow(COLUMNS)
         depth.writerow(("case", "packets", "differing", "largest_bytes"))
         has_netem = _has_netem()

@@ -1,6 +1,5 @@
 """Send the packets of a calibration through our link and through netem, and record when each leaves."""
 
-import csv
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -13,6 +12,7 @@ from longlook.calibration.link_probe import LinkBed, Sink, Source
 from longlook.calibration.netem import NetemBed
 from longlook.core import codec
 from longlook.core.errors import LonglookError
+from longlook.core.visible import CsvWriter
 from longlook.lab import link_options
 from longlook.lab.timing import Timing
 
@@ -37,7 +37,7 @@ def measure_cases(cases: Sequence[Case], folder: Path, timing: Timing) -> None:
     """
     Path("/proc/self/timerslack_ns").write_text("1")  # the kernel would group sleeps that end within 50 µs
     with (folder / PACKETS).open("w", newline="") as file:
-        rows = csv.writer(file, lineterminator="\n")
+        rows = CsvWriter(file)
         rows.writerow(COLUMNS)
         for seed, case in enumerate(cases):  # a seed for each: two cases with one stage would share its draws
             for emulator in EMULATORS if case.netem is not None else (OURS,):

@@ -19,13 +19,13 @@ def encode(value: Any) -> Any:
     kind = type(value)
     if kind in _PLAIN:
         return value
+    if isinstance(value, list | tuple):  # of a schedule there are thousands
+        return [item if type(item) in _PLAIN else encode(item) for item in value]
     if is_dataclass(kind):
         found = ((name, getattr(value, name), omitted) for name, omitted in _members(kind))
         return {name: encode(item) for name, item, omitted in found if item or not omitted}
     if isinstance(value, Mapping):
         return {str(key): encode(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [encode(item) for item in value]
     if isinstance(value, Enum):
         return value.value
     return value

@@ -1,6 +1,9 @@
 """Text that others wrote, for people to read: what would steer a terminal or a page is shown, never obeyed."""
 
+import csv
 import re
+from collections.abc import Iterable
+from typing import TextIO
 
 _STEERING = re.compile(
     "["
@@ -32,6 +35,22 @@ def csv_cell(text: str) -> str:
     """
     shown = visible(text)
     return f"'{shown}" if _FORMULA.match(shown) and not _NUMBER.fullmatch(shown) else shown
+
+
+class CsvWriter:
+    """Writes rows of a CSV file, each text of which is a `csv_cell`."""
+
+    def __init__(self, file: TextIO) -> None:
+        self._writer = csv.writer(file, lineterminator="\n")
+
+    def writerow(self, row: Iterable[object]) -> None:
+        """Write one row."""
+        self._writer.writerow([csv_cell(cell) if isinstance(cell, str) else cell for cell in row])
+
+    def writerows(self, rows: Iterable[Iterable[object]]) -> None:
+        """Write several rows."""
+        for row in rows:
+            self.writerow(row)
 
 
 def steers(text: str) -> bool:

@@ -19,7 +19,7 @@ _ACROSS_NETWORK_NS, _OF_A_BROWSER_NS, _IN_REAL_TIME_NS, _IN_VIRTUAL_TIME_NS = (
     100_000_000,
     20_000_000,
     5_000_000,
-    1_000_000,
+    100_000,
 )
 _LONGEST_VALUE = 60  # characters
 _HINT = "see {file}; adapters/CONTRACT.md has what each line holds"

@@ -19,6 +19,8 @@ _FIRST_RECORDS = 8_000
 _SHOWN = frozenset({"initial_window_packets", "mss_bytes", "timestamps", "sack", "ecn"})
 """Settings of `Trial.tcp` whose effect packets show."""
 _LARGEST_BYTES = 1460  # of TCP's payload
+_NOTICED_NS = 1_000_000
+"""By how much later than it crossed the link a client may notice an answer's first packet, beside the clocks' bound."""
 _IP_BYTES, _TCP_BYTES, _TIMESTAMPS_BYTES = 20, 20, 12
 _HINTS: Mapping[str, str] = {
     "tcp_initial_window": "the client may offer less: HTTP/2's flow control (knobs initial_stream_window and "
@@ -99,7 +101,7 @@ def _of_window(case: Case, segments: Sequence[Segment]) -> Iterator[tuple[str, s
     wanted = int(case.tcp["initial_window_packets"])
     if not asked or _repeated_openings(segments) or _buffers_rule(case.tcp, wanted):
         return
-    flight = _flight(_on_clock_of(case.log, asked), segments, clock_bound_ns(case))
+    flight = _flight(_on_clock_of(case.log, asked), segments, max(_NOTICED_NS, clock_bound_ns(case)))
     if flight is None:
         return
     packets, before = flight

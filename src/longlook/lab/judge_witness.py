@@ -9,15 +9,20 @@ from itertools import accumulate
 
 from longlook.core.flows import has_second_address
 from longlook.core.model import ConnectionState, Outcome
-from longlook.core.protocol import EITHER
-from longlook.lab.judge_lines import MOST, clock_bound_ns
+from longlook.core.protocol import EITHER, UDP_ECHO
+from longlook.lab.judge_lines import clock_bound_ns
 from longlook.lab.judgement import Judgement
-from longlook.lab.link_log import LinkLog
+from longlook.lab.link_data import Delivered
+from longlook.lab.link_log import TCP, UDP
 from longlook.lab.observations import Case, FlowKind, Line
 
 _HINT = "see client.jsonl and the link's log: `longlook-link pcapng link.bin OUT` makes a capture of it"
-_LATE_BYTES = 4096
-"""What may reach the client over TCP behind the last object: session tickets, frames and alarms that close."""
+_LATE_BYTES = {TCP: 512, UDP: 32_768}
+"""What may reach the client of a flow behind the last object, beside repeats over TCP, which bring nothing: frames and
+alarms that close; of QUIC probes of a sender that waits for an acknowledgement, which look like data.
+"""
+_LATE_TICKETS_BYTES = 1024
+"""The same over TCP behind early data, which is answered before session tickets are sent."""
 
 
 def witnessed(case: Case) -> Judgement | None:
@@ -29,35 +34,39 @@ def witnessed(case: Case) -> Judgement | None:
         return Judgement(
             Outcome.INVALID, reason, "let nothing set the clock (NTP, a suspended machine) while a run goes on"
         )
-    for reason in _contradictions(case, case.log):
+    early = case.session or case.trial.connection is ConnectionState.ZERO_RTT
+    came = Delivered(case.log, clock_bound_ns(case), early=early, framed=case.trial.protocol != UDP_ECHO.name)
+    for reason in _contradictions(case, came):
         return Judgement(
             Outcome.FAILED, f"the client reports what the link did not carry: {reason}", _HINT, complete=True
         )
     return None
 
 
-def _contradictions(case: Case, log: LinkLog) -> Iterator[str]:
+def _contradictions(case: Case, came: Delivered) -> Iterator[str]:
     """Yield in words what a client's lines say and the link's log denies."""
     arrived = [line for line in case.client.events("object") if line.get("error") is None]
-    yield from _bodies(case, log, arrived, "t_start_ns")
-    segments = [line for line in case.client.events("segment") if line.get("t_end_ns") is not None]
-    yield from _bodies(case, log, segments, "t_start_ns")
     if arrived:
-        yield from _first_bytes(case, log, arrived)
-        yield from _beginning(case, log, arrived)
-        yield from _ending(case, log, arrived)
-    yield from _pages(case, log, arrived)
-    yield from _handshakes(case, log)
-    yield from _echoes(case, log)
+        yield from _beginning(case, came, arrived)
+    yield from _bodies(case, came, arrived, "t_start_ns")
+    segments = [line for line in case.client.events("segment") if line.get("t_end_ns") is not None]
+    yield from _bodies(case, came, segments, "t_start_ns")
+    if arrived:
+        yield from _first_bytes(case, came, arrived)
+        yield from _ending(case, came, arrived)
+    yield from _pages(case, came, arrived)
+    yield from _handshakes(case, came)
+    yield from _echoes(case, came)
 
 
-def _bodies(case: Case, log: LinkLog, lines: Sequence[Line], start: str) -> Iterator[str]:
+def _bodies(case: Case, came: Delivered, lines: Sequence[Line], start: str) -> Iterator[str]:
     """Check that the link had delivered each body by its end, and all that ended before it, since the first start."""
     bound_ns = clock_bound_ns(case)
     ended = sorted((line["t_end_ns"], line["bytes"], str(line.get("path"))) for line in lines)
     begins_ns = min((line[start] for line in lines), default=0)
-    for (end_ns, _, path), needed in zip(ended, accumulate(size for _, size, _ in ended), strict=True):
-        had = log.data_bytes(begins_ns - bound_ns, end_ns + bound_ns)
+    totals = accumulate(size for _, size, _ in ended)
+    for count, ((end_ns, _, path), needed) in enumerate(zip(ended, totals, strict=True), 1):
+        had = came.data_bytes(begins_ns - bound_ns, end_ns + bound_ns, count)
         if had < needed:
             yield (
                 f"{path} ends {_s(end_ns - begins_ns)} after the first request with {needed} bytes in all, "
@@ -65,11 +74,11 @@ def _bodies(case: Case, log: LinkLog, lines: Sequence[Line], start: str) -> Iter
             )
 
 
-def _first_bytes(case: Case, log: LinkLog, lines: Sequence[Line]) -> Iterator[str]:
+def _first_bytes(case: Case, came: Delivered, lines: Sequence[Line]) -> Iterator[str]:
     """Check that no answer began before the link delivered anything."""
     begins_ns = min(line["t_start_ns"] for line in lines)
     firsts = [line["t_first_byte_ns"] for line in lines if line.get("t_first_byte_ns") is not None]
-    came_ns = log.first_data_ns(begins_ns - clock_bound_ns(case))
+    came_ns = came.first_data_ns(begins_ns - clock_bound_ns(case))
     if firsts and came_ns is not None and came_ns > min(firsts) + clock_bound_ns(case):
         yield (
             f"an answer begins {_s(min(firsts) - begins_ns)} after the first request, "
@@ -77,7 +86,7 @@ def _first_bytes(case: Case, log: LinkLog, lines: Sequence[Line]) -> Iterator[st
         )
 
 
-def _beginning(case: Case, log: LinkLog, lines: Sequence[Line]) -> Iterator[str]:
+def _beginning(case: Case, came: Delivered, lines: Sequence[Line]) -> Iterator[str]:
     """Check that the load begins before its connection is opened.
 
     Priming connections are opened before, and a load over a warm connection begins after. What a browser opens to prime
@@ -94,43 +103,49 @@ def _beginning(case: Case, log: LinkLog, lines: Sequence[Line]) -> Iterator[str]
     if primed and not any(line.get("t_handshake_ns") for line in priming):
         return
     since_ns = max((line.get("t_handshake_ns") or 0 for line in priming), default=0)
-    if (opened_ns := log.opening_ns(since_ns + bound_ns, begins_ns - bound_ns)) is not None:
+    if (opened_ns := came.log.opening_ns(since_ns + bound_ns, begins_ns - bound_ns)) is not None:
         yield f"the load begins {_s(begins_ns - opened_ns)} after its connection was opened, not before"
 
 
-def _ending(case: Case, log: LinkLog, lines: Sequence[Line]) -> Iterator[str]:
-    """Check that little came behind the last object over TCP, where a sequence number shows what is new.
+def _ending(case: Case, came: Delivered, lines: Sequence[Line]) -> Iterator[str]:
+    """Check that little came behind the last object.
 
     A player gives up what is under way, and a client that chooses or moves leaves a connection that may go on.
     """
     leaves_one = case.trial.protocol == EITHER.name or has_second_address(case.trial) or case.trial.tcp.get("multipath")
     if case.content.video or case.session or leaves_one:
         return
+    tickets = case.trial.connection is ConnectionState.ZERO_RTT
+    most = {**_LATE_BYTES, TCP: _LATE_TICKETS_BYTES} if tickets else _LATE_BYTES
     last_ns = max(line["t_end_ns"] for line in lines)
-    after_ns = last_ns + clock_bound_ns(case)
-    if log.data_bytes(after_ns + 1, MOST) > _LATE_BYTES and (late := log.new_stream_bytes(after_ns)) > _LATE_BYTES:
-        yield f"{late} bytes of TCP's streams came after the last object had ended"
+    for protocol, late in came.late_bytes(last_ns + clock_bound_ns(case), most):
+        yield (
+            f"{late} bytes of TCP's streams came after the last object had ended"
+            if protocol == TCP
+            else f"packets of QUIC with room for {late} bytes came after the last object had ended"
+        )
 
 
-def _pages(case: Case, log: LinkLog, lines: Sequence[Line]) -> Iterator[str]:
+def _pages(case: Case, came: Delivered, lines: Sequence[Line]) -> Iterator[str]:
     """Check that a page's load event came behind its objects, all of which are images in the page."""
     bound_ns = clock_bound_ns(case)
     for page in case.client.events("page"):
         begins_ns, loaded_ns, first_ns = (page.get(name) for name in ("t_start_ns", "t_loaded_ns", "t_first_byte_ns"))
         if begins_ns is None or loaded_ns is None:
             continue
-        needed, had = sum(line["bytes"] for line in lines), log.data_bytes(begins_ns - bound_ns, loaded_ns + bound_ns)
+        needed = sum(line["bytes"] for line in lines)
+        had = came.data_bytes(begins_ns - bound_ns, loaded_ns + bound_ns, len(lines))
         if had < needed:
             yield (
                 f"the page has loaded {_s(loaded_ns - begins_ns)} after its start with {needed} bytes, "
                 f"of which the link had delivered at most {had}"
             )
-        came_ns = log.first_data_ns(begins_ns - bound_ns)
+        came_ns = came.first_data_ns(begins_ns - bound_ns)
         if first_ns is not None and came_ns is not None and came_ns > first_ns + bound_ns:
             yield f"the page's first byte is there {_s(came_ns - first_ns)} before the first packet"
 
 
-def _handshakes(case: Case, log: LinkLog) -> Iterator[str]:
+def _handshakes(case: Case, came: Delivered) -> Iterator[str]:
     """Check that no handshake was complete before anything had come; early data is sent before that."""
     if case.session or case.trial.connection is ConnectionState.ZERO_RTT or case.relayed:
         return
@@ -138,18 +153,18 @@ def _handshakes(case: Case, log: LinkLog) -> Iterator[str]:
         begins_ns, secure_ns = line.get("t_start_ns"), line.get("t_handshake_ns")
         if begins_ns is None or secure_ns is None:
             continue
-        came_ns = log.first_packet_ns(begins_ns - clock_bound_ns(case))
+        came_ns = came.first_packet_ns(begins_ns - clock_bound_ns(case))
         if came_ns is None or came_ns > secure_ns + clock_bound_ns(case):
             yield f"the handshake with {line.get('local')} is complete before the server's first packet came"
 
 
-def _echoes(case: Case, log: LinkLog) -> Iterator[str]:
+def _echoes(case: Case, came: Delivered) -> Iterator[str]:
     """Check that each answer of an echo came over the link between its first try and its end."""
     bound_ns = clock_bound_ns(case)
     for line in case.client.events("echo"):
         if (answered_ns := line.get("t_answer_ns")) is None:
             continue
-        came_ns = log.first_data_ns(line["t_start_ns"] - bound_ns)
+        came_ns = came.first_data_ns(line["t_start_ns"] - bound_ns)
         if came_ns is None or came_ns > answered_ns + bound_ns:
             yield f"the payload of {line.get('payload_bytes')} bytes is answered before the link delivered an answer"
 

@@ -5,12 +5,11 @@ Columns are cut out of the file by strides, in C, and only those that are asked 
 
 import json
 import struct
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from itertools import accumulate, compress, islice
-from operator import le
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from itertools import islice
+from operator import and_, or_
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -23,15 +22,19 @@ TCP, UDP = 6, 17
 SYN, ACK, ECE, CWR = 0x02, 0x10, 0x40, 0x80
 """Of `tcp_flags`."""
 _OPENING_FORMS = (2, 3)  # of `quic_form`: Initial, 0-RTT
-_LEAST_OF_QUIC_BYTES = 19
-"""What of a QUIC packet cannot be an answer's data: its first byte, number, tag and the type of a frame."""
+_CORRUPTED = 2  # of `edits`
+_WORD_BYTES = 8
 
 _MAGIC = b"LLLINK2\n"
 _LENGTH = struct.Struct("<I")
 _Code = Literal["Q", "I", "H", "B"]
 _CODES: Mapping[str, _Code] = {"<u8": "Q", "<u4": "I", "<u2": "H", "|u1": "B"}
 _ADDRESS = "client_address"
-_INVERTED = bytes([1, *bytes(255)])  # 0 becomes 1, everything else 0
+_WHOLE = bytes(not value & _CORRUPTED for value in range(256))
+_OPENS_QUIC = bytes(value in _OPENING_FORMS for value in range(256))
+OPENS_TCP = bytes(bool(value & SYN) for value in range(256))
+"""Table that makes flags of TCP 1 where they hold SYN, else 0."""
+_FURTHER = ("ip_protocol", "quic_form", "connection_id_bytes", "edits", "sequence", _ADDRESS)
 _DAMAGE = (KeyError, TypeError, ValueError, ArithmeticError, AttributeError)
 
 
@@ -47,44 +50,75 @@ class Records:
     record_bytes: int
     places: Mapping[str, tuple[int, _Code]]  # field → its offset, and its code for `struct`
     unix_minus_monotonic_ns: int
-    client_address: bytes = b""  # of the client whose packets alone count; empty: all do
-    _columns: dict[str, Sequence[int]] = field(default_factory=dict)
+    _words: dict[int, bytes] = field(default_factory=dict)  # place of a word in a record → that word of all records
 
-    def __getitem__(self, name: str) -> Sequence[int]:
-        """Return a field of all records."""
-        if name not in self._columns:
-            column = self._read(*self.places[name])
-            if self._chosen is not None:
-                column = list(compress(column, self._chosen))
-            self._columns[name] = column
-        return self._columns[name]
+    def __getitem__(self, name: str) -> bytes | memoryview:
+        """Return a field of all records.
+
+        They are taken from the file by words, because the fields of a record that are asked for lie close together, and
+        those of different records in different lines of the CPU's cache.
+        """
+        offset, code = self.places[name]
+        size = struct.calcsize(f"<{code}")
+        if offset % size or self.record_bytes % _WORD_BYTES:
+            raise LinkLogError(f"a packet log has a field of {size} bytes at {offset} of {self.record_bytes}")
+        if size == 1:
+            return self._bytes(offset)
+        place, words = offset % _WORD_BYTES, memoryview(self._words_at(offset)).cast(code)
+        return words[place // size :: _WORD_BYTES // size]
+
+    def _bytes(self, offset: int) -> bytes:
+        return self._words_at(offset)[offset % _WORD_BYTES :: _WORD_BYTES]
+
+    def _words_at(self, offset: int) -> bytes:
+        word = offset // _WORD_BYTES
+        if word not in self._words:
+            every_word = self.body.cast("Q")
+            self._words[word] = every_word[word :: self.record_bytes // _WORD_BYTES].tobytes()
+        return self._words[word]
 
     def rows(self, *names: str) -> Iterator[tuple[int, ...]]:
         """Return the records as tuples of some fields."""
         return zip(*(self[name] for name in names), strict=True)
 
-    def delivered(self, direction: int) -> bytes:
-        """Return a byte for each record: 1 if its packet went in a direction and left the link, else 0."""
-        count = len(self["direction"])
-        went = bytes(self["direction"]) if direction == DOWN else bytes(self["direction"]).translate(_INVERTED)
-        left = bytes(self["verdict"]).translate(_INVERTED)
-        return (int.from_bytes(went) & int.from_bytes(left)).to_bytes(count)
+    def equal(self, name: str, value: int) -> bytes:
+        """Return a byte for each record: 1 if a field of one byte has a value, else 0."""
+        return _equal(self[name], value)
 
-    def _read(self, offset: int, code: _Code) -> Sequence[int]:
-        """Return one field. Fields and records are aligned, so that a field is an element of a cast."""
-        size = struct.calcsize(f"<{code}")
-        if offset % size or self.record_bytes % size:
-            raise LinkLogError(f"a packet log has a field of {size} bytes at {offset} of {self.record_bytes}")
-        column: list[int] = self.body.cast(code)[offset // size :: self.record_bytes // size].tolist()
-        return column
+    def every(self, *masks: bytes) -> bytes:
+        """Return a byte for each record: 1 if all the others are 1, else 0."""
+        return reduce(and_, map(int.from_bytes, masks)).to_bytes(len(masks[0]))
 
-    @cached_property
-    def _chosen(self) -> Sequence[bool] | None:
-        """Return for each record whether it is the client's: an IPv4 address is the first 4 bytes of the field."""
-        if not self.client_address:
-            return None
-        (wanted,) = struct.unpack("=I", self.client_address)
-        return [found == wanted for found in self._read(self.places[_ADDRESS][0], "I")]
+    def reached_client(self) -> bytes:
+        """Return a byte for each record: 1 if its packet left the link to the client, as it had come, else 0."""
+        whole = bytes(self["edits"]).translate(_WHOLE)
+        return self.every(self.equal("direction", DOWN), self.equal("verdict", DELIVERED), whole)
+
+    def flows(self) -> Iterator[bytes]:
+        """Yield for each flow a byte for each record: 1 if its packet belongs to it, else 0."""
+        offset, _ = self.places["flow"]
+        parts = [self._bytes(offset + place) for place in range(4)]
+        differing = [part for part in parts if part.count(part[:1]) < len(part)]
+        found = {(value,) for value in set(differing[0])} if len(differing) == 1 else set(zip(*differing, strict=True))
+        for values in sorted(found) if differing else [()]:
+            chosen = (_equal(part, value) for part, value in zip(differing, values, strict=True))
+            yield self.every(b"\x01" * len(parts[0]), *chosen)
+
+    def openings_ns(self) -> Iterator[int]:
+        """Yield when packets of clients came that open a connection, in ns since 1970."""
+        opens = bytes(self["quic_form"]).translate(_OPENS_QUIC), bytes(self["tcp_flags"]).translate(OPENS_TCP)
+        either = reduce(or_, map(int.from_bytes, opens)).to_bytes(len(opens[0]))
+        chosen, arrivals_ns = self.every(self.equal("direction", UP), either), self["arrival_ns"]
+        index = chosen.find(1)
+        while index >= 0:
+            yield arrivals_ns[index] + self.unix_minus_monotonic_ns
+            index = chosen.find(1, index + 1)
+
+
+def _equal(column: bytes | memoryview, value: int) -> bytes:
+    table = bytearray(256)
+    table[value] = 1
+    return bytes(column).translate(table)
 
 
 def read_link_log(path: Path, client_address: str = "") -> Records:
@@ -100,13 +134,17 @@ def read_link_log(path: Path, client_address: str = "") -> Records:
         stride, clock = int(header["record_bytes"]), header["clock"]
         offset_ns = int(clock["unix_ns"]) - int(clock["monotonic_ns"])
         body = memoryview(data)[begin : begin + (len(data) - begin) // stride * stride]
-        if missing := {*Segment._fields, "ip_protocol", "quic_form", _ADDRESS} - places.keys():
+        if missing := {*Segment._fields, *_FURTHER} - places.keys():
             raise LinkLogError(f"{path} lacks the fields {', '.join(sorted(missing))}")
     except _DAMAGE as error:
         raise LinkLogError(f"{path} has a damaged header: {error!r}") from error
-    return Records(
-        body, stride, places, offset_ns, bytes(map(int, client_address.split("."))) if client_address else b""
-    )
+    found = Records(body, stride, places, offset_ns)
+    if not client_address:
+        return found
+    (own,) = struct.unpack("=I", bytes(map(int, client_address.split("."))))
+    address = found[_ADDRESS]
+    chosen = [body[index * stride : (index + 1) * stride] for index, each in enumerate(address) if each == own]
+    return replace(found, body=memoryview(b"".join(chosen)), _words={})
 
 
 def _header(path: Path, data: bytes) -> tuple[dict[str, Any], int]:
@@ -150,59 +188,12 @@ class LinkLog:
         """Return a time in ns since 1970 as the first log has it, by which all others are put."""
         return unix_ns - self.logs[0].unix_minus_monotonic_ns if self.logs else unix_ns
 
-    def data_bytes(self, since_ns: int, until_ns: int) -> int:
-        """Return how many bytes that can be an answer's data reached the client between two times, both included.
-
-        Those are all of TCP, and of QUIC what its packets have room for.
-        """
-        times_ns = self._reached[0]
-        first = bisect_left(times_ns, self.monotonic_ns(since_ns))
-        return self._totals[bisect_right(times_ns, self.monotonic_ns(until_ns))] - self._totals[first]
-
-    def first_packet_ns(self, since_ns: int) -> int | None:
-        """Return when the first packet reached the client at or after a time; None: none did."""
-        return self._reached_at(bisect_left(self._reached[0], self.monotonic_ns(since_ns)))
-
-    def first_data_ns(self, since_ns: int) -> int | None:
-        """Return when the first packet with data reached the client at or after a time; None: none did."""
-        first = bisect_left(self._reached[0], self.monotonic_ns(since_ns))
-        return self._reached_at(bisect_right(self._totals, self._totals[first], lo=first) - 1)
-
     def opening_ns(self, since_ns: int, until_ns: int) -> int | None:
         """Return when the client's first packet that opens a connection (SYN, Initial, 0-RTT) came between two times,
         neither included; None: none did.
         """
-        since, until = self.monotonic_ns(since_ns), self.monotonic_ns(until_ns)
-        found = [
-            arrival_ns
-            for log in self.logs
-            for arrival_ns, direction, protocol, flags, form in log.rows(
-                "arrival_ns", "direction", "ip_protocol", "tcp_flags", "quic_form"
-            )
-            if since < arrival_ns < until
-            and direction == UP
-            and (form in _OPENING_FORMS if protocol == UDP else flags & SYN)
-        ]
-        return min(found) + self.logs[0].unix_minus_monotonic_ns if found else None
-
-    def new_stream_bytes(self, after_ns: int) -> int:
-        """Return how many bytes of TCP's streams reached the client for the first time after a time."""
-        names = ("departure_ns", "flow", "transport_sequence", "payload_bytes", "direction", "verdict", "ip_protocol")
-        new, after = 0, self.monotonic_ns(after_ns)
-        for log in self.logs:
-            reached = sorted(
-                (left_ns, flow, sequence, payload)
-                for left_ns, flow, sequence, payload, direction, verdict, protocol in log.rows(*names)
-                if payload and direction == DOWN and verdict == DELIVERED and protocol == TCP
-            )
-            highest: dict[int, int] = {}
-            for left_ns, flow, sequence, payload in reached:
-                end = sequence + payload
-                beyond = ahead(end, highest[flow]) if flow in highest else payload
-                if beyond > 0:
-                    highest[flow] = end
-                    new += min(beyond, payload) if left_ns > after else 0
-        return new
+        times_ns = (arrival_ns for log in self.logs for arrival_ns in log.openings_ns())
+        return min((time_ns for time_ns in times_ns if since_ns < time_ns < until_ns), default=None)
 
     def tcp_connections(self, first: int) -> Iterator[list[Segment]]:
         """Yield the segments of each connection of TCP among the first records of each log, in the order of arrival."""
@@ -214,38 +205,6 @@ class LinkLog:
                     found.setdefault((number, segment.flow), []).append(segment)
         for segments in found.values():
             yield sorted(segments)
-
-    def _reached_at(self, index: int) -> int | None:
-        times_ns = self._reached[0]
-        return times_ns[index] + self.logs[0].unix_minus_monotonic_ns if index < len(times_ns) else None
-
-    @cached_property
-    def _reached(self) -> tuple[Sequence[int], Sequence[int]]:
-        """Return when packets reached the client, in order, and how many bytes of data each can have."""
-        times_ns: list[int] = []
-        data: list[int] = []
-        for log in self.logs:
-            chosen = log.delivered(DOWN)
-            ahead_ns = log.unix_minus_monotonic_ns - self.logs[0].unix_minus_monotonic_ns
-            left_ns = compress(log["departure_ns"], chosen)
-            times_ns += (time_ns + ahead_ns for time_ns in left_ns) if ahead_ns else left_ns
-            payloads = compress(log["payload_bytes"], chosen)
-            if UDP in log["ip_protocol"]:
-                protocols = compress(log["ip_protocol"], chosen)
-                data += [
-                    max(0, payload - _LEAST_OF_QUIC_BYTES) if protocol == UDP else payload
-                    for payload, protocol in zip(payloads, protocols, strict=True)
-                ]
-            else:
-                data += payloads
-        if all(map(le, times_ns, islice(times_ns, 1, None))):
-            return times_ns, data
-        pairs = sorted(zip(times_ns, data, strict=True))
-        return [time_ns for time_ns, _ in pairs], [size for _, size in pairs]
-
-    @cached_property
-    def _totals(self) -> Sequence[int]:
-        return list(accumulate(self._reached[1], initial=0))
 
 
 def ahead(one: int, other: int) -> int:

@@ -28,8 +28,8 @@ def link_text(
 
     `seed` (0 ≤ seed < 2**64) determines every random draw. After SIGUSR1 the router stops once nothing has arrived for
     `linger_ns`. Schedules began `phase_ns` before the first packet. Traces stand in it in full: `traces` names their
-    files by digest, the cache has the others. Without `in_full` they stay digests. The router checks kinds, keys and
-    bounds of the stages and reports what is wrong.
+    files by digest, the cache has the others. Without `in_full` they stay digests, and all is one line, which is made
+    much faster of long schedules. The router checks kinds, keys and bounds of the stages and reports what is wrong.
     """
     config = {
         "version": _VERSION,
@@ -39,7 +39,7 @@ def link_text(
         "up": encode(link.up),
         "down": encode(link.down),
     }
-    text = json.dumps(config, indent=1, sort_keys=True) + "\n"
+    text = json.dumps(config, indent=1 if in_full else None, sort_keys=True) + "\n"
     return with_traces(text, traces) if in_full else text
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from longlook.core.codec import content_hash
 from longlook.core.errors import MachineError
 from longlook.core.paths import adapters_dir, cache_dir
+from longlook.provision import crates
 from longlook.provision.build_cache import compile_with, toolchain_version
 from longlook.provision.cache_folder import locked
 
@@ -59,8 +60,7 @@ def environment(folder: Path) -> dict[str, str]:
     this machine are replaced by fixed names, so that the same sources give the same program on any machine.
     """
     passed = {name: value for name, value in os.environ.items() if name in _PASSED or name.startswith(_PASSED_PREFIXES)}
-    cargo_home = os.environ.get("CARGO_HOME") or str(Path.home() / ".cargo")
-    flags = _compiler_flags(str(folder), cargo_home)
+    flags = _compiler_flags(str(folder), str(_cargo_home()))
     return {**passed, **_FIXED, **flags, "CARGO_TARGET_DIR": str(folder / "target")}
 
 
@@ -79,6 +79,7 @@ def compile_program(name: str, version: str, out: Path) -> None:
             shutil.rmtree(folder, ignore_errors=True)
         key_file.unlink(missing_ok=True)
         _copy_sources(name, version, folder / "tree")
+        crates.verify(folder / "tree" / "Cargo.lock", _cargo_home())
         try:
             compile_with(COMMAND, folder / "tree", environment(folder))
         except MachineError:
@@ -86,6 +87,10 @@ def compile_program(name: str, version: str, out: Path) -> None:
             raise
         shutil.copyfile(folder / "target" / _BINARY, out)
         key_file.write_text(key)
+
+
+def _cargo_home() -> Path:
+    return Path(os.environ.get("CARGO_HOME") or Path.home() / ".cargo")
 
 
 def _dependencies_key(name: str, version: str) -> str:

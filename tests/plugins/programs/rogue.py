@@ -17,6 +17,7 @@ import sys
 import time
 from pathlib import Path
 
+import rogue_forge
 import rogue_greed
 
 TCP_CONGESTION = 13
@@ -179,6 +180,7 @@ DEEDS = {
     "leaves_traps": leave_traps,
     "breaks_out": try_to_break_out,
     **rogue_greed.DEEDS,
+    **rogue_forge.DEEDS,
 }
 """What a server or a client does beside its work, before it listens or connects."""
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import ctypes
+import errno
 import json
 import mmap
 import os
@@ -25,11 +26,27 @@ def log_without_end():
             log.truncate(100 << 20)
 
 
+class Vector(ctypes.Structure):
+    _fields_ = (("base", ctypes.c_void_p), ("length", ctypes.c_size_t))
+
+
 def call(number, *arguments):
-    result = LIBC.syscall(ctypes.c_long(number), *arguments)
+    """Numbers are made as wide as a register, else the kernel may see other bits beside them, and refuse for those."""
+    whole = (ctypes.c_long(each) if isinstance(each, int) else each for each in arguments)
+    result = LIBC.syscall(ctypes.c_long(number), *whole)
     if result < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     return result
+
+
+def copy_memory(number, pid):
+    """From or to a place that is none: EFAULT says that nothing else stood in the way."""
+    data = ctypes.create_string_buffer(8)
+    try:
+        call(number, pid, ctypes.byref(Vector(ctypes.addressof(data), 8)), 1, ctypes.byref(Vector(4096, 8)), 1, 0)
+    except OSError as error:
+        if error.errno != errno.EFAULT:
+            raise
 
 
 def bomb_busily():
@@ -145,7 +162,7 @@ def attack_others():
         attempt(f"takes descriptors{who}", lambda pid=pid: call(PIDFD_GETFD, os.pidfd_open(pid), 1, 0))
         attempt(f"compares{who}", lambda pid=pid: call(KCMP, os.getpid(), pid, 0, 1, 1))
         attempt(f"advises{who}", lambda pid=pid: call(PROCESS_MADVISE, os.pidfd_open(pid), None, 0, 0, 0))
-        attempt(f"reads memory{who}", lambda pid=pid: call(PROCESS_VM_READV, pid, None, 0, None, 0, 0))
+        attempt(f"reads memory{who}", lambda pid=pid: copy_memory(PROCESS_VM_READV, pid))
         attempt(f"opens memory{who}", lambda pid=pid: os.open(f"/proc/{pid}/mem", os.O_RDWR))
         attempt(f"reads variables{who}", lambda pid=pid: Path(f"/proc/{pid}/environ").read_bytes())
         attempt(f"lists descriptors{who}", lambda pid=pid: list(Path(f"/proc/{pid}/fd").iterdir()))

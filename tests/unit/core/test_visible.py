@@ -1,8 +1,10 @@
 """Text of others is shown as it is; what would steer a terminal or a page is written out."""
 
+import io
+
 import pytest
 
-from longlook.core.visible import csv_cell, steers, visible
+from longlook.core.visible import CsvWriter, csv_cell, steers, visible
 
 
 @pytest.mark.parametrize(
@@ -42,3 +44,11 @@ def test_other_characters_stay() -> None:
 )
 def test_no_cell_of_a_csv_file_is_a_formula(text: str, cell: str) -> None:
     assert csv_cell(text) == cell
+
+
+def test_rows_hold_texts_that_nothing_runs_and_numbers_as_they_are() -> None:
+    file = io.StringIO()
+    rows = CsvWriter(file)
+    rows.writerow(["=1+1", -2, 0.5, None])
+    rows.writerows([("-5", "plain"), ("\x1b", "a,b")])
+    assert file.getvalue() == '\'=1+1,-2,0.5,\n-5,plain\n\\x1b,"a,b"\n'

@@ -5,7 +5,6 @@ program: https://github.com/itu-p1203/itu-p1203. That program is for research th
 passed on, so it is no part of Longlook; `score` calls the user's own.
 """
 
-import csv
 import json
 import shutil
 import subprocess
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from longlook.core.errors import InputError, MachineError
-from longlook.core.visible import csv_cell
+from longlook.core.visible import CsvWriter
 from longlook.provision.video import PICTURES
 from longlook.timeline.export.trials import timeline_of
 from longlook.timeline.playback import Playback
@@ -43,7 +42,7 @@ def write_table(play: Playback, out: Path) -> int:
     """
     rows = list(_rows(play))
     with _writing(out) as file:
-        csv.writer(file, lineterminator="\n").writerows([COLUMNS, *rows])
+        CsvWriter(file).writerows([COLUMNS, *rows])
     return len(rows)
 
 
@@ -143,7 +142,7 @@ def _rows(play: Playback) -> Iterator[tuple[Any, ...]]:
             f"{(at_ns - play.began_ns) / 1e9:.9f}",
             event,
             "" if number is None else number,
-            csv_cell(rung or ""),
+            rung or "",
             "" if rung is None else play.rungs_bps[rung],
             f"{position_s:.9f}",
             f"{max(0.0, loaded_s - position_s):.9f}",
