@@ -17,6 +17,8 @@ from benches import overhead, virtual
 from longlook.engines.virtual import VirtualEngine
 
 TARGETS = {"live_ms": 20.0, "virtual_cpu_s": 0.02}
+PHASES = ("setup", "measure", "teardown")
+FACTS = (*TARGETS, *(f"live_{phase}_ms" for phase in PHASES))
 TURNS = 4
 LIVE_ROUNDS, VIRTUAL_ROUNDS = 15, 10
 ROOT = Path(__file__).resolve().parents[1]
@@ -39,6 +41,12 @@ class Confinement:
     def give(self, *paths):
         pass
 
+    def prepare(self, network):
+        pass
+
+    def close(self):
+        pass
+
     def start(self, argv, spawn, network):
         with system.inside(network):
             return Started(spawn(Spawn(argv)), None)
@@ -58,10 +66,10 @@ def measure() -> dict[str, Any]:
         (copy / "src/longlook/lab/linux/confine.py").write_text(UNCONFINED)
         turns = [{name: _turn(root) for name, root in (("confined", ROOT), ("unconfined", copy))} for _ in range(TURNS)]
     medians = {
-        name: {fact: round(statistics.median(turn[name][fact] for turn in turns), 4) for fact in TARGETS}
+        name: {fact: round(statistics.median(turn[name][fact] for turn in turns), 4) for fact in FACTS}
         for name in ("confined", "unconfined")
     }
-    added = {fact: round(medians["confined"][fact] - medians["unconfined"][fact], 4) for fact in TARGETS}
+    added = {fact: round(medians["confined"][fact] - medians["unconfined"][fact], 4) for fact in FACTS}
     return {**medians, "added": added, "turns": TURNS, "targets": TARGETS}
 
 
@@ -75,7 +83,9 @@ def _turn(root: Path) -> dict[str, float]:
 
 def print_costs() -> None:
     """Print what trials of this process's Longlook cost beside their transfers: ms in real time, CPU-s in virtual."""
-    live_s = overhead.measure("quic-go", LIVE_ROUNDS)["overhead_s_median"]
+    live = overhead.measure("quic-go", LIVE_ROUNDS)
     with VirtualEngine() as engine:
         runs = virtual.costs(engine, "h3", "100Mbit", "1KB", repeats=VIRTUAL_ROUNDS)
-    print(json.dumps({"live_ms": live_s * 1e3, "virtual_cpu_s": statistics.median(run.cpu_s for run in runs)}))
+    phases = {f"live_{phase}_ms": live[f"{phase}_s_median"] * 1e3 for phase in PHASES}
+    cpu_s = statistics.median(run.cpu_s for run in runs)
+    print(json.dumps({"live_ms": live["overhead_s_median"] * 1e3, "virtual_cpu_s": cpu_s, **phases}))

@@ -103,6 +103,16 @@ def test_programs_cannot_touch_one_another(home: Home, engine: LiveEngine, role:
     assert report["user"] in PROGRAM_USERS if os.geteuid() == 0 else report["user"] == 0
 
 
+def test_a_client_that_is_never_started_leaves_nothing(home: Home, engine: LiveEngine) -> None:
+    """It is confined while its server starts, and then its server ends."""
+    open_files = []
+    for name in ("first", "second", "third"):
+        assert engine.run(home.job(name, server={"fault": "dies_at_start"})).outcome is Outcome.FAILED
+        open_files.append({pid: len(list(Path(f"/proc/{pid}/fd").iterdir())) for pid in home.processes()})
+    assert len(open_files[0]) == 2  # the agent and its supervisor
+    assert open_files[1] == open_files[2]
+
+
 @pytest.mark.parametrize("role", ["server", "client"])
 def test_a_line_too_deep_to_be_read_is_no_line(home: Home, engine: LiveEngine, role: str) -> None:
     run = engine.run(home.job(**{role: {"fault": "nests_deeply"}}))

@@ -1,14 +1,17 @@
 """Files that somebody else may have made: only regular files are opened, no link is followed, nothing is waited for.
 
 Whatever reads a run folder, an entry of the atlas or a cache opens its files here: a link may lead to a secret, a named
-pipe never answers, a device never ends. Standard library only.
+pipe never answers, a device never ends. What others may still change meanwhile is opened by `open_below`. Standard
+library only.
 """
 
+import ctypes
 import errno
 import hashlib
 import json
 import os
 import stat
+import struct
 from collections.abc import Collection, Iterator
 from io import BufferedReader
 from pathlib import Path
@@ -21,6 +24,13 @@ LARGEST_BYTES = 1 << 30
 
 LARGEST_STREAMED_BYTES = 1 << 33
 """The longest file that is read in parts."""
+
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_STEP = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_OPENAT2 = 437  # on every machine
+_NO_SYMLINKS_BELOW = 0x04 | 0x08  # RESOLVE_NO_SYMLINKS and RESOLVE_BENEATH
+_NO_SUCH_CALL = (errno.ENOSYS, errno.EPERM)  # a kernel before Linux 5.6, or a filter of a container that knows no later
+_LIBC = ctypes.CDLL(None, use_errno=True)
 
 _KINDS = {
     stat.S_IFLNK: "a link, and links are not followed",
@@ -45,11 +55,71 @@ def open_regular(path: Path, most_bytes: int = LARGEST_STREAMED_BYTES) -> Buffer
     """Open a regular file of at most `most_bytes` for reading; UnfitFileError or another OSError otherwise."""
     _check(path, path.lstat(), most_bytes)  # first: opening a device may already do something
     try:
-        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+        file = os.open(path, _READ)
     except OSError as error:
         if error.errno == errno.ELOOP:  # a link took the file's place since
             raise UnfitFileError(path, _KINDS[stat.S_IFLNK]) from error
         raise
+    return _checked(path, file, most_bytes)
+
+
+def open_below(folder: Path, name: str, most_bytes: int = LARGEST_STREAMED_BYTES) -> BufferedReader:
+    """Open a regular file of at most `most_bytes` by its path below a folder that a program may change meanwhile.
+
+    Unlike of `open_regular`, no part of `name` may be a link, and none leads out of the folder, whatever takes a
+    folder's place between two looks; `folder` itself must be out of the program's reach. UnfitFileError or another
+    OSError otherwise.
+    """
+    path = folder / name
+    if not name or name.startswith("/") or ".." in name.split("/"):
+        raise UnfitFileError(path, "not below its folder")
+    top = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        file = _open_at(top, name)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise UnfitFileError(path, "behind a link, and links are not followed") from error
+        raise
+    finally:
+        os.close(top)
+    return _checked(path, file, most_bytes)
+
+
+def _open_at(top: int, name: str) -> int:
+    """Open a file for reading below a folder's descriptor; OSError with ELOOP where a link is in the way."""
+    how = struct.pack("=3Q", _READ, 0, _NO_SYMLINKS_BELOW)
+    arguments = (ctypes.c_int(top), os.fsencode(name), how, ctypes.c_size_t(len(how)))
+    if (file := _LIBC.syscall(ctypes.c_long(_OPENAT2), *arguments)) >= 0:
+        return int(file)
+    number = ctypes.get_errno()
+    if number in _NO_SUCH_CALL:
+        return _open_step_by_step(top, name)
+    raise OSError(number, os.strerror(number), name)
+
+
+def _open_step_by_step(top: int, name: str) -> int:
+    """Do as `_open_at` where the kernel cannot open a whole path without links."""
+    *folders, last = name.split("/")
+    here = os.dup(top)
+    try:
+        for folder in folders:
+            above, here = here, _step(here, folder)
+            os.close(above)
+        return os.open(last, _READ, dir_fd=here)
+    finally:
+        os.close(here)
+
+
+def _step(above: int, folder: str) -> int:
+    try:
+        return os.open(folder, _STEP, dir_fd=above)
+    except NotADirectoryError as error:
+        if stat.S_ISLNK(os.lstat(folder, dir_fd=above).st_mode):
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), folder) from error
+        raise
+
+
+def _checked(path: Path, file: int, most_bytes: int) -> BufferedReader:
     try:
         _check(path, os.fstat(file), most_bytes)
     except BaseException:

@@ -6,10 +6,13 @@ import os
 import subprocess
 import sys
 from functools import cache
+from importlib import metadata
 from pathlib import Path
 
 from longlook.core.errors import InputError, MachineError
 from longlook.core.job import Program
+
+_ELF = b"\x7fELF"
 
 
 @cache
@@ -26,6 +29,24 @@ def wheel_program(name: str, variable: str, what: str) -> Program:
     except FileNotFoundError as error:
         raise MachineError(f"{what} {path} is missing", "make build") from error
     return Program(str(path), digest)
+
+
+def wheel_programs() -> dict[str, Program]:
+    """Return every compiled program that this installation's wheel brought, by name; MachineError for a missing one.
+
+    The wheel's own record says which they are, so that none can be forgotten.
+    """
+    recorded = (Path(str(file.locate())) for file in metadata.files("longlook") or ())
+    names = sorted(path.name for path in recorded if path.parent.name == "bin" and _is_compiled(path))
+    return {name: wheel_program(name, name.upper().replace("-", "_"), f"the wheel's {name}") for name in names}
+
+
+def _is_compiled(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_ELF)) == _ELF
+    except FileNotFoundError:
+        return True  # which `wheel_program` then says
 
 
 def ask_link(*arguments: str) -> str:

@@ -8,14 +8,14 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Protocol
 
-from longlook.core.stack import ClientJob, Command
+from longlook.core.stack import ClientJob
 from longlook.lab.artefacts import write_json
-from longlook.lab.linux.confine import Confinement
+from longlook.lab.linux.cpuquota import CpuQuota
 from longlook.lab.linux.proctable import cpu_of_tree
-from longlook.lab.process import Process, start, stop
+from longlook.lab.prepared import Prepared
+from longlook.lab.process import Process, stop
 from longlook.lab.session import Session, Sessions
 from longlook.lab.session_traces import SessionTraces
-from longlook.lab.topology import Side
 
 
 class Client(Protocol):
@@ -28,6 +28,10 @@ class Client(Protocol):
     @property
     def process(self) -> Process | None:
         """Return the running program, None before it is started."""
+        ...
+
+    def prepare(self) -> None:
+        """Do ahead of `begin` what takes time and influences nothing, while the laboratory waits for other programs."""
         ...
 
     def ready(self) -> bool:
@@ -54,19 +58,15 @@ class PlainClient:
     remote = False
     clock_ns: int | None = None
 
-    def __init__(
-        self,
-        command: Command,
-        env: dict[str, str],
-        side: Side,
-        folder: Path,
-        job_file: Path,
-        confinement: Confinement,
-    ) -> None:
-        self._command, self._env, self._side, self._folder, self._job_file = command, env, side, folder, job_file
-        self._confinement = confinement
+    def __init__(self, program: Prepared, quota: CpuQuota | None, job_file: Path) -> None:
+        self._program, self._quota, self._job_file = program, quota, job_file
         self._crowded_out = False
         self.process: Process | None = None
+
+    def prepare(self) -> None:
+        """Begin to confine the program, but not what would then be no member of its control group."""
+        if self._quota is None:
+            self._program.confine()
 
     def ready(self) -> bool:
         """Return True: there is nothing to wait for."""
@@ -76,16 +76,8 @@ class PlainClient:
         """Write the job's file and start the program."""
         write_json(self._job_file, job.data())
         try:
-            with self._side.quota.inside() if self._side.quota else nullcontext():
-                self.process = start(
-                    "client",
-                    self._command.argv,
-                    self._side.namespace,
-                    self._env,
-                    stdout_log=self._folder / "client.jsonl",
-                    stderr_log=self._folder / "client.stderr",
-                    confinement=self._confinement,
-                )
+            with self._quota.inside() if self._quota else nullcontext():
+                self.process = self._program.start()
         except BlockingIOError:  # another program of the trial has taken every process there may be
             self._crowded_out = True
 
@@ -96,6 +88,7 @@ class PlainClient:
     def finish(self, *, trusted: bool) -> float:
         """Stop it if it still runs; return its CPU seconds."""
         if self.process is None:
+            self._program.close()
             return 0.0
         stop(self.process)
         cpu_s = self.process.exit.cpu_s if self.process.exit else 0.0
@@ -120,6 +113,9 @@ class SessionClient:
     def process(self) -> Process:
         """Return the running program."""
         return self._session.process
+
+    def prepare(self) -> None:
+        """Do nothing: it was started already."""
 
     def ready(self) -> bool:
         """Return whether it has printed its ready line, in this trial or in an earlier one."""

@@ -22,6 +22,9 @@ KEPT_FILES = 10_000
 """How many files of traces, with their folders, the servers or the clients of a trial may leave; also how many files
 and folders a program may have in each place for temporary ones."""
 
+KEPT_DEPTH, SESSION_DEPTH = 8, 64
+"""How many folders deep traces may lie (programs make two), and the files of a session client."""
+
 MEMORY_BYTES = 2 << 30
 """Memory that a program with its descendants may use; a guest has no more than this for everything."""
 

@@ -1,4 +1,4 @@
-"""Starts the programs of a trial: servers, and clients that end with their job."""
+"""The programs of a trial: servers, clients that end with their job, and what stands between them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ from longlook.core.stack import Command, ProxyJob, RelayJob, ServerJob, Stack
 from longlook.lab import multipath
 from longlook.lab.clients import PlainClient
 from longlook.lab.environment import Environment
-from longlook.lab.linux.confine import Confinement
 from longlook.lab.needed import job_paths
-from longlook.lab.process import Process, start
+from longlook.lab.prepared import Prepared
+from longlook.lab.process import Process
 from longlook.lab.sandbox import Sandbox
 from longlook.lab.topology import SECOND_SERVER_ADDRESS, SERVER_PORT, Side
 from longlook.lab.traces import TracePlaces
@@ -61,16 +61,7 @@ def start_server(job: Job, program: Program, address: str, launch: Launch) -> Pr
         knobs=trial.server.knobs,
     )
     command = stack.server_command(program, server_job)
-    variables, traces = _variables(job, "server", launch)
-    return start(
-        "server",
-        command.argv,
-        launch.side.namespace,
-        launch.environment.variables(variables, command.env),
-        stdout_log=launch.folder / "server.jsonl",
-        stderr_log=launch.folder / "server.stderr",
-        confinement=_confinement("server", job, launch, traces),
-    )
+    return _prepared("server", job, command, launch, *_variables(job, "server", launch)).start()
 
 
 def start_proxy(job: Job, upstream: str, launch: Launch) -> Process:
@@ -103,15 +94,7 @@ def _proxy_of(job: Job) -> tuple[Stack, Mapping[str, Scalar]]:
 
 
 def _start_beside(job: Job, name: str, command: Command, launch: Launch) -> Process:
-    return start(
-        name,
-        command.argv,
-        launch.side.namespace,
-        launch.environment.variables({}, command.env),
-        stdout_log=launch.folder / f"{name}.jsonl",
-        stderr_log=launch.folder / f"{name}.stderr",
-        confinement=_confinement(name, job, launch, ()),
-    )
+    return _prepared(name, job, command, launch, {}, ()).start()
 
 
 def plain_client(job: Job, program: Program, launch: Launch) -> PlainClient:
@@ -122,15 +105,22 @@ def plain_client(job: Job, program: Program, launch: Launch) -> PlainClient:
         raise InputError(f"stack {stack.name} has no client that ends with its job", "see: longlook stacks list")
     job_file = launch.folder / "client.json"
     command = stack.client_command(program, str(job_file))
-    variables, traces = _variables(job, "client", launch)
-    env = launch.environment.variables(variables, command.env)
-    confinement = _confinement("client", job, launch, traces)
-    return PlainClient(command, env, launch.side, launch.folder, job_file, confinement)
+    prepared = _prepared("client", job, command, launch, *_variables(job, "client", launch))
+    return PlainClient(prepared, launch.side.quota, job_file)
 
 
-def _confinement(role: str, job: Job, launch: Launch, traces: Sequence[Path]) -> Confinement:
-    needed = (*job_paths(job), job.folder)
-    return launch.sandbox.of_trial(_name(role, launch.name), needed, traces)
+def _prepared(
+    name: str, job: Job, command: Command, launch: Launch, variables: Mapping[str, str], traces: Sequence[Path]
+) -> Prepared:
+    """Return a program that can be started; `traces` are the files and folders that it may write, beside its own."""
+    return Prepared(
+        name,
+        command.argv,
+        launch.side.namespace,
+        launch.environment.variables(variables, command.env),
+        launch.folder,
+        launch.sandbox.of_trial(_name(name, launch.name), (*job_paths(job), job.folder), traces),
+    )
 
 
 def program_names(job: Job) -> list[str]:

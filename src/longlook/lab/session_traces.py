@@ -3,18 +3,25 @@
 Standard error and TLS secrets are cut where the files ended when the trial began; traces of connections (qlog) are
 those that are new; a browser's netlog is cut at whole events. Chromium writes it 15 events at a time, so a trial's last
 few are in the next one's file: each event has its time, by which a decoder assigns it.
-The files lie where the client can do with them what it likes, so only regular ones are read.
+The client still runs and may do with its folder what it likes: only regular files are read, no link is followed, also
+where one takes a folder's place meanwhile, and no more is read than a file had when it was opened.
 """
 
-import shutil
+import os
+from collections.abc import Mapping
+from io import BufferedReader
 from pathlib import Path
 
-from longlook.core.files import is_regular, open_regular
+from longlook.core.files import open_below, open_regular
+from longlook.lab import limits
+from longlook.lab.linux.trees import entries
 from longlook.lab.session import Session
 
 NETLOG = "netlog.json"
+_CONNECTIONS = (".qlog", ".sqlog")
 _EVENTS = b'"events": [\n'
 _HEADER_BYTES = 4 << 20
+_AT_ONCE_BYTES = 1 << 20
 
 
 class SessionTraces:
@@ -22,64 +29,86 @@ class SessionTraces:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._ends = {file: _size(file) for file in self._growing()}
-        self._old = set(self._connections())
+        self._before = self._sizes()
+        self._stderr_before = session.stderr.stat().st_size
 
     def copy_to(self, folder: Path) -> None:
         """Copy the trial's part of every file into its folder."""
-        session = self._session
-        _copy_from(session.stderr, self._ends.get(session.stderr, 0), folder / "client.stderr")
+        session, sizes = self._session, self._sizes()
+        with open_regular(session.stderr) as stderr:  # it lies out of the client's reach
+            _copy(stderr, self._stderr_before, folder / "client.stderr")
         if session.keylog is not None:
-            _copy_from(session.keylog, self._ends.get(session.keylog, 0), folder / "keys.log")
-        if session.capture.netlog and (netlogs := self._netlogs()):
-            grown = {file: _size(file) - self._ends.get(file, 0) for file in netlogs}
-            used = max(netlogs, key=lambda file: grown[file])
-            cut_netlog(used, self._ends.get(used, 0), folder / NETLOG)
+            self._copy_from(self._name(session.keylog), folder / "keys.log")
+        if session.capture.netlog and (netlogs := self._netlogs(sizes)):
+            used = max(netlogs, key=lambda name: sizes[name] - self._before.get(name, 0))
+            cut_netlog(session.folder, used, self._before.get(used, 0), folder / NETLOG)
         if session.capture.qlog:
             target = folder / "qlog" / "client"
             target.mkdir(parents=True, exist_ok=True)
-            for file in self._connections():
-                if file not in self._old:
-                    _copy_from(file, 0, target / file.name)
+            for name in sizes:
+                if name.endswith(_CONNECTIONS) and name not in self._before:
+                    self._copy_from(name, target / Path(name).name)
 
-    def _growing(self) -> list[Path]:
-        named = [self._session.stderr, self._session.keylog, *self._netlogs()]
-        return [file for file in named if file is not None]
+    def _copy_from(self, name: str, target: Path) -> None:
+        try:
+            whole = open_below(self._session.folder, name)
+        except OSError:  # there is no regular file of that name, or none any more
+            return
+        with whole:
+            _copy(whole, self._before.get(name, 0), target)
 
-    def _netlogs(self) -> list[Path]:
-        return sorted(file for file in self._session.netlogs.glob("*.json") if is_regular(file))
+    def _sizes(self) -> dict[str, int]:
+        """Return the sizes of all regular files in the client's folder by their relative paths, in order."""
+        found = entries(self._session.folder, limits.SESSION_DEPTH)
+        return {entry.path: entry.state.st_size for entry in found if entry.is_file}
 
-    def _connections(self) -> list[Path]:
-        found = (sorted(self._session.folder.rglob(f"*.{ending}")) for ending in ("qlog", "sqlog"))
-        return [file for files in found for file in files if is_regular(file)]
+    def _netlogs(self, sizes: Mapping[str, int]) -> list[str]:
+        place = self._name(self._session.netlogs)
+        return [name for name in sizes if name.endswith(".json") and name.rpartition("/")[0] == place]
+
+    def _name(self, path: Path) -> str:
+        return str(path.relative_to(self._session.folder))
 
 
-def cut_netlog(source: Path, begin: int, target: Path) -> None:
-    """Write a complete netlog: the constants of `source`, and its events from the byte `begin` to its end.
+def cut_netlog(folder: Path, name: str, begin: int, target: Path) -> None:
+    """Write a complete netlog: the constants of the one below a folder, and its events from byte `begin` to its end.
 
     `begin` may lie in the middle of an event, which then counts; an event without its end is left out. Nothing is
-    written where the source has no events yet.
+    written where the netlog has no events yet, or is no regular file any more.
     """
-    with open_regular(source) as whole:
+    try:
+        whole = open_below(folder, name)
+    except OSError:
+        return
+    with whole:
+        size = os.fstat(whole.fileno()).st_size
         head, found, _ = whole.read(_HEADER_BYTES).partition(_EVENTS)
         if not found:
             return
         first = len(head) + len(found)
-        whole.seek(first)
-        skipped = whole.read(max(0, begin - first))
-        whole.seek(first + skipped.rfind(b"\n") + 1)
-        complete, _, _ = whole.read().rpartition(b"\n")
+        begin = _begin_of_event(whole, first, max(first, min(begin, size)))
+        whole.seek(begin)
+        complete, _, _ = whole.read(min(size - begin, limits.KEPT_BYTES)).rpartition(b"\n")
     events = complete.rstrip(b",\n")
     target.write_bytes(head + found + events + b"\n]}\n")
 
 
-def _size(path: Path) -> int:
-    return path.stat().st_size if is_regular(path) else 0
+def _begin_of_event(whole: BufferedReader, first: int, place: int) -> int:
+    """Return where the line that `place` lies in begins; lines begin at `first`."""
+    while place > first:
+        chunk = max(first, place - _AT_ONCE_BYTES)
+        whole.seek(chunk)
+        if (found := whole.read(place - chunk).rfind(b"\n")) >= 0:
+            return chunk + found + 1
+        place = chunk
+    return first
 
 
-def _copy_from(source: Path, offset: int, target: Path) -> None:
-    if not is_regular(source):
-        return
-    with open_regular(source) as whole, target.open("wb") as part:
-        whole.seek(offset)
-        shutil.copyfileobj(whole, part)
+def _copy(whole: BufferedReader, offset: int, target: Path) -> None:
+    """Copy what a file has from an offset on by now: its program may add to it as fast as it is read."""
+    left = os.fstat(whole.fileno()).st_size - offset
+    whole.seek(offset)
+    with target.open("wb") as part:
+        while left > 0 and (data := whole.read(min(left, _AT_ONCE_BYTES))):
+            part.write(data)
+            left -= len(data)

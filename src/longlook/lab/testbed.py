@@ -65,7 +65,6 @@ class Testbed:
         self._path = facilities.path
         # A session client's router may still hold the last trial's device while the kernel takes its namespace down.
         self._server_end = replace(SERVER, router_device=f"rs{serial}")
-        self._own_kernel = facilities.timing.virtual
         self._virtual = facilities.timing.virtual
         self._link_options = link_options.in_guest(job) if facilities.timing.virtual else link_options.on_host()
         self._serial = serial
@@ -101,7 +100,7 @@ class Testbed:
         self.second = self._make_second() if SECOND in trial.further else None
         self._undo.callback(self._traces.close)
         self.watcher = Watcher(self._programs, self._traces, self._environment.scratch, virtual=self._virtual)
-        tcp.apply_to_kernel(trial.tcp, own_kernel=self._own_kernel)
+        tcp.apply_to_kernel(trial.tcp, own_kernel=self._virtual)
         for side in (self.client_side, self.server_side, *(self.second.sides if self.second is not None else ())):
             side.set_tcp(None if trial.flows else trial.congestion_control, tcp_of_sides(trial))
         for side in self._with_processors():
@@ -124,6 +123,8 @@ class Testbed:
             self._add_flow_run(flow, servers)
         if self.middle is not None and trial.proxy is not None:
             self._start_proxy(self.middle)
+        for flow_run in self.flow_runs:
+            flow_run.client.prepare()
         if (program := self._job.programs.get("trace")) is not None:
             self._recorder = TcpRecorder(
                 program, SERVER_PORT, self.client_side, self.server_side, self._environment, self._folder

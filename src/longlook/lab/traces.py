@@ -10,15 +10,12 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from longlook.core.files import open_regular
+from longlook.core.files import open_below
 from longlook.lab import limits
 from longlook.lab.kept import ROLES, make_own
 from longlook.lab.linux import system
 from longlook.lab.linux.program_view import RoomSize, is_full
 from longlook.lab.linux.trees import Entry, entries, remove_tree
-
-_DEEPEST = 8  # folders below a folder of traces; programs make two
-_DEEPEST_OF_SESSION = 64  # below the folder of a session client
 
 
 @dataclass
@@ -38,17 +35,19 @@ class Kept:
     def since(self, before: "Kept") -> str | None:
         """Return the limit that a session client broke since then, as a sentence without its subject, or None."""
         grown = Kept(self.byte_count - before.byte_count, self.files - before.files)
-        return _broken(grown, "temporary files", _DEEPEST_OF_SESSION if self.too_deep and not before.too_deep else None)
+        return _broken(
+            grown, "temporary files", limits.SESSION_DEPTH if self.too_deep and not before.too_deep else None
+        )
 
     def broken(self) -> str | None:
         """Return the limit that is broken, as a sentence without its subject; None where all are kept."""
-        return _broken(self, "traces", _DEEPEST if self.too_deep else None)
+        return _broken(self, "traces", limits.KEPT_DEPTH if self.too_deep else None)
 
 
 def growth(scratch: Path) -> Kept:
     """Return what session clients have in their folders."""
     found = Kept()
-    for entry in entries(scratch, _DEEPEST_OF_SESSION):
+    for entry in entries(scratch, limits.SESSION_DEPTH):
         found.count(entry)
     return found
 
@@ -115,7 +114,7 @@ class TracePlaces:
             broken, chosen = _chosen(source)
             for name in chosen:
                 (place / name).parent.mkdir(parents=True, exist_ok=True)
-                with open_regular(source / name) as whole, (place / name).open("wb") as copy:
+                with open_below(source, name) as whole, (place / name).open("wb") as copy:
                     shutil.copyfileobj(whole, copy)
         finally:
             os.close(room)
@@ -138,7 +137,7 @@ def _move_aside_and_back(place: Path) -> str | None:
 def _chosen(top: Path) -> tuple[str | None, list[str]]:
     """Return the limit that is broken below a folder, if one is, and the files before it."""
     kept, chosen = Kept(), list[str]()
-    for entry in entries(top, _DEEPEST):
+    for entry in entries(top, limits.KEPT_DEPTH):
         kept.count(entry)
         if (reason := kept.broken()) is not None:
             return reason, chosen

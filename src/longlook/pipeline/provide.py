@@ -41,7 +41,9 @@ def provide(plan: Plan, engine: Engine, say: Callable[[str], None]) -> Provision
     link, trace = link_program(), trace_program() if recorded else None
     encoded = any(map(is_encoded, contents.values()))
     tools = (*of_players(in_pages), *([of_decoder()] if undecoded else []), *([of_encoder()] if encoded else []))
-    made = (*_made(programs, in_guests=in_guests), *tools, *of_wheels(link, trace))
+    idle = {"longlook-trace": not recorded, "longlook-box": not in_guests}
+    own = of_wheels([name for name, is_idle in idle.items() if is_idle])
+    made = (*_made(programs, in_guests=in_guests), *tools, *own)
     for other in deviations(made):
         say(f"WARNING: not as pinned: {other}")
     return Provisions(

@@ -8,6 +8,7 @@ import pytest
 
 from longlook.core import files
 from longlook.core.files import UnfitFileError
+from tests.support.swapping import swapping
 
 
 def test_a_regular_file_is_read_and_a_missing_one_is_missing(tmp_path: Path) -> None:
@@ -89,3 +90,64 @@ def test_a_tree_of_any_depth_is_listed(tmp_path: Path) -> None:
         assert len(list(files.below(tmp_path))) == 1
     finally:
         subprocess.run(["rm", "-rf", tmp_path / "a"], check=True)  # which Python's own functions cannot
+
+
+@pytest.fixture(params=["openat2", "step by step"])
+def opening(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both ways to open a file below a folder: that of the kernel, and that for kernels which have none."""
+    if request.param != "openat2":
+        monkeypatch.setattr(files, "_open_at", files._open_step_by_step)
+
+
+@pytest.mark.usefixtures("opening")
+def test_what_lies_below_a_folder_is_read_and_no_part_of_its_path_is_a_link(tmp_path: Path) -> None:
+    top = tmp_path / "top"
+    (top / "a" / "b").mkdir(parents=True)
+    (tmp_path / "secret").write_text("secret")
+    (top / "a" / "b" / "file").write_text("text")
+    (top / "link").symlink_to(top / "a")
+    (top / "out").symlink_to(tmp_path)
+    (top / "a" / "last").symlink_to("b/file")
+    os.mkfifo(top / "a" / "pipe")
+    with files.open_below(top, "a/b/file") as file:
+        assert file.read() == b"text"
+    for name in ("link/b/file", "out/secret", "a/last"):
+        with pytest.raises(UnfitFileError, match="links are not followed"):
+            files.open_below(top, name)
+    for name in ("../secret", "a/../../secret", str(tmp_path / "secret"), ""):
+        with pytest.raises(UnfitFileError, match="not below its folder"):
+            files.open_below(top, name)
+    for name, what in (("a/pipe", "a named pipe"), ("a/b", "a folder")):
+        with pytest.raises(UnfitFileError, match=what):
+            files.open_below(top, name)
+    for name, error in (("a/none", FileNotFoundError), ("a/b/file/x", NotADirectoryError)):
+        with pytest.raises(error):
+            files.open_below(top, name)
+
+
+def test_without_the_call_of_the_kernel_folders_are_opened_one_by_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "file").write_text("text")
+    monkeypatch.setattr(files, "_OPENAT2", 1_000_000)  # no machine has a call of that number
+    with files.open_below(tmp_path, "a/file") as file:
+        assert file.read() == b"text"
+
+
+@pytest.mark.usefixtures("opening")
+def test_a_folder_that_a_program_swaps_for_a_link_leads_nowhere_else(tmp_path: Path) -> None:
+    top, elsewhere = tmp_path / "top", tmp_path / "elsewhere"
+    for folder, text in ((top / "here", "own"), (elsewhere, "secret")):
+        folder.mkdir(parents=True)
+        (folder / "trace.qlog").write_text(text)
+    (top / "link-here").symlink_to(elsewhere)
+    found = set()
+    with swapping(top, "here"):
+        for _ in range(1000):
+            try:
+                with files.open_below(top, "here/trace.qlog") as file:
+                    found.add(file.read())
+            except OSError:
+                continue
+    assert found <= {b"own"}

@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 from longlook.lab.linux.trees import entries, remove_tree
 
@@ -28,3 +29,14 @@ def test_a_tree_deeper_than_any_path_is_removed(tmp_path: Path) -> None:
     remove_tree(top)
     assert not top.exists()
     remove_tree(top)
+
+
+def test_a_link_to_a_folder_is_not_entered_also_where_a_folder_was_seen(tmp_path: Path, monkeypatch: Any) -> None:
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "secret").touch()
+    top = tmp_path / "top"
+    (top / "folder").mkdir(parents=True)
+    (top / "link").symlink_to(tmp_path / "outside")
+    about, lstat = (top / "folder").lstat(), os.lstat
+    monkeypatch.setattr(os, "lstat", lambda name, **at: about if name == "link" else lstat(name, **at))
+    assert [entry.path for entry in entries(top, 9)] == ["folder", "link"]

@@ -59,7 +59,7 @@ def event(number: int) -> str:
 def test_a_netlog_is_cut_at_whole_events(tmp_path: Path, begin: int, expected: list[int]) -> None:
     whole = HEAD + "".join(f"{event(number)},\n" for number in (1, 2, 3))
     (tmp_path / "whole.json").write_text(whole + event(4)[:7])
-    cut_netlog(tmp_path / "whole.json", begin, tmp_path / "part.json")
+    cut_netlog(tmp_path, "whole.json", begin, tmp_path / "part.json")
     part = json.loads((tmp_path / "part.json").read_text())
     assert part["constants"] == {"timeTickOffset": 1}
     assert [int(entry["time"]) for entry in part["events"]] == expected
@@ -67,5 +67,5 @@ def test_a_netlog_is_cut_at_whole_events(tmp_path: Path, begin: int, expected: l
 
 def test_a_netlog_without_events_gives_none(tmp_path: Path) -> None:
     (tmp_path / "whole.json").write_text('{"constants":{')
-    cut_netlog(tmp_path / "whole.json", 0, tmp_path / "part.json")
+    cut_netlog(tmp_path, "whole.json", 0, tmp_path / "part.json")
     assert not (tmp_path / "part.json").exists()

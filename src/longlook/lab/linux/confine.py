@@ -1,13 +1,11 @@
 """Starts programs without privilege, and without a helper between the laboratory and the program.
 
-On a host a thread enters the program's compartment, gives its privileges up for ever, and what it starts inherits none:
-users, capabilities, namespaces and filters of system calls belong to a thread in Linux. In a guest the laboratory
-becomes another user for as long as it takes to start a program. There nothing else may happen: the start of a helper
-would take random numbers from the kernel that the program gets now, and a second thread of Python reads the clock,
-which moves a trial's time.
+On a host a thread enters the program's compartment and gives its privileges up for ever (`confined_thread`), ahead of
+the program's start where there is other work to do meanwhile. In a guest the laboratory becomes another user for as
+long as it takes to start a program. There nothing else may happen: the start of a helper would take random numbers from
+the kernel that the program gets now, and a second thread of Python reads the clock, which moves a trial's time.
 """
 
-import _thread
 import ctypes
 import os
 import platform
@@ -20,6 +18,7 @@ from pathlib import Path
 from longlook.core.errors import MachineError
 from longlook.lab.linux import compartment, seccomp, system
 from longlook.lab.linux.compartment import Compartment
+from longlook.lab.linux.confined_thread import ConfinedThread
 from longlook.lab.linux.guest_rooms import Rooms
 from longlook.lab.linux.limit_groups import LimitGroup
 from longlook.lab.linux.program_view import ProgramView
@@ -43,12 +42,28 @@ class Started:
 
 
 @dataclass(frozen=True)
-class Confinement:
-    """How programs under test run. `user` is theirs; None where this user namespace has no other than its root.
+class _Ahead:
+    """A thread on its way into a compartment, which is in `made` once it exists, and into a group."""
 
-    `limits` are those of `setrlimit` by number. `view` is what they see of the host's files, None in a guest, where
-    they see the guest's, with `rooms` of one program. `writable` is what they can write to elsewhere. On a host only,
-    they may keep capabilities, and have what makes the control group of one program, which may be None.
+    thread: ConfinedThread
+    made: list[Compartment]
+    group: LimitGroup | None
+
+    def close(self) -> None:
+        """Remove what the thread has made, once it has ended."""
+        for each in self.made:
+            each.close()
+        if self.group is not None:
+            self.group.close()
+
+
+@dataclass(frozen=True)
+class Confinement:
+    """How one program under test runs. `user` is its own; None where this user namespace has no other than its root.
+
+    `limits` are those of `setrlimit` by number. `view` is what it sees of the host's files, None in a guest, where
+    it sees the guest's, with `rooms` of its own. `writable` is what it can write to elsewhere. On a host only, it may
+    keep capabilities, and have what makes its control group, which may be None.
     """
 
     user: int | None
@@ -58,12 +73,22 @@ class Confinement:
     rooms: Rooms | None = None
     writable: Sequence[Path] = field(default=())
     make_group: Callable[[], LimitGroup | None] = lambda: None
+    _ahead: list[_Ahead] = field(default_factory=list)  # at most one
 
     def give(self, *paths: Path) -> None:
-        """Make existing files and folders the programs' own."""
+        """Make existing files and folders the program's own."""
         for path in paths:
             if self.user is not None:
                 os.chown(path, self.user, self.user)
+
+    def prepare(self, network: int) -> None:
+        """Begin ahead of `start` what it would have to wait for, beside other work; in a guest nothing is ahead.
+
+        `network` is a descriptor of the program's network namespace. Control groups that this process is in now are the
+        program's, too. What fails is raised by `start`. `close` gives up what no program was started in.
+        """
+        if self.view is not None and not self._ahead:
+            self._ahead.append(self._begin(self.view, network))
 
     def start(self, argv: Sequence[str], spawn: Callable[[Spawn], int], network: int) -> Started:
         """Call `spawn`, which makes a process of an argument list and returns its pid, in a confined thread.
@@ -71,49 +96,56 @@ class Confinement:
         `spawn` also gets pairs of descriptors, ours and the program's, that the program has in addition. `network` is a
         descriptor of the process's network namespace. Raise what `spawn` raises, MachineError if it cannot be confined.
         """
-        view = self.view
-        with _lowered(self.limits):
-            if view is not None:
-                return self._start_in_compartment(argv, spawn, view, network)
-            rooms = nullcontext() if self.rooms is None else self.rooms.entered()
-            with system.inside(network), rooms, _other_user(self.user):
-                pid = spawn(Spawn(argv))
-            # Only now: a child goes on before the kernel has given its program the new user alone.
-            return Started(self._limited(pid), None)
+        self.prepare(network)
+        if self._ahead:
+            return self._start_in_compartment(argv, spawn, self._ahead.pop())
+        rooms = nullcontext() if self.rooms is None else self.rooms.entered()
+        with _lowered(self.limits), system.inside(network), rooms, _other_user(self.user):
+            pid = spawn(Spawn(argv))
+        # Only now: a child goes on before the kernel has given its program the new user alone.
+        return Started(self._limited(pid), None)
 
-    def _start_in_compartment(
-        self, argv: Sequence[str], spawn: Callable[[Spawn], int], view: ProgramView, network: int
-    ) -> Started:
+    def close(self) -> None:
+        """Give up what was prepared for a program that was not started."""
+        while self._ahead:
+            ahead = self._ahead.pop()
+            ahead.thread.close()
+            ahead.close()
+
+    def _begin(self, view: ProgramView, network: int) -> _Ahead:
         made: list[Compartment] = []
         group = self.make_group()
 
         def confine() -> None:
-            system.set_namespace(network, system.CLONE_NEWNET)
-            made.append(compartment.enter(view, self.writable, self.user, group))
-            if group is not None:
-                group.enter()
-            self._give_up_privileges()
-            system.allow_no_new_privileges()
-            seccomp.refuse_administration()
-
-        def work() -> int:
             try:
-                confine()
+                system.set_namespace(network, system.CLONE_NEWNET)
+                made.append(compartment.enter(view, self.writable, self.user, group))
+                if group is not None:
+                    group.enter()
+                self._give_up_privileges()
+                system.allow_no_new_privileges()
+                seccomp.refuse_administration()
             except BlockingIOError:
                 raise  # there are too many processes already
             except OSError as error:
                 raise MachineError(
                     f"programs under test cannot be confined here: {error}", "longlook doctor"
                 ) from error
+
+        return _Ahead(ConfinedThread(confine), made, group)
+
+    def _start_in_compartment(self, argv: Sequence[str], spawn: Callable[[Spawn], int], ahead: _Ahead) -> Started:
+        group = ahead.group
+
+        def work() -> int:
             return self._limited(spawn(Spawn(*((argv,) if group is None else group.command(argv)))))
 
         try:
-            return Started(_in_thread(work), *made)
+            with _lowered(self.limits):
+                pid = ahead.thread.run(work)
+            return Started(pid, *ahead.made)
         except BaseException:
-            for each in made:
-                each.close()
-            if group is not None:
-                group.close()
+            ahead.close()
             raise
 
     def _limited(self, pid: int) -> int:
@@ -175,25 +207,3 @@ def _lowered(most: Mapping[int, int]) -> Iterator[None]:
 
 def _within(wanted: int, limit: int) -> int:
     return wanted if limit == resource.RLIM_INFINITY else min(wanted, limit)
-
-
-def _in_thread(work: Callable[[], int]) -> int:
-    """Run `work` in a thread that ends with it; return its result or raise its exception."""
-    results: list[int] = []
-    failures: list[BaseException] = []
-    done = _thread.allocate_lock()
-    done.acquire()
-
-    def run() -> None:
-        try:
-            results.append(work())
-        except BaseException as error:
-            failures.append(error)
-        finally:
-            done.release()
-
-    _thread.start_new_thread(run, ())
-    done.acquire()
-    if failures:
-        raise failures[0]
-    return results[0]

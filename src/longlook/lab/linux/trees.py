@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -26,21 +28,25 @@ class Entry:
 def entries(top: Path, deepest: int) -> Iterator[Entry]:
     """Yield everything below a folder in the order of paths, folders too; those `deepest` levels down are not entered.
 
-    What vanishes meanwhile, or cannot be read, is left out.
+    Whoever can write there may change it meanwhile: no link is followed, also where one takes a folder's place. What
+    vanishes, or cannot be read, is left out.
     """
-    waiting = [""]
-    while waiting:
-        path = waiting.pop()
-        try:
-            state = os.lstat(top / path) if path else os.stat(top)  # noqa: PTH116 (a descriptor's name is a link)
-            depth = path.count("/") + 1 if path else 0
-            is_folder = stat.S_ISDIR(state.st_mode)
-            names = os.listdir(top / path) if is_folder and depth < deepest else []  # noqa: PTH208
-        except OSError:
-            continue
-        if path:
-            yield Entry(path, state, too_deep=is_folder and depth >= deepest)
-        waiting += sorted((f"{path}/{name}" if path else name for name in names), reverse=True)
+    with suppress(OSError):
+        yield from _below(os.open(top, _FOLDER & ~os.O_NOFOLLOW), "", deepest)  # a descriptor's name is a link
+
+
+def _below(folder: int, prefix: str, deepest: int) -> Iterator[Entry]:
+    """Yield what is in an open folder, which is then closed."""
+    try:
+        for name in sorted(os.listdir(folder)):
+            with suppress(OSError):
+                state = os.lstat(name, dir_fd=folder)
+                is_folder = stat.S_ISDIR(state.st_mode)
+                yield Entry(prefix + name, state, too_deep=is_folder and deepest <= 1)
+                if is_folder and deepest > 1:
+                    yield from _below(os.open(name, _FOLDER, dir_fd=folder), f"{prefix}{name}/", deepest - 1)
+    finally:
+        os.close(folder)
 
 
 def remove_tree(top: Path) -> None:

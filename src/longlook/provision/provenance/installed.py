@@ -2,7 +2,6 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
-from longlook.core.programs import link_program, trace_program
 from longlook.core.stack import Stack
 from longlook.provision import decoder, encoder, players
 from longlook.provision.catalogue import is_installed, selected
@@ -23,7 +22,7 @@ def all_made() -> list[Made]:
     kernel = of_kernel()
     videos = [*([of_encoder()] if encoder.is_fetched() else []), *of_players(_players_here())]
     videos += [of_decoder()] if decoder.is_fetched() else []
-    own = [made for made in of_wheels(link_program(), trace_program()) if made.sha256]
+    own = [made for made in of_wheels() if made.sha256]
     return [*stacks, *([kernel] if kernel else []), *videos, *own, of_checkout()]
 
 

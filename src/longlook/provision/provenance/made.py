@@ -9,7 +9,7 @@ import json
 import platform
 import re
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import Any
 
 from longlook.core.job import Program
 from longlook.core.paths import adapters_dir, cache_dir, kernel_dir
+from longlook.core.programs import wheel_programs
 from longlook.core.stack import Stack
 from longlook.provision import go, guest_kernel, pins
 from longlook.provision.debian import pins_of, taken_for
@@ -67,20 +68,25 @@ def of_kernel() -> Made | None:
     return Made("kernel", record["release"], program.digest, record["gcc"], (source, *tools), deviations)
 
 
-def of_wheels(link: Program, trace: Program | None) -> tuple[Made, ...]:
+def of_wheels(without: Collection[str] = ()) -> tuple[Made, ...]:
     """Return what the programs of the wheel are made of, and the Python that Longlook itself runs on.
 
-    `trace` is None where it has no part in a trial.
+    `without` are the names of those that have no part in what is described. Raise MachineError where one is missing.
     """
-    programs = {"longlook-link": link, "longlook-trace": trace}
-    found = (_of_wheel(name, program) for name, program in programs.items() if program is not None)
+    found = (_of_wheel(name, program) for name, program in wheel_programs().items() if name not in without)
     return (*found, of_longlook())
 
 
 def _of_wheel(name: str, program: Program) -> Made:
-    lock = _CHECKOUT / "Cargo.lock"
-    components = crates(lock, [name]) if lock.is_file() else None
+    lock, source = _CHECKOUT / "Cargo.lock", _CHECKOUT / "crates" / "programs" / "src" / "bin" / f"{name}.rs"
+    known = lock.is_file() and source.is_file()
+    components = crates(lock, _crates_in(source.read_text())) if known else None
     return Made(name, metadata.version("longlook"), program.digest, "rustc of this machine", components)
+
+
+def _crates_in(source: str) -> set[str]:
+    """Return the crates that a program's source names, as Cargo.lock spells them."""
+    return {name.replace("_", "-") for name in re.findall(r"\b([a-z0-9_]+)::", source)} - {"std", "crate"}
 
 
 def of_longlook() -> Made:

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from longlook.core.job import Program
-from longlook.core.programs import link_program
 from longlook.core.registry import stack
 from longlook.provision import pins
 from longlook.provision.provenance.made import needed_by, of_longlook, of_part, of_wheels
+
+ROOT = Path(__file__).parents[4]
 
 
 def test_program_of_crates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -43,12 +44,21 @@ def test_stack_of_somebody_elses_adapter_tells_nothing(tmp_path: Path) -> None:
     assert of_part(own, "0.11.12", Program(str(tmp_path / "program"), "1" * 64)).components is None
 
 
-def test_programs_of_the_wheel_have_the_crates_that_they_depend_on() -> None:
-    link, longlook = of_wheels(link_program(), None)
-    names = {each.name for each in link.components or ()}
-    assert {"serde", "libc"} <= names
-    assert len(names) < 134
-    assert (link.name, longlook.name) == ("longlook-link", "longlook")
+def test_every_program_of_the_wheel_is_listed_with_the_crates_that_it_is_made_of() -> None:
+    *own, longlook = of_wheels()
+    built = {each.stem for each in (ROOT / "crates" / "programs" / "src" / "bin").glob("*.rs")}
+    assert {made.name for made in own} == built
+    crates = {made.name: {each.name for each in made.components or ()} for made in own}
+    assert {"serde", "libc"} <= crates["longlook-link"]
+    assert "libc" in crates["longlook-box"]
+    assert {"clap", "parquet"} <= crates["longlook-trace"]
+    assert "parquet" not in crates["longlook-link"] | crates["longlook-box"]
+    assert all(made.sha256 for made in own)
+    assert longlook.name == "longlook"
+
+
+def test_a_program_of_the_wheel_that_has_no_part_is_left_out() -> None:
+    assert [made.name for made in of_wheels(["longlook-box", "longlook-trace"])] == ["longlook-link", "longlook"]
 
 
 def test_longlook_runs_on_what_its_lock_file_pins() -> None:
