@@ -9,6 +9,7 @@ import pandas as pd
 
 from longlook.analysis.bottleneck import attribute_bottlenecks
 from longlook.analysis.claims.judge import judge
+from longlook.analysis.effects import said, unmeasured
 from longlook.analysis.measure import Measured, measure_all, rows_of
 from longlook.analysis.results_digest import ResultsDigest, results_digest
 from longlook.analysis.samples import samples_table
@@ -60,6 +61,7 @@ class Result:
     results_digest: ResultsDigest | None = None  # of the exact trials
     inside: tuple[Path, ...] = ()  # pages about the inside of cells
     altered: Mapping[str, str] = field(default_factory=dict)  # trials counted out: not as they were sealed, and why
+    unmeasured: str = ""  # which settings and knobs nothing in the trials measured
 
 
 def analyse(folder: RunFolder, observer: Observer, wanted: Wanted | None = None) -> Result:
@@ -93,6 +95,7 @@ def analyse(folder: RunFolder, observer: Observer, wanted: Wanted | None = None)
         results_digest=digest,
         inside=tuple(pages),
         altered=folder.manifest.get(ALTERED, {}),
+        unmeasured=content.unmeasured,
     )
 
 
@@ -264,4 +267,5 @@ def report_content(
         costs=collector_costs(traces, arms),
         not_recorded=not_recorded(traces, arms),
         answers=read_answers(folder.path / FOLDER),
+        unmeasured=said(unmeasured(trials)),
     )

@@ -46,7 +46,8 @@ class ReportContent:
     `population_curves`, or is None if the study declares no population. `wins` and `tails` say how often
     the contender wins a round, and compare the worst loads. `inside` holds the ids of cells with a page about their
     inside beside the report. `costs` are those of the traces of endpoints, `not_recorded` what collectors could not
-    record. `answers` are those of the page of explanations beside the report.
+    record. `answers` are those of the page of explanations beside the report. `unmeasured` says which settings and
+    knobs nothing in the trials measured; empty: none.
     """
 
     study: Study
@@ -72,6 +73,7 @@ class ReportContent:
     costs: Sequence[CollectorCost] = ()
     not_recorded: Sequence[NotRecorded] = ()
     answers: Sequence[Answer] = ()
+    unmeasured: str = ""
 
     @cached_property
     def samples_by_cell(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:
