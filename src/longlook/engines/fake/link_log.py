@@ -106,14 +106,21 @@ def write_link_log(path: Path, packets: Iterable[_Packet], config: Mapping[str, 
     """Write a log with these packets; return the counters of both directions, as a link's summary has them."""
     ordered = sorted(packets, key=lambda packet: packet.arrival_ns)
     flows: dict[tuple[str, str], int] = {}
-    counts = {way: {"arrived": 0, "delivered": 0, "dropped_loss": 0, "queued": 0} for way in ("up", "down")}
+    names = ("arrived", "arrived_bytes", "delivered", "delivered_bytes", "dropped_loss", "queued")
+    counts = {way: dict.fromkeys(names, 0) for way in ("up", "down")}
     records = []
     for packet in ordered:
         counted = counts["down" if packet.direction == DOWN else "up"]
         flow = flows.setdefault((packet.client, packet.load.server), len(flows))
         records.append(_record(packet, counted["arrived"], flow))
+        size_bytes = packet.payload_bytes + _IP_AND_TRANSPORT_BYTES[packet.load.ip_protocol]
         counted["arrived"] += 1
-        counted["delivered" if packet.departure_ns is not None else "dropped_loss"] += 1
+        counted["arrived_bytes"] += size_bytes
+        if packet.departure_ns is None:
+            counted["dropped_loss"] += 1
+        else:
+            counted["delivered"] += 1
+            counted["delivered_bytes"] += size_bytes
     path.write_bytes(_header(config) + b"".join(records))
     return counts
 
