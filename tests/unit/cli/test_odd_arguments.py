@@ -22,8 +22,8 @@ from tests.support.command_line import call_longlook
 
 NUMBERS = ("NaN", "inf", "-inf", "-1", "0", "1e400", str(10**20), str(-(10**20)), "1_0", "٣", "½", "0x10", " ")
 TEXTS = (
-    *("", " ", "-", "--", "=", "a=", "=a", "a=b=c", ",", "@", "quic-go@", "@0.65.0", "quic-go@0.65.0+", "demo", ".", ".."),
-    "/no/such/place",
+    *("", " ", "-", "--", "=", "a=", "=a", "a=b=c", ",", "@", "quic-go@", "@0.65.0", "quic-go@0.65.0+", "."),
+    *("demo", "..", "/no/such/place"),
     *("/dev/null", "/proc/self/mem", "~", "*", "%s", "{}", "$(id)", "\x1b[31m", "a\nb", "ünïcode", "\u202eabc"),
     "x" * 5000,
     *("10mbit", "10mbit,36ms", "-10mbit,36ms", "nanbit,36ms", "1e9999mbit,1ms", "10mbit,36ms,loss=nan%", "0bit,0ms"),
