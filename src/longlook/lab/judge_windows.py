@@ -21,7 +21,7 @@ _PACKET_BYTES = 1_472
 
 def exceeded_bytes(case: Case, wanted_bytes: float) -> int | None:
     """Return the most bytes of UDP that the server sent within a round trip, where they are more than a window of data
-    lets pass; None where they are not, or if the log does not show it: a proxy, a second link, losses, delays that vary.
+    lets pass; None where they are not, or if the log does not show it: proxies, second links, losses, varying delays.
     """
     trial = case.trial
     rtt_ns = _shortest_ns(trial.link)
