@@ -63,7 +63,7 @@ SECTIONS: dict[str, dict[str, Any]] = {
 def test_each_section_is_drawn_of_the_least_that_it_needs(trace: Path, section: str, tmp_path: Path) -> None:
     study = parse_study("odd", LEAST | SECTIONS[section], Problems("odd"), installed())
     result = run_and_read(study, (), FakeEngine(evidence=True), tmp_path)
-    assert f'<section id="{section}"' in result.report.read_text()
+    assert f'id="{section}"' in result.report.read_text()
 
 
 @pytest.mark.timeout(900)
