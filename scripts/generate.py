@@ -53,6 +53,20 @@ def tables_of_trials(current: str) -> str:
     return with_table(current, "| table | a row |", rows)
 
 
+def settings_of_tcp(current: str) -> str:
+    """Return docs/studies.md with what a trial measures of each setting of the kernel's TCP."""
+    from longlook.analysis.effects import tcp_rows
+
+    return with_table(current, "| setting of TCP |", tcp_rows())
+
+
+def knobs(current: str) -> str:
+    """Return docs/stacks.md with what a trial measures of each knob."""
+    from longlook.analysis.effects import knob_rows
+
+    return with_table(current, "| knob | shown in each trial by |", knob_rows())
+
+
 def with_table(text: str, header: str, rows: Iterable[str]) -> str:
     """Return a document with other rows in the table whose first line begins with `header`."""
     lines = text.splitlines()
@@ -128,6 +142,8 @@ def atlas(current: str) -> str:
 
 
 DOCUMENTS: Mapping[str, Callable[[str], str]] = {
+    "docs/studies.md": settings_of_tcp,
+    "docs/stacks.md": knobs,
     "docs/timeline.md": kinds_of_rows,
     "docs/ledger.md": classes_of_time,
     "docs/metrics.md": metrics,

@@ -102,7 +102,7 @@ def _claims(
         "rows": factors[0]["name"],
         "columns": factors[-1]["name"],
         "effect_pct": pairs,
-        **draw(st.sampled_from(({}, {"clipped_at": "10%"}, {"untestable": "nobody knows"}))),
+        **draw(st.sampled_from(({}, {"clipped_at": "400%"}, {"untestable": "nobody knows"}))),
     }
     others = factors[1:] if of_population else factors
     level = {
@@ -116,12 +116,12 @@ def _claims(
 
 
 @st.composite
-def odd_studies(draw: st.DrawFn) -> OddStudy:
-    """Draw a study that can be run, and the outcomes of its trials."""
+def odd_studies(draw: st.DrawFn, metrics: Sequence[str] = (*METRICS, *NEVER_MEASURED)) -> OddStudy:
+    """Draw a study that can be run, on some of these metrics, and the outcomes of its trials."""
     arms = draw(st.lists(st.sampled_from(ODD_ARMS), min_size=2, max_size=3, unique=True))
     names = draw(_labels(len(arms)))
-    metric = draw(st.sampled_from((*METRICS, *NEVER_MEASURED)))
-    others = draw(st.lists(st.sampled_from(METRICS), max_size=1))
+    metric = draw(st.sampled_from(metrics))
+    others = draw(st.lists(st.sampled_from(metrics), max_size=2))
     factors = draw(_factors())
     kind = draw(st.sampled_from(("heatmap", "trend", "matrix", "dots", "population")))
     contrasts = [

@@ -10,4 +10,6 @@ Later packages also import `bottleneck` (was a host too slow?), `congestion_chec
 `stats` the modules `cells` (a contrast's values), `libraries` (scipy and statsmodels, imported where they are used),
 `procedures` and `sequential` (the tests on arrays), `verdicts` (their verdict), `stopping` (which cells need more
 rounds, and sides of a gate) and `shares` (the interval of a share).
+
+`pipeline` also imports `effects`: what measures settings and knobs.
 """

@@ -16,4 +16,7 @@ Entry points: `laboratory.Laboratory`, `agent.main`, `guest.main`, `guest.run_as
 `calibration` also imports `link_options` (how the router is started) and `timing` (whose time it is), and the engines
 `needed` (the paths that programs need), `limits`, and of `linux` the modules `folders`, `limit_groups` and `proctable`.
 `linktool` shares `linux.nat` with `way_in`, the client's side where the client is another machine.
+
+`analysis` also imports `judge_knobs` and `judge_settings` (what trials measure of knobs and settings), `engines` also
+`artefacts`, `testbed` and `topology` (names of files, and addresses).
 """

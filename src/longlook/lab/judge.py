@@ -16,6 +16,7 @@ from longlook.lab import judge_proxy
 from longlook.lab.answers import wrong_answer
 from longlook.lab.elsewhere import fault_elsewhere
 from longlook.lab.judge_echo import echoed
+from longlook.lab.judge_knobs import knobs
 from longlook.lab.judge_lines import lines
 from longlook.lab.judge_settings import settings
 from longlook.lab.judge_video import played
@@ -75,6 +76,7 @@ def judge(case: Case) -> Judgement:
         connections.states,
         connections.congestion_control,
         settings,
+        knobs,
         witnessed,
     ):
         if (found := check(case)) is not None:

@@ -16,8 +16,18 @@ from longlook.lab.observations import Case, FlowKind, Line
 
 _FIRST_RECORDS = 8_000
 """Of a log: those of the initial windows and of every handshake are among them, and what settings do is seen there."""
-_SHOWN = frozenset({"initial_window_packets", "mss_bytes", "timestamps", "sack", "ecn"})
-"""Settings of `Trial.tcp` whose effect packets show."""
+MEASURED: Mapping[str, str] = {
+    "initial_window_packets": "the packets on their way when the server, with more to send, first stops and waits",
+    "mss_bytes": "sizes of packets",
+    "timestamps": "sizes of packets' options",
+    "sack": "where it is off: sizes of acknowledgements' options",
+    "ecn": "the client's SYN",
+    "receive_buffer_bytes": "no more is on its way, but for 64 KiB",
+    "send_buffer_bytes": "no more is on its way, but for 64 KiB",
+}
+"""Settings of `Trial.tcp` whose effect packets show → what of them shows it."""
+_MORE_THAN_BUFFER_BYTES = 1 << 16
+"""What a sender may have on its way beyond a buffer: the kernel accounts for whole super-packets."""
 _LARGEST_BYTES = 1460  # of TCP's payload
 _NOTICED_NS = 1_000_000
 """By how much later than it crossed the link a client may notice an answer's first packet, beside the clocks' bound."""
@@ -31,10 +41,11 @@ _HINT = "a program may set its own sockets: see its knobs; or the other end does
 
 def settings(case: Case) -> Judgement | None:
     """Check that what the trial sets of the kernel's TCP is what the link saw, as far as it can be seen there."""
-    if case.log is None or _SHOWN.isdisjoint(case.tcp) or case.tcp.get("multipath"):
+    if case.log is None or MEASURED.keys().isdisjoint(case.tcp) or case.tcp.get("multipath"):
         return None
     for segments in case.log.tcp_connections(_FIRST_RECORDS):
-        for setting, seen in (*_of_packets(case.tcp, segments), *_of_window(case, segments)):
+        found = (*_of_packets(case.tcp, segments), *_of_window(case, segments), *_of_buffers(case, segments))
+        for setting, seen in found:
             value = case.tcp[_PARAMETERS.get(setting, setting.removeprefix("tcp_"))]
             text = str(value).lower() if isinstance(value, bool) else str(value)
             reason = f"{setting} = {text} was not brought about: {seen}"
@@ -42,7 +53,12 @@ def settings(case: Case) -> Judgement | None:
     return None
 
 
-_PARAMETERS: Mapping[str, str] = {"tcp_initial_window": "initial_window_packets", "tcp_mss": "mss_bytes"}
+_PARAMETERS: Mapping[str, str] = {
+    "tcp_initial_window": "initial_window_packets",
+    "tcp_mss": "mss_bytes",
+    "tcp_receive_buffer": "receive_buffer_bytes",
+    "tcp_send_buffer": "send_buffer_bytes",
+}
 """Setting → its name in `Trial.tcp`, where that is not its own."""
 
 
@@ -65,6 +81,29 @@ def _of_packets(tcp: Mapping[str, Scalar], segments: Sequence[Segment]) -> Itera
     asked = next((each.tcp_flags for each in segments if each.direction == UP and each.tcp_flags & SYN), None)
     if "ecn" in tcp and asked is not None and (asked & (ECE | CWR) == ECE | CWR) is not bool(tcp["ecn"]):
         yield "tcp_ecn", f"the client's SYN {'asks' if asked & ECE else 'does not ask'} for it"
+
+
+def _of_buffers(case: Case, segments: Sequence[Segment]) -> Iterator[tuple[str, str]]:
+    """Yield each buffer that is smaller than what the server had on its way at some time, at the least: what the link
+    had seen of its data, without what it had seen acknowledged.
+    """
+    if case.trial.proxy is not None or {"receive_buffer_bytes", "send_buffer_bytes"}.isdisjoint(case.tcp):
+        return
+    highest: int | None = None
+    acknowledged: int | None = None
+    most_bytes = 0
+    for each in segments:
+        if each.direction == DOWN and each.payload_bytes:
+            end = each.transport_sequence + each.payload_bytes
+            acknowledged = each.transport_sequence if acknowledged is None else acknowledged
+            highest = end if highest is None or ahead(end, highest) > 0 else highest
+            most_bytes = max(most_bytes, ahead(highest, acknowledged))
+        elif each.direction == UP and each.tcp_flags & ACK:
+            acknowledged = each.acknowledgement
+    for setting in ("tcp_receive_buffer", "tcp_send_buffer"):
+        size_bytes = case.tcp.get(_PARAMETERS[setting])
+        if size_bytes is not None and most_bytes > int(size_bytes) + _MORE_THAN_BUFFER_BYTES:
+            yield setting, f"{most_bytes} bytes were on their way"
 
 
 @dataclass

@@ -9,6 +9,7 @@ import pandas as pd
 
 from longlook.analysis.bottleneck import attribute_bottlenecks
 from longlook.analysis.claims.judge import judge
+from longlook.analysis.effects import said, unmeasured
 from longlook.analysis.measure import Measured, measure_all
 from longlook.analysis.outputs import OUTPUTS, rows_of, sampled_stacks
 from longlook.analysis.results_digest import ResultsDigest, results_digest
@@ -60,6 +61,7 @@ class Result:
     results_digest: ResultsDigest | None = None  # of the exact trials
     inside: tuple[Path, ...] = ()  # pages about the inside of cells
     altered: Mapping[str, str] = field(default_factory=dict)  # trials counted out: not as they were sealed, and why
+    unmeasured: str = ""  # which settings and knobs nothing in the trials measured
 
 
 def analyse(folder: RunFolder, observer: Observer, wanted: Wanted | None = None) -> Result:
@@ -95,6 +97,7 @@ def analyse(folder: RunFolder, observer: Observer, wanted: Wanted | None = None)
         results_digest=digest,
         inside=tuple(pages),
         altered=folder.manifest.get(ALTERED, {}),
+        unmeasured=content.unmeasured,
     )
 
 
@@ -218,4 +221,5 @@ def report_content(
         not_recorded=not_recorded(traces, arms),
         in_doubt=in_doubt(traces, arms),
         answers=read_answers(folder.path / FOLDER),
+        unmeasured=said(unmeasured(trials)),
     )

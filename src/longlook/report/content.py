@@ -40,7 +40,8 @@ class ReportContent:
     are present if the figure is a trend. `wins` and `tails` say how often the contender wins a round, and compare the
     worst loads. `inside` holds the ids of cells with a page about their inside beside the report. `costs` are those of
     the traces of endpoints, `not_recorded` what collectors could not record, `in_doubt` what traces contradict of
-    themselves. `answers` are those of the page of explanations beside the report.
+    themselves. `answers` are those of the page of explanations beside the report. `unmeasured` says which settings and
+    knobs nothing in the trials measured; empty: none.
     """
 
     study: Study
@@ -60,6 +61,7 @@ class ReportContent:
     not_recorded: Sequence[NotRecorded] = ()
     in_doubt: Sequence[InDoubt] = ()
     answers: Sequence[Answer] = ()
+    unmeasured: str = ""
 
     def table(self, name: str) -> pd.DataFrame | None:
         """Return a table of all trials by its name; None if no trial has rows in it."""

@@ -2,21 +2,28 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from longlook.core.job import Content, Expected, Identity, Job, Program
-from longlook.core.model import Link, Outcome, Stage
+from longlook.core.model import Link, Outcome, Run, Stage
 from longlook.engines.fake import FakeEngine
+from longlook.engines.fake.path import EPOCH_NS
+from longlook.lab.link_log import LinkLog
+from longlook.lab.link_log import read_link_log as read_records
 from longlook.timeline.normalise import normalise_trial
+from longlook.timeline.normalise.conservation import conservation
+from longlook.timeline.normalise.link_log import read_link_log
 from longlook.timeline.timeline import Kind
 from tests.unit.lab.test_judge import TRIAL
 
 CONTENT = Content("/www", (("/a",),), {"/a": Expected(100_000, "sha256:" + "0" * 64)})
 
+STAGES = (Stage("rate", {"rate_bps": 8_000_000, "queue_bytes": 1}), Stage("delay", {"delay_ns": 10_000_000}))
+
 
 def job(folder: Path, trial_id: str = "t") -> Job:
     folder.mkdir()
-    stages = (Stage("rate", {"rate_bps": 8_000_000, "queue_bytes": 1}), Stage("delay", {"delay_ns": 10_000_000}))
-    trial = replace(TRIAL, id=trial_id, link=Link(stages, stages))
+    trial = replace(TRIAL, id=trial_id, link=Link(STAGES, STAGES))
     programs = {role: Program("/p", "0") for role in ("server", "client", "link")}
     return Job(trial, 1, str(folder), programs, CONTENT, Identity("www.example.test", "", "", "", ""))
 
@@ -57,3 +64,30 @@ def test_the_artefacts_normalise(tmp_path: Path) -> None:
     window = timeline.load_window_ns()
     assert window is not None
     assert (window[1] - window[0]) / 1e9 == round(run.measure_s, 9)
+
+
+def with_evidence(place: Path, **changes: Any) -> tuple[Job, Run]:
+    order = job(place)
+    order = replace(order, trial=replace(order.trial, **changes))
+    return order, FakeEngine(evidence=True).run(order)
+
+
+def test_the_evidence_is_the_same_twice_and_conserves_packets(tmp_path: Path) -> None:
+    lossy = (*STAGES, Stage("loss", {"probability": 0.2}))
+    link = Link(STAGES, lossy)
+    order, first = with_evidence(tmp_path / "1", link=link, further={"behind": link, "second": link})
+    _, second = with_evidence(tmp_path / "2", link=link, further={"behind": link, "second": link})
+    assert first == second
+    for name in ("", "-behind", "-second"):
+        log = read_link_log(Path(order.folder) / f"link{name}.bin")
+        ways = {way: first.link[f"{name.removeprefix('-')}.{way}".removeprefix(".")] for way in ("up", "down")}
+        assert not conservation(log, {"event": "summary", **ways}), name
+    timeline = normalise_trial(Path(order.folder), order.trial, first)
+    assert timeline.select(Kind.PACKET_DROPPED).num_rows
+    assert {"link", "behind"} <= set(timeline.select(Kind.PACKET_DELIVERED)["vantage"].to_pylist())
+
+
+def test_the_laboratory_reads_the_logs_too(tmp_path: Path) -> None:
+    order, _ = with_evidence(tmp_path / "1")
+    log = LinkLog((read_records(Path(order.folder) / "link.bin"),))
+    assert log.data_bytes(EPOCH_NS, EPOCH_NS + 10**10) > 90_000

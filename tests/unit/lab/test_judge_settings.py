@@ -181,3 +181,12 @@ def test_a_window_is_judged_by_the_answers_of_its_own_connection(make: Make) -> 
 def test_what_single_packets_show_of_a_setting(make: Make, tcp: dict[str, Any], packet: Packet, reason: str) -> None:
     found = seen(make(tcp, [packet]))
     assert reason in found and bool(found) is bool(reason)
+
+
+@pytest.mark.parametrize("buffer", ["receive_buffer", "send_buffer"])
+def test_more_on_its_way_than_a_buffer_holds(make: Make, buffer: str) -> None:
+    packets = [*HANDSHAKE, *answer(100)]  # 144,800 bytes before the first acknowledgement
+    assert seen(make({f"{buffer}_bytes": 70_000}, packets)) == (
+        f"tcp_{buffer} = 70000 was not brought about: 144800 bytes were on their way"
+    )
+    assert seen(make({f"{buffer}_bytes": 80_000}, packets)) == "", "within what the kernel sends beyond it"

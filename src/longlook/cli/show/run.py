@@ -67,6 +67,7 @@ class RunDisplay:
                 claims=codec.encode(result.claims),
                 verification=codec.encode(result.verification),
                 altered=dict(result.altered),
+                unmeasured=result.unmeasured,
             )
             return
         if self._as_markdown:
@@ -86,6 +87,8 @@ class RunDisplay:
                 folders = f"{result.path / 'trials' / trial.trial_id} {result.path / str(trial.divergent)}"
                 text = f"{where}: {trial.first_difference} differs; longlook diff-runs {folders}"
                 self._console.print(text, soft_wrap=True, markup=False)
+        if result.unmeasured:
+            self._console.print(result.unmeasured, soft_wrap=True, markup=False)
         if result.results_digest is not None:
             exact = result.results_digest
             self._console.print(f"exact: {exact.trials} trials, results {exact.digest[:16]}", markup=False)

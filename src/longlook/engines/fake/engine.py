@@ -1,0 +1,163 @@
+"""The engine itself: how long a made-up load takes, and which artefacts it leaves."""
+
+import json
+import math
+import random
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from longlook.core.job import Job
+from longlook.core.model import ConnectionState, Outcome, Run
+from longlook.engines import SequentialEngine
+from longlook.engines.fake.collectors import write_profile, write_server_trace
+from longlook.engines.fake.flows import write_flows
+from longlook.engines.fake.lines import FIRST_PORT, Reported, client_lines, server_lines
+from longlook.engines.fake.link_log import TCP, UDP, Load, packets_of, through, write_link_log
+from longlook.engines.fake.path import EPOCH_NS, path_of
+from longlook.lab.artefacts import digests, seal, write_json, write_lines
+from longlook.lab.topology import CLIENT_ADDRESS, SECOND_CLIENT_ADDRESS, SERVER_ADDRESS, SERVER_PORT
+from longlook.network.config import link_text
+from longlook.network.further import BEHIND, SECOND
+
+_HANDSHAKE_ROUND_TRIPS = {"h3": 1, "h2": 2}
+_LINGER_NS = 100_000_000
+_SERVER = f"{SERVER_ADDRESS}:{SERVER_PORT}"
+_QUIET = {"late_share": 0.0, "late_packets": 0.0, "max_gap_ms": 0.1, "max_late_ms": 0.1, "steal_share": 0.0}
+"""The validity guard of a machine on which nothing else runs."""
+
+
+class FakeEngine(SequentialEngine):
+    """Makes results up that depend on the trial alone: on its id, seed, link, protocol and content.
+
+    A load takes the handshake's round trips, one more for the request, and the bytes of all connections at the link's
+    rate, all times `factors[arm]` (1 where an arm is not named) and times log-normal noise of `sigma`. `outcomes` maps
+    trial ids to outcomes other than ok. Artefacts are `client.jsonl` and `server.jsonl`; with `evidence` also the log
+    and the configuration of each link, of competing flows what each did, and what `capture` asks for of CPU profiles
+    and of a QUIC server's qlog. Proxies, players, echoes and the kernel's TCP leave nothing of their own.
+    """
+
+    name = "fake"
+
+    def __init__(
+        self,
+        outcomes: Mapping[str, Outcome] | None = None,
+        factors: Mapping[str, float] | None = None,
+        sigma: float = 0.02,
+        *,
+        evidence: bool = False,
+    ) -> None:
+        self.outcomes = dict(outcomes or {})
+        self.factors = dict(factors or {})
+        self.sigma = sigma
+        self.evidence = evidence
+        self.ran: list[str] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        pass
+
+    def run(self, job: Job) -> Run:
+        """Write the artefacts of one made-up trial and return its result."""
+        trial, folder = job.trial, Path(job.folder)
+        self.ran.append(trial.id)
+        outcome = self.outcomes.get(trial.id, Outcome.OK)
+        arrived = outcome is Outcome.OK
+        load_s = self._load_s(job)
+        write_json(folder / "trial.json", trial)
+        loads = _loads(job, load_s)
+        reported = [Reported(trial, job.identity.host, load, job.content.expected, arrived=arrived) for load in loads]
+        cpu_s = {"client": load_s / 20, "server": load_s / 30, "link": load_s / 40}
+        counters: dict[str, dict[str, int]] = {}
+        if self.evidence and trial.flows:
+            loads = write_flows(job, path_of(job, trial.link), arrived=arrived)
+        else:
+            write_lines(folder / "client.jsonl", client_lines(reported))
+            write_lines(folder / "server.jsonl", server_lines(reported))
+        if self.evidence:
+            counters = _write_links(job, loads)
+            if trial.capture.cpu:
+                write_profile(folder, cpu_s)
+            if trial.capture.qlog and arrived and loads[0].quic:
+                write_server_trace(folder, loads[0])
+        run = Run(
+            trial_id=trial.id,
+            outcome=outcome,
+            reason=None if arrived else f"made to end as {outcome}",
+            hint=None,
+            attempt=job.attempt,
+            engine=self.name,
+            started_unix_ns=EPOCH_NS,
+            setup_s=0.0,
+            measure_s=load_s,
+            teardown_s=0.0,
+            programs={role: program.digest for role, program in job.programs.items()},
+            artefacts=digests(folder),
+            cpu_s=cpu_s,
+            link=counters,
+            guard=_QUIET if self.evidence else {},
+        )
+        seal(folder, run)
+        return run
+
+    def _load_s(self, job: Job) -> float:
+        trial, path = job.trial, path_of(job, job.trial.link)
+        noise = random.Random(f"{trial.id} {trial.seed} {job.attempt}").gauss(0.0, self.sigma)  # noqa: S311
+        size_bits = 8 * job.content.connections * sum(expected.bytes for expected in job.content.expected.values())
+        ideal_s = (_round_trips(job) + 1) * path.rtt_ns / 1e9 + size_bits / path.rate_bps
+        return ideal_s * self.factors.get(trial.arm, 1.0) * math.exp(noise)
+
+
+def _round_trips(job: Job) -> int:
+    early = job.trial.connection is ConnectionState.ZERO_RTT
+    return 0 if early else _HANDSHAKE_ROUND_TRIPS.get(job.trial.protocol, 1)
+
+
+def _loads(job: Job, load_s: float) -> list[Load]:
+    """Return what each connection of a trial's only flow carries."""
+    trial, path = job.trial, path_of(job, job.trial.link)
+    secure_ns, end_ns = EPOCH_NS + _round_trips(job) * path.rtt_ns, EPOCH_NS + round(load_s * 1e9)
+    over_tcp = trial.congestion_control is not None
+    return [
+        Load(
+            client=f"{CLIENT_ADDRESS}:{FIRST_PORT + number}",
+            server=_SERVER,
+            ip_protocol=TCP if over_tcp else UDP,
+            quic=not over_tcp,
+            began_ns=EPOCH_NS,
+            secure_ns=secure_ns,
+            first_byte_ns=(secure_ns + end_ns) // 2,
+            end_ns=end_ns,
+            size_bytes=sum(expected.bytes for expected in job.content.expected.values()),
+            moves_to=f"{SECOND_CLIENT_ADDRESS}:{FIRST_PORT + number}" if SECOND in trial.further else "",
+        )
+        for number in range(job.content.connections)
+    ]
+
+
+def _write_links(job: Job, loads: list[Load]) -> dict[str, dict[str, int]]:
+    """Write the configuration and the log of each link of a trial; return the counters of all of them."""
+    trial, folder = job.trial, Path(job.folder)
+    path = path_of(job, trial.link)
+    packets = [each for load in loads for each in packets_of(load, path, f"{trial.id} {trial.seed} {load.client}")]
+    links = {"": trial.link, **trial.further}
+    carried = {"": packets}
+    if SECOND in trial.further:
+        moved = {load.moves_to for load in loads}
+        carried = {"": [each for each in packets if each.client not in moved]}
+        carried[SECOND] = [each for each in packets if each.client in moved]
+    if BEHIND in trial.further:
+        carried[BEHIND] = through(packets, path_of(job, trial.further[BEHIND]))
+    counters: dict[str, dict[str, int]] = {}
+    for name, link in links.items():
+        suffix = f"-{name}" if name else ""
+        text = link_text(link, trial.seed, _LINGER_NS, phase_ns=trial.start_phase_ns, in_full=False)
+        (folder / f"link{suffix}.json").write_text(text)
+        counted = write_link_log(folder / f"link{suffix}.bin", carried[name], json.loads(text))
+        counters |= {f"{name}.{way}" if name else way: of for way, of in counted.items()}
+    return counters

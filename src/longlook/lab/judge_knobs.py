@@ -1,0 +1,172 @@
+"""The part of `judge` about knobs of programs whose effect the link's log or the programs' lines show. Pure.
+
+A program that was given a knob may ignore it. What contradicts a knob in a single trial is a failure; a trial that
+shows nothing either way contradicts nothing.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from longlook.core.model import ConnectionState, Endpoint, Outcome, Scalar
+from longlook.lab import judge_windows
+from longlook.lab.judgement import Judgement
+from longlook.lab.link_log import DOWN, SYN, TCP, UDP, UP
+from longlook.lab.observations import Case, Line
+
+_RETRY, _INITIAL = 5, 2  # of `quic_form`
+_ENOUGH_DATAGRAMS = 5
+"""Of an end, before it counts that none carries an ECN codepoint: single packets may be without one."""
+_LATE_NS = 1_000_000_000
+"""So much longer than `move_at` a load may last before its client has moved."""
+_ENOUGH_PACKETS = 20
+"""So many packets' worth of data fill some of them."""
+_HINT = "the program ignored its knob, or the other end does not agree: longlook stacks check proves it alone"
+
+
+@dataclass(frozen=True)
+class _End:
+    """One end of a flow: what it was set to, what it reported, and the direction in which it sends."""
+
+    case: Case
+    role: str
+    endpoint: Endpoint
+    other: Endpoint
+    lines: tuple[Line, ...]  # of its connections
+    direction: int
+
+    def packets(self, protocol: int, *names: str) -> Iterator[tuple[int, ...]]:
+        """Yield fields of the packets that it sent over a transport."""
+        for log in self.case.log.logs if self.case.log is not None else ():
+            for direction, transport, *row in log.rows("direction", "ip_protocol", *names):
+                if direction == self.direction and transport == protocol:
+                    yield tuple(row)
+
+
+def _largest(end: _End, value: Scalar) -> str | None:
+    largest = max((payload for (payload,) in end.packets(UDP, "payload_bytes")), default=0)
+    return f"it sent a datagram of {largest} bytes" if largest > int(value) else None
+
+
+def _fills(end: _End, value: Scalar) -> str | None:
+    payloads = [payload for (payload,) in end.packets(UDP, "payload_bytes")]
+    if sum(payloads) < _ENOUGH_PACKETS * int(value) or max(payloads) >= int(value):
+        return None
+    return f"its largest datagram has {max(payloads)} bytes"
+
+
+def _exactly(end: _End, value: Scalar) -> str | None:
+    others = {payload for (payload,) in end.packets(UDP, "payload_bytes")} - {int(value)}
+    return f"it sent a datagram of {min(others)} bytes" if others else None
+
+
+def _ecn(end: _End, value: Scalar) -> str | None:
+    codepoints = [codepoint for (codepoint,) in end.packets(UDP, "ecn")]
+    if value and len(codepoints) >= _ENOUGH_DATAGRAMS and not any(codepoints):
+        return f"none of its {len(codepoints)} datagrams carries a codepoint"
+    if not value and any(codepoints):
+        return f"{sum(map(bool, codepoints))} of its datagrams carry a codepoint"
+    return None
+
+
+def _retry(end: _End, value: Scalar) -> str | None:
+    forms = [form for (form,) in end.packets(UDP, "quic_form")]
+    if value and _INITIAL in forms and _RETRY not in forms:
+        return "it began connections without a Retry"
+    return "it sent a Retry" if not value and _RETRY in forms else None
+
+
+def _reported(name: str) -> Callable[[_End, Scalar], str | None]:
+    """Return a check that every connection that an end reports has what the knob says."""
+
+    def check(end: _End, value: Scalar) -> str | None:
+        others = [line[name] for line in end.lines if line.get(name) is not None and line[name] != value]
+        return f"it reports {str(others[0]).lower()[:40]}" if others else None
+
+    return check
+
+
+def _fast_open(end: _End, value: Scalar) -> str | None:
+    carried = [payload for flags, payload in end.packets(TCP, "tcp_flags", "payload_bytes") if flags & SYN]
+    if end.role != "client" or not carried:  # a server's SYN has no data, and the client's shows both
+        return None
+    if not value and any(carried):
+        return "its SYN carries data"
+    known = end.case.trial.connection is not ConnectionState.COLD and end.other.knobs.get("fast_open") is True
+    return "no SYN of its carries data" if value and known and not any(carried) else None
+
+
+def _moved(end: _End, value: Scalar) -> str | None:
+    moves = end.case.client.events("move")
+    times = [(line.get("t_start_ns"), line.get("t_end_ns")) for line in end.case.client.events("object")]
+    whole = [(start, stop) for start, stop in times if isinstance(start, int) and isinstance(stop, int)]
+    measured = [line for line in end.lines if line.get("primes") is not True]
+    if moves or len(measured) > end.case.connections or not whole:
+        return None
+    took_ns = max(stop for _, stop in whole) - min(start for start, _ in whole)
+    late = took_ns > float(value) * 1e9 + _LATE_NS
+    return f"it never moved in a load of {took_ns / 1e9:.3g} s" if late else None
+
+
+def _bounded(check: Callable[[Case, Scalar], int | None]) -> Callable[[_End, Scalar], str | None]:
+    """Return a check of what the server sends within a round trip."""
+
+    def within(end: _End, value: Scalar) -> str | None:
+        most = check(end.case, value)
+        return None if most is None else f"the server sent {most} bytes within a round trip"
+
+    return within
+
+
+@dataclass(frozen=True)
+class KnobCheck:
+    """How a trial shows a knob's effect: `check` returns what contradicts a value, `shows` is what it looks at."""
+
+    check: Callable[[_End, Scalar], str | None]
+    shows: str
+    roles: tuple[str, ...] = ("server", "client")
+
+
+_ROUND_TRIP = "no round trip without losses carries more"
+MEASURED: Mapping[str, KnobCheck] = {
+    "max_udp_payload": KnobCheck(_largest, "no datagram of that end is larger"),
+    "initial_packet_size": KnobCheck(_fills, "some datagram of that end is as large, if it sends data"),
+    "packet_size": KnobCheck(_exactly, "every datagram has that payload", ("server",)),
+    "ecn": KnobCheck(_ecn, "codepoints of that end's datagrams"),
+    "retry": KnobCheck(_retry, "Retry packets", ("server",)),
+    "gso": KnobCheck(_reported("gso"), "its `connection` lines"),
+    "http2_stream_window": KnobCheck(_reported("http2_stream_window"), "its `connection` lines", ("client",)),
+    "http2_connection_window": KnobCheck(_reported("http2_connection_window"), "its `connection` lines", ("client",)),
+    "fast_open": KnobCheck(_fast_open, "data in the client's SYN"),
+    "max_window": KnobCheck(_bounded(judge_windows.of_packets), _ROUND_TRIP, ("server",)),
+    "send_buffer": KnobCheck(_bounded(judge_windows.of_connection), _ROUND_TRIP, ("server",)),
+    "max_stream_window": KnobCheck(
+        _bounded(judge_windows.of_stream), f"{_ROUND_TRIP}, of one object at a time", ("client",)
+    ),
+    "max_connection_window": KnobCheck(_bounded(judge_windows.of_connection), _ROUND_TRIP, ("client",)),
+    "move_at": KnobCheck(_moved, "its `move` line, if the load lasts a second longer", ("client",)),
+}
+"""Knob → its check, in the roles in which it has one."""
+
+
+def knobs(case: Case) -> Judgement | None:
+    """Check what the knobs of both ends were to bring about, as far as packets and lines show it."""
+    for end in _ends(case):
+        for name, of in MEASURED.items():
+            value: Any = end.endpoint.knobs.get(name)
+            if value is not None and end.role in of.roles and (seen := of.check(end, value)) is not None:
+                text = str(value).lower() if isinstance(value, bool) else str(value)
+                reason = f"{end.role} knob {name} = {text} was not brought about: {seen}"
+                return Judgement(Outcome.FAILED, reason, _HINT, complete=True)
+    return None
+
+
+def _ends(case: Case) -> Iterator[_End]:
+    """Yield the ends whose own packets the links to the client carry: not a server behind a proxy, nor a client whose
+    packets are a relay's.
+    """
+    client, server = case.trial.client, case.trial.server
+    if not case.relayed:
+        yield _End(case, "client", client, server, tuple(case.client.events("connection")), UP)
+    if case.trial.proxy is None:
+        yield _End(case, "server", server, client, tuple(case.server.events("connection")), DOWN)
