@@ -46,10 +46,10 @@ def tables_of_trials(current: str) -> str:
     """Return docs/run-folders.md with the tables that an analysis makes of all trials."""
     from longlook.analysis.outputs import OUTPUTS
 
-    rows = [
-        f"| {f'`{each.file}`' if each.file else 'not written, drawn'} | {each.summary} | `{'`, `'.join(each.columns)}` |"
-        for each in OUTPUTS
-    ]
+    rows = []
+    for each in OUTPUTS:
+        file = f"`{each.file}`" if each.file else "drawn, not written"
+        rows.append(f"| {file} | {each.summary} | `{'`, `'.join(each.columns)}` |")
     return with_table(current, "| table | a row |", rows)
 
 

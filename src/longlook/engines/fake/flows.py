@@ -5,9 +5,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from longlook.core.flows import DATAGRAM_PROTOCOLS, stop_after_s, view_of
+from longlook.core.flows import stop_after_s, view_of
 from longlook.core.job import Job
 from longlook.core.model import Flow
+from longlook.core.protocol import find_protocol
 from longlook.engines.fake.lines import FIRST_PORT, Reported, client_lines, server_lines
 from longlook.engines.fake.link_log import TCP, UDP, Load
 from longlook.engines.fake.path import EPOCH_NS, FakePath
@@ -54,7 +55,7 @@ def _loads(job: Job, path: FakePath) -> Iterator[tuple[Flow, Load]]:
         draws = random.Random(f"{trial.id} {flow.name} {job.attempt}")  # noqa: S311
         own_bps = part_bps * (1 + draws.uniform(-_UNEQUAL, _UNEQUAL))
         began_ns = EPOCH_NS + round(flow.start_s * 1e9)
-        secure_ns = began_ns + (0 if flow.protocol in DATAGRAM_PROTOCOLS else path.rtt_ns)
+        secure_ns = began_ns + (0 if find_protocol(flow.protocol).cross_traffic else path.rtt_ns)
         first_ns = secure_ns + path.rtt_ns
         if flow.object_bytes is not None:
             size_bytes = flow.object_bytes
@@ -63,7 +64,7 @@ def _loads(job: Job, path: FakePath) -> Iterator[tuple[Flow, Load]]:
             end_ns = max(first_ns, EPOCH_NS + round((stop_s or 1.0) * 1e9))
             size_bytes = round(own_bps * (end_ns - first_ns) / 8e9)
         addresses = addresses_of(flow.address_slot)
-        quic = flow.congestion_control is None and flow.protocol not in DATAGRAM_PROTOCOLS
+        quic = flow.congestion_control is None and not find_protocol(flow.protocol).cross_traffic
         yield (
             flow,
             Load(

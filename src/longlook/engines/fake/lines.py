@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from longlook.core.flows import DATAGRAM_PROTOCOLS
 from longlook.core.job import Expected
 from longlook.core.model import ConnectionState, Trial
+from longlook.core.protocol import find_protocol
 from longlook.engines.fake.link_log import Load
 
 FIRST_PORT = 40_000
@@ -31,7 +31,7 @@ def client_lines(connections: Iterable[Reported]) -> list[Mapping[str, Any]]:
 
 def _connection_lines(of: Reported) -> list[Mapping[str, Any]]:
     load, common = of.load, {"protocol": of.trial.protocol}
-    if of.trial.protocol in DATAGRAM_PROTOCOLS:
+    if find_protocol(of.trial.protocol).cross_traffic:
         return []
     lines: list[Mapping[str, Any]] = [
         {
@@ -74,7 +74,7 @@ def _connection_lines(of: Reported) -> list[Mapping[str, Any]]:
 
 def server_lines(connections: Iterable[Reported]) -> list[Mapping[str, Any]]:
     """Return the lines of a server: one for each connection."""
-    return [_server_line(each) for each in connections if each.trial.protocol not in DATAGRAM_PROTOCOLS]
+    return [_server_line(each) for each in connections if not find_protocol(each.trial.protocol).cross_traffic]
 
 
 def _server_line(of: Reported) -> Mapping[str, Any]:
