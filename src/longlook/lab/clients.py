@@ -60,11 +60,12 @@ class PlainClient:
         env: dict[str, str],
         side: Side,
         folder: Path,
+        outlet: Path,
         job_file: Path,
         confinement: Confinement,
     ) -> None:
         self._command, self._env, self._side, self._folder, self._job_file = command, env, side, folder, job_file
-        self._confinement = confinement
+        self._outlet, self._confinement = outlet, confinement
         self._crowded_out = False
         self.process: Process | None = None
 
@@ -83,7 +84,7 @@ class PlainClient:
                     self._side.namespace,
                     self._env,
                     stdout_log=self._folder / "client.jsonl",
-                    stderr_log=self._folder / "client.stderr",
+                    stderr_log=self._outlet / "client.stderr",
                     confinement=self._confinement,
                 )
         except BlockingIOError:  # another program of the trial has taken every process there may be

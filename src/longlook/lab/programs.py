@@ -39,6 +39,7 @@ class Launch:
     environment: Environment
     sandbox: Sandbox
     folder: Path  # the flow's
+    outlets: Path  # where standard error and TLS secrets of the whole trial go, laid out as in its folder
     traces: TracePlaces  # of the whole trial
     name: str
 
@@ -68,7 +69,7 @@ def start_server(job: Job, program: Program, address: str, launch: Launch) -> Pr
         launch.side.namespace,
         launch.environment.variables(variables, command.env),
         stdout_log=launch.folder / "server.jsonl",
-        stderr_log=launch.folder / "server.stderr",
+        stderr_log=_outlet(job, launch) / "server.stderr",
         confinement=_confinement("server", job, launch, traces),
     )
 
@@ -109,7 +110,7 @@ def _start_beside(job: Job, name: str, command: Command, launch: Launch) -> Proc
         launch.side.namespace,
         launch.environment.variables({}, command.env),
         stdout_log=launch.folder / f"{name}.jsonl",
-        stderr_log=launch.folder / f"{name}.stderr",
+        stderr_log=_outlet(job, launch) / f"{name}.stderr",
         confinement=_confinement(name, job, launch, ()),
     )
 
@@ -125,7 +126,7 @@ def plain_client(job: Job, program: Program, launch: Launch) -> PlainClient:
     variables, traces = _variables(job, "client", launch)
     env = launch.environment.variables(variables, command.env)
     confinement = _confinement("client", job, launch, traces)
-    return PlainClient(command, env, launch.side, launch.folder, job_file, confinement)
+    return PlainClient(command, env, launch.side, launch.folder, _outlet(job, launch), job_file, confinement)
 
 
 def _confinement(role: str, job: Job, launch: Launch, traces: Sequence[Path]) -> Confinement:
@@ -138,6 +139,13 @@ def program_names(job: Job) -> list[str]:
     flows = [flow.name for flow in job.trial.flows] or [""]
     beside = [] if job.trial.proxy is None else [_name(PROXY, ""), _name(RELAY, "")]
     return [*(_name(role, flow) for flow in flows for role in ("server", "client")), *beside]
+
+
+def _outlet(job: Job, launch: Launch) -> Path:
+    """Return the existing folder for standard error of the programs of a flow."""
+    outlet = launch.outlets / launch.folder.relative_to(job.folder)
+    outlet.mkdir(parents=True, exist_ok=True)
+    return outlet
 
 
 def _name(role: str, flow: str) -> str:
@@ -170,7 +178,7 @@ def _capture_variables(job: Job, role: str, launch: Launch) -> tuple[Mapping[str
         own["QLOGDIR"] = str(qlog)
         made.append(qlog)
     if job.trial.capture.keylog and role == "client":
-        keys = Path(job.folder) / (f"keys-{launch.name}.log" if launch.name else "keys.log")
+        keys = launch.outlets / (f"keys-{launch.name}.log" if launch.name else "keys.log")
         keys.touch()
         own["SSLKEYLOGFILE"] = str(keys)
         made.append(keys)

@@ -10,7 +10,9 @@ import shutil
 from pathlib import Path
 
 from longlook.core.files import is_regular, open_regular
+from longlook.lab.linux.trees import entries
 from longlook.lab.session import Session
+from longlook.lab.traces import DEEPEST_OF_SESSION
 
 NETLOG = "netlog.json"
 _EVENTS = b'"events": [\n'
@@ -50,8 +52,9 @@ class SessionTraces:
         return sorted(file for file in self._session.netlogs.glob("*.json") if is_regular(file))
 
     def _connections(self) -> list[Path]:
-        found = (sorted(self._session.folder.rglob(f"*.{ending}")) for ending in ("qlog", "sqlog"))
-        return [file for files in found for file in files if is_regular(file)]
+        folder = self._session.folder
+        files = [Path(entry.path) for entry in entries(folder, DEEPEST_OF_SESSION) if entry.is_file]
+        return [folder / file for ending in (".qlog", ".sqlog") for file in files if file.suffix == ending]
 
 
 def cut_netlog(source: Path, begin: int, target: Path) -> None:

@@ -31,7 +31,8 @@ class Watcher:
     ) -> None:
         self._processes, self._traces, self._scratch = processes, traces, scratch
         self._virtual = virtual
-        self._before = None if virtual else growth(scratch)
+        self._before = growth(scratch)
+        self._most_bytes = limits.KEPT_IN_GUEST_BYTES if virtual else limits.KEPT_BYTES
         self._next_s = 0.0
 
     def every_s(self) -> float:
@@ -52,7 +53,7 @@ class Watcher:
             process.check_compartment()
         for role, broken in self._traces.broken().items():
             _break_all(processes.get(role, []), broken)
-        if self._before is not None and (grown := growth(self._scratch).since(self._before)) is not None:
+        if (grown := growth(self._scratch).since(self._before, self._most_bytes)) is not None:
             _break_all(processes.get("client", []), grown)
         self.count_tasks()
 

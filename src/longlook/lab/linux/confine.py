@@ -20,7 +20,7 @@ from pathlib import Path
 from longlook.core.errors import MachineError
 from longlook.lab.linux import compartment, seccomp, system
 from longlook.lab.linux.compartment import Compartment
-from longlook.lab.linux.guest_rooms import Rooms
+from longlook.lab.linux.guest_rooms import GuestRoom, Rooms
 from longlook.lab.linux.limit_groups import LimitGroup
 from longlook.lab.linux.program_view import ProgramView
 from longlook.lab.linux.users import SYSTEM_CALLS
@@ -36,10 +36,14 @@ class Spawn:
 
 @dataclass(frozen=True)
 class Started:
-    """A process that was started: its pid, and what holds it with all that it starts; None in a guest."""
+    """A process that was started: its pid, and what holds it with all that it starts, None in a guest.
+
+    In a guest `room` has its temporary files.
+    """
 
     pid: int
     compartment: Compartment | None
+    room: GuestRoom | None = None
 
 
 @dataclass(frozen=True)
@@ -79,7 +83,7 @@ class Confinement:
             with system.inside(network), rooms, _other_user(self.user):
                 pid = spawn(Spawn(argv))
             # Only now: a child goes on before the kernel has given its program the new user alone.
-            return Started(self._limited(pid), None)
+            return Started(self._limited(pid), None, None if self.rooms is None else self.rooms.room)
 
     def _start_in_compartment(
         self, argv: Sequence[str], spawn: Callable[[Spawn], int], view: ProgramView, network: int
