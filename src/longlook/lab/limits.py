@@ -40,6 +40,9 @@ TASKS = 1024
 TASKS_IN_GUEST = 512
 """Of a program in a guest, whose one CPU a fork bomb has to itself."""
 
+TASKS_UNGROUPED = 512
+"""Of a program without a control group: of more the kernel cannot rid itself soon if each forks without end."""
+
 TASKS_OF_OTHERS = 128
 """How many more processes and threads the kernel allows, which counts by user: those that start and end, and where
 programs have no user of their own those of others."""

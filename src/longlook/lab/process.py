@@ -113,7 +113,7 @@ class Process:
         if self.broke is None:
             self.broke = limit
             if self.compartment is not None:
-                self.compartment.kill()
+                self.compartment.kill_at_once()
             self.send(signal.SIGKILL)
             self._close_stdout()
 

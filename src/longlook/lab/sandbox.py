@@ -74,7 +74,7 @@ class Sandbox:
             raise_if_unreadable(paths, "programs under test")
         confinement = Confinement(
             user=user,
-            limits=limits.of_each_process(longest_file, limits.TASKS_IN_GUEST if self._virtual else limits.TASKS),
+            limits=limits.of_each_process(longest_file, self._tasks_of(user)),
             capabilities=self._capabilities,
             view=None if self._virtual else self._view(paths, has_user=user is not None),
             rooms=self._rooms_of(name, writable) if self._virtual else None,
@@ -95,6 +95,13 @@ class Sandbox:
 
     def _rooms_of(self, name: str, writable: Sequence[Path]) -> Rooms:
         return self._rooms.pop(name, None) or self._guest_rooms.make(writable, self._users.of(name), _ROOM_SIZE)
+
+    def _tasks_of(self, user: int | None) -> int:
+        """Return how many processes and threads a program may have that runs as a user."""
+        if self._virtual:
+            return limits.TASKS_IN_GUEST
+        counted = user is not None and limit_groups.TASKS not in self._groups.folders
+        return limits.TASKS_UNGROUPED if counted else limits.TASKS
 
     def _make_group(self) -> LimitGroup | None:
         return self._groups.make(next(self._group_names), limits.TASKS, limits.MEMORY_BYTES)

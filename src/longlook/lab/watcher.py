@@ -18,6 +18,7 @@ from longlook.lab.process import Process
 from longlook.lab.traces import TracePlaces, growth
 
 _EVERY_S = 0.5
+_MOST_WEIGHED = 128  # processes: to read what one shares waits while it forks, for a second and more in a fork bomb
 
 
 class Watcher:
@@ -48,6 +49,7 @@ class Watcher:
     def look(self) -> None:
         """Kill every program that has broken a limit by now."""
         processes = self._processes()
+        self.count_tasks()  # first: what forks without end makes all else slow
         for process in _each(processes):
             process.check_stderr()
             process.check_compartment()
@@ -55,7 +57,6 @@ class Watcher:
             _break_all(processes.get(role, []), broken)
         if (grown := growth(self._scratch).since(self._before, self._most_bytes)) is not None:
             _break_all(processes.get("client", []), grown)
-        self.count_tasks()
 
     def count_tasks(self) -> None:
         """Kill the programs that have too many processes and threads, or use too much memory, where no group counts."""
@@ -104,9 +105,11 @@ def _is_to_be_counted(process: Process) -> bool:
 
 def _judge(process: Process, pids: Sequence[int]) -> None:
     """Kill a program whose processes are too many, or use too much memory."""
-    if _tasks_of(pids, limits.TASKS):
-        process.breaks(limits.sentence(TASKS, process.home))
-    elif _memory_of(pids, limits.MEMORY_BYTES):
+    grouped = process.compartment is not None and process.compartment.bounds(TASKS)
+    most = limits.TASKS if grouped else limits.TASKS_UNGROUPED
+    if _tasks_of(pids, most):
+        process.breaks(limits.sentence(TASKS, process.home, most))
+    elif len(pids) <= _MOST_WEIGHED and _memory_of(pids, limits.MEMORY_BYTES):
         process.breaks(limits.sentence(MEMORY, process.home))
 
 
