@@ -42,6 +42,7 @@ OUTLETS = HOME / "drain"  # as long as "trial": programs in Go depend on the len
 _CACHE = HOME / "cache"
 _OUTLETS_SIZE = RoomSize(limits.OUTLETS_IN_GUEST_BYTES, 1024)
 _SESSIONS_SIZE = RoomSize(limits.KEPT_IN_GUEST_BYTES, 2 * limits.KEPT_FILES)  # more than one trial may bring
+_DROP_CACHES = Path("/proc/sys/vm/drop_caches")
 _HIDE_OTHERS = "hidepid=2"  # programs see no process of another user
 _SETTINGS: Mapping[str, str] = {
     "net/core/rmem_max": "16777216",  # as QUIC stacks ask for, and as doctor advises on a host
@@ -153,7 +154,7 @@ def _run_jobs(request: GuestRequest) -> None:
 
     load_only("stacks", request.plugins)  # before any trial's time begins
     timing = Timing(ENGINE, virtual=True, exact=request.exact)
-    laboratory = Laboratory(_SCRATCH, PRIVATE, "guest", timing, outlets=OUTLETS)
+    laboratory = Laboratory(_SCRATCH, PRIVATE, "guest", timing, outlets=OUTLETS, exchange=EXCHANGE)
     timing.align(BOOT_BEAT_NS)
     for number, job in enumerate(request.jobs):
         os.write(1, b"longlook: trial %d\n" % number)  # so that attacks have a trial (engines.virtual.break_out)
@@ -163,6 +164,7 @@ def _run_jobs(request: GuestRequest) -> None:
         with bounded_traces(folder) if job.trial.capture.qlog else nullcontext():
             with _bind_mounted(*www), _bind_mounted(*tls):
                 laboratory.run(_with_guest_paths(job, folder))
+            _DROP_CACHES.write_text("2")  # each file of the host that is remembered is one that the kernel has open
             copy_to_host(folder, EXCHANGE / str(number))
         shutil.rmtree(folder)
     laboratory.close()

@@ -62,6 +62,10 @@ def sentence(broken: str, home: str, tasks: int = TASKS) -> str:
     return f"filled {place}, which holds {mebibytes(size)} and {KEPT_FILES} files and folders"
 
 
+NO_DESCRIPTOR = "or another program of the trial opened more files of the host than its guest may"
+"""What is said of every program of a trial at whose end its guest's kernel has few left: nothing tells whose it was."""
+
+
 def full_in_guest(byte_count: int, files: int) -> str:
     """Return what a program of a guest did that filled its places for temporary files."""
     return f"filled its places for temporary files, which hold {mebibytes(byte_count)} and {files} files and folders"

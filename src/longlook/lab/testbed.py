@@ -55,6 +55,7 @@ class Facilities:
     path: str  # how packets reach the router, as `topology.datapath` returns it
     timing: Timing
     outlets: Path | None = None  # for what programs write through descriptors; None: the trial's folder
+    exchange: Path | None = None  # a folder of the host; None where there is no guest
 
 
 class Testbed:
@@ -65,11 +66,11 @@ class Testbed:
         self._sessions, self._environment = facilities.sessions, facilities.environment
         self._sandbox = facilities.sandbox
         self._path, self._outlets = facilities.path, facilities.outlets or self._folder
+        self._exchange = facilities.exchange
         # A session client's router may still hold the last trial's device while the kernel takes its namespace down.
-        self._server_end = replace(SERVER, router_device=f"rs{serial}")
+        self._server_end, self._serial = replace(SERVER, router_device=f"rs{serial}"), serial
         self._own_kernel = self._virtual = facilities.timing.virtual
-        self._link_options = link_options.in_guest(job) if facilities.timing.virtual else link_options.on_host()
-        self._serial = serial
+        self._link_options = link_options.in_guest(job) if self._virtual else link_options.on_host()
         self._traces = TracePlaces(self._folder, virtual=self._virtual)
         self._throttled_before: dict[str, float] = {}
         self._packets_before: dict[str, int] = {}
@@ -101,7 +102,9 @@ class Testbed:
             self.server_side = self._undo.enter_context(Side(self._server_end, network, self._path))
         self.second = self._make_second() if SECOND in trial.further else None
         self._undo.callback(self._traces.close)
-        self.watcher = Watcher(self._programs, self._traces, self._environment.scratch, virtual=self._virtual)
+        self.watcher = Watcher(
+            self._programs, self._traces, self._environment.scratch, self._exchange, virtual=self._virtual
+        )
         tcp.apply_to_kernel(trial.tcp, own_kernel=self._own_kernel)
         for side in (self.client_side, self.server_side, *(self.second.sides if self.second is not None else ())):
             side.set_tcp(None if trial.flows else trial.congestion_control, tcp_of_sides(trial))
@@ -389,8 +392,7 @@ class Testbed:
 
     def _start_server(self, trial: Trial, program: Program, where: Addresses, folder: Path, name: str) -> Process:
         job = replace(self._job, trial=trial)
-        launch = self._launch(self.server_side, folder, name)
-        server = start_server(job, program, where.server, launch)
+        server = start_server(job, program, where.server, self._launch(self.server_side, folder, name))
         self._undo.callback(server.close)
         server.before_reap = self.watcher.count_tasks
         return server
