@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
-from longlook.core.files import open_regular
+from longlook.core.files import open_regular, remove_tree
 from longlook.lab import limits
 from longlook.lab.kept import ROLES, make_own
 from longlook.lab.linux import system
 from longlook.lab.linux.program_view import RoomSize, is_full
-from longlook.lab.linux.trees import Entry, entries, remove_tree
+from longlook.lab.linux.trees import Entry, entries
 
 _DEEPEST = 8  # folders below a folder of traces; programs make two
 DEEPEST_OF_SESSION = 64  # below the folder of a session client
