@@ -64,9 +64,8 @@ class Testbed:
     def __init__(self, job: Job, facilities: Facilities, serial: int) -> None:
         self._job, self._folder = job, Path(job.folder)
         self._sessions, self._environment = facilities.sessions, facilities.environment
-        self._sandbox = facilities.sandbox
+        self._sandbox, self._exchange = facilities.sandbox, facilities.exchange
         self._path, self._outlets = facilities.path, facilities.outlets or self._folder
-        self._exchange = facilities.exchange
         # A session client's router may still hold the last trial's device while the kernel takes its namespace down.
         self._server_end, self._serial = replace(SERVER, router_device=f"rs{serial}"), serial
         self._own_kernel = self._virtual = facilities.timing.virtual
@@ -102,9 +101,8 @@ class Testbed:
             self.server_side = self._undo.enter_context(Side(self._server_end, network, self._path))
         self.second = self._make_second() if SECOND in trial.further else None
         self._undo.callback(self._traces.close)
-        self.watcher = Watcher(
-            self._programs, self._traces, self._environment.scratch, self._exchange, virtual=self._virtual
-        )
+        scratch = self._environment.scratch
+        self.watcher = Watcher(self._programs, self._traces, scratch, self._exchange, virtual=self._virtual)
         tcp.apply_to_kernel(trial.tcp, own_kernel=self._own_kernel)
         for side in (self.client_side, self.server_side, *(self.second.sides if self.second is not None else ())):
             side.set_tcp(None if trial.flows else trial.congestion_control, tcp_of_sides(trial))

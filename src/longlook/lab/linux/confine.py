@@ -112,7 +112,7 @@ class Confinement:
             return self._limited(spawn(Spawn(*((argv,) if group is None else group.command(argv)))))
 
         try:
-            return Started(_in_thread(work), *made)
+            return Started(_in_thread(work), made[0])
         except BaseException:
             for each in made:
                 each.close()
