@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 import time
 from pathlib import Path
 
@@ -11,14 +12,18 @@ from longlook.core.model import Capture, Outcome
 from longlook.engines.virtual import VirtualEngine
 from longlook.lab.linux.users import BLOCK, FIRST_USER
 from tests.faults.guest_harness import GuestHome
+from tests.faults.harness import results
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(900)]
 
+FILLED = "filled its places for temporary files, which hold 192 MiB and 10000 files and folders"
 BROKEN = [
     ("server", "prints_without_pause", "printed more than 16 MiB or 100000 lines to standard output"),
     ("client", "complains_without_pause", "wrote more than 64 MiB to standard error"),
     ("client", "bombs", "started processes and threads up to the limit of 512"),
-    ("server", "logs_without_end", "wrote 768 MiB of traces or more"),
+    ("server", "logs_without_end", "wrote 512 MiB of traces or more"),
+    ("client", "fills_everything", "wrote 512 MiB of traces or more"),
+    ("server", "makes_folders_at_home", FILLED),
     ("client", "makes_folders", "wrote more than 10000 files and folders of traces"),
     ("client", "digs_deep", "wrote traces in folders more than 8 deep"),
 ]
@@ -77,6 +82,25 @@ def test_traces_have_neither_owner_nor_modes_of_their_program(guest_home: GuestH
     left = sorted(path for path in (Path(job.folder) / "qlog" / "server").rglob("*") if path.is_file())
     assert [path.name for path in left] == ["closed.qlog", "deeper.qlog", "run.qlog"]
     assert {(path.stat().st_mode & 0o7777, path.stat().st_uid) for path in left} == {(0o644, os.geteuid())}
+
+
+def test_a_guest_whose_kernel_can_open_no_more_files_names_the_limit(guest_home: GuestHome) -> None:
+    """Three thousand, instead of a million or as many as root of this machine may have."""
+    limit = (
+        "import ctypes, os, resource, sys\n"
+        "ctypes.CDLL(None).prctl(24, 24, 0, 0, 0)  # PR_CAPBSET_DROP, CAP_SYS_RESOURCE\n"
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (3000, 3000))\n"
+        "os.execvp(sys.argv[1], sys.argv[1:])"
+    )
+    hungry, usual = guest_home.job("hungry", client={"fault": "opens_everything"}), guest_home.job("usual")
+    driver = guest_home.drive(hungry, usual, prefix=(sys.executable, "-c", limit), engine="virtual")
+    first, second = (answer["run"] for answer in results(driver))
+    role = first["reason"].split()[1]
+    assert role in ("server", "client")
+    assert first["reason"] == (
+        f"the {role} or another program of the trial opened more files of the host than its guest may"
+    )
+    assert (first["outcome"], second["outcome"]) == (Outcome.FAILED, Outcome.OK)
 
 
 def test_children_that_fork_without_end_end_their_trial_soon(guest_home: GuestHome) -> None:

@@ -11,6 +11,7 @@ from tests.faults.harness import wait_until
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.timeout(900)]
 
+CROWD = 100  # processes, of which an honest trial has ten
 IGNORING_SIGINT = ("sh", "-c", 'trap "" INT; exec "$@"', "sh")
 
 
@@ -32,6 +33,28 @@ def test_a_live_run_that_ignores_sigint_ends_on_sigterm_with_everything_it_start
     out = guest_home.path / "out"
     study = str(guest_home.study(fault="hangs", timeout="600s"))
     run = guest_home.longlook("run", study, "--engine", "live", "--out", str(out), prefix=IGNORING_SIGINT)
+    wait_until(lambda: run.poll() is not None or list(out.rglob("client.json")), "a client runs", within_s=300)
+    end_by_sigterm(run, out)
+    wait_until(lambda: guest_home.processes() == [], "every process is gone")
+    remove_unfinished(out)
+
+
+def test_a_virtual_run_ends_on_sigterm_while_a_program_forks_without_end(guest_home: GuestHome) -> None:
+    """4 s on two CPUs that twenty others use."""
+    out = guest_home.path / "out"
+    study = str(guest_home.study(fault="bombs_busily", timeout="600s"))
+    run = guest_home.longlook("run", study, "--out", str(out), extra={"LONGLOOK_SPIN_TIMEOUT_S": "600"})
+    wait_until(lambda: run.poll() is not None or len(guest_home.guests()) > CROWD, "a program forks", within_s=300)
+    end_by_sigterm(run, out)
+    wait_until(lambda: guest_home.guests() == [], "every guest is gone")
+    remove_unfinished(out)
+
+
+def test_a_live_run_ends_on_sigterm_while_programs_fork_without_end(guest_home: GuestHome) -> None:
+    """Each bomb ends with its trial, so that there are forty of them."""
+    out = guest_home.path / "out"
+    study = str(guest_home.study(fault="bombs_busily", rounds=40, timeout="600s"))
+    run = guest_home.longlook("run", study, "--engine", "live", "--out", str(out))
     wait_until(lambda: run.poll() is not None or list(out.rglob("client.json")), "a client runs", within_s=300)
     end_by_sigterm(run, out)
     wait_until(lambda: guest_home.processes() == [], "every process is gone")

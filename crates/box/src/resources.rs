@@ -10,6 +10,10 @@ use crate::options::Options;
 /// The guest's memory is one file, and the largest that a guest may write.
 pub const SLACK_BYTES: u64 = 64 << 20;
 
+/// A guest's kernel holds a file of the host open for each one that its programs have read, until it needs the memory,
+/// and a socket for each process. A view with more files than this is rare; a limit of 1024 is not.
+const DESCRIPTORS: u64 = 1 << 20;
+
 /// Makes this process a member of the control groups. Call it while the host's files are in sight.
 pub fn join(groups: &[PathBuf], layers: &mut Layers) {
     if groups.is_empty() {
@@ -34,6 +38,7 @@ pub fn limit(options: &Options, layers: &mut Layers) {
         (Resource::RLIMIT_NPROC, options.tasks),
         (Resource::RLIMIT_FSIZE, options.memory_bytes + SLACK_BYTES),
     ];
+    let descriptors = raise_descriptors();
     for (resource, most) in limits {
         let done = getrlimit(resource).and_then(|(_, hard)| setrlimit(resource, most.min(hard), most.min(hard)));
         if let Err(error) = done {
@@ -41,5 +46,15 @@ pub fn limit(options: &Options, layers: &mut Layers) {
             return;
         }
     }
-    layers.set("limits", format!("{} processes of the box's user, files of {}", options.tasks, options.memory_bytes));
+    let (tasks, bytes) = (options.tasks, options.memory_bytes);
+    layers.set("limits", format!("{tasks} processes of the box's user, files of {bytes}, {descriptors} open files"));
+}
+
+/// Allows this process as many open files as it may have, and returns how many that are.
+fn raise_descriptors() -> u64 {
+    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap_or((0, 0));
+    [DESCRIPTORS, hard.min(DESCRIPTORS)]
+        .into_iter()
+        .find(|&wanted| setrlimit(Resource::RLIMIT_NOFILE, wanted, wanted).is_ok())
+        .unwrap_or(soft)
 }

@@ -13,7 +13,9 @@ import os
 import stat
 import struct
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from io import BufferedReader
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -219,3 +221,24 @@ def _check(path: Path, state: os.stat_result, most_bytes: int) -> None:
 
 def _kind(state: os.stat_result) -> str:
     return _KINDS.get(stat.S_IFMT(state.st_mode), "no regular file")
+
+
+def remove_tree(top: Path) -> None:
+    """Remove a folder with everything below it, however deep: folders are moved up until all lie directly below it."""
+    names = (f".longlook-{number}" for number in count())
+    with suppress(FileNotFoundError):
+        while found := list(os.scandir(top)):
+            for entry in found:
+                if not entry.is_dir(follow_symlinks=False):
+                    os.unlink(entry.path)  # noqa: PTH108
+                    continue
+                os.chmod(entry.path, 0o700)  # noqa: PTH101
+                for inner in list(os.scandir(entry.path)):
+                    if not inner.is_dir(follow_symlinks=False):
+                        os.unlink(inner.path)  # noqa: PTH108
+                        continue
+                    os.chmod(inner.path, 0o700)  # noqa: PTH101
+                    free = next(name for name in names if not os.path.lexists(top / name))
+                    os.rename(inner.path, top / free)  # noqa: PTH104
+                os.rmdir(entry.path)  # noqa: PTH106
+        top.rmdir()

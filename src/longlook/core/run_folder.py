@@ -147,7 +147,7 @@ class RunFolder:
                 if (name := self._sealed_as(partial)) is not None:  # killed between its seal and its renaming
                     partial.rename(self.trials / name)
                 else:
-                    shutil.rmtree(partial)
+                    files.remove_tree(partial)
         except BaseException:
             self._lock.release()
             raise

@@ -15,7 +15,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -23,7 +23,9 @@ from longlook.core import codec
 from longlook.core.errors import InputError, LonglookError
 from longlook.core.job import Job
 from longlook.core.registry import Place, load_only
+from longlook.lab import limits
 from longlook.lab.linux import system, view
+from longlook.lab.linux.program_view import RoomSize
 from longlook.lab.timing import BOOT_BEAT_NS, Timing
 
 REQUEST, ERROR = "request.json", "error.json"
@@ -34,7 +36,13 @@ _STAGE = Path("/tmp")  # noqa: S108  # of the guest: the only folder that every 
 HOME = Path("/run/longlook")
 PRIVATE = HOME / "private"  # programs under test cannot enter it
 EXCHANGE = PRIVATE / "exchange"
+_SCRATCH = HOME / "scratch"
+OUTLETS = HOME / "drain"  # as long as "trial": programs in Go depend on the length of their environment
+"""Where programs' standard error and TLS secrets go, bounded; the trial's folder is not."""
 _CACHE = HOME / "cache"
+_OUTLETS_SIZE = RoomSize(limits.OUTLETS_IN_GUEST_BYTES, 1024)
+_SESSIONS_SIZE = RoomSize(limits.KEPT_IN_GUEST_BYTES, 2 * limits.KEPT_FILES)  # more than one trial may bring
+_DROP_CACHES = Path("/proc/sys/vm/drop_caches")
 _HIDE_OTHERS = "hidepid=2"  # programs see no process of another user
 _SETTINGS: Mapping[str, str] = {
     "net/core/rmem_max": "16777216",  # as QUIC stacks ask for, and as doctor advises on a host
@@ -99,7 +107,7 @@ def _set_up() -> GuestRequest:
     view.show(request.host_folders, new, _STAGE)
     view.lead_through(request.closed, new)
     home = new / HOME.relative_to("/")
-    for name in ("www", "tls", "scratch", "cache", "private"):
+    for name in ("www", "tls", "scratch", OUTLETS.name, "cache", "private"):
         (home / name).mkdir(parents=True, exist_ok=True)
     (home / PRIVATE.name).chmod(0o700)
     exchange = new / EXCHANGE.relative_to("/")
@@ -108,6 +116,8 @@ def _set_up() -> GuestRequest:
     os.chroot(new)
     os.chdir("/")
     system.mount(request.environment["LONGLOOK_CACHE"], str(_CACHE), None, system.MS_BIND)
+    for place, size in ((_SCRATCH, _SESSIONS_SIZE), (OUTLETS, _OUTLETS_SIZE)):
+        system.mount("room", str(place), "tmpfs", system.MS_NOSUID | system.MS_NODEV, size.options("0755"))
     for name in list(os.environ):
         if name not in request.environment:
             del os.environ[name]
@@ -140,19 +150,23 @@ def _make_root() -> Path:
 
 def _run_jobs(request: GuestRequest) -> None:
     from longlook.lab.laboratory import Laboratory
+    from longlook.lab.traces import bounded_traces
 
     load_only("stacks", request.plugins)  # before any trial's time begins
     timing = Timing(ENGINE, virtual=True, exact=request.exact)
-    laboratory = Laboratory(HOME / "scratch", PRIVATE, "guest", timing)
+    laboratory = Laboratory(_SCRATCH, PRIVATE, "guest", timing, outlets=OUTLETS, exchange=EXCHANGE)
     timing.align(BOOT_BEAT_NS)
     for number, job in enumerate(request.jobs):
         os.write(1, b"longlook: trial %d\n" % number)  # so that attacks have a trial (engines.virtual.break_out)
         folder = HOME / "trial"
         folder.mkdir()
         www, tls = (job.content.root, HOME / "www"), (str(Path(job.identity.key).parent), HOME / "tls")
-        with _bind_mounted(*www), _bind_mounted(*tls):
-            laboratory.run(_with_guest_paths(job, folder))
-        copy_to_host(folder, EXCHANGE / str(number))
+        with bounded_traces(folder) if job.trial.capture.qlog else nullcontext():
+            with _bind_mounted(*www), _bind_mounted(*tls):
+                laboratory.run(_with_guest_paths(job, folder))
+            _DROP_CACHES.write_text("2")  # each file of the host that is remembered is one that the kernel has open
+            copy_to_host(folder, EXCHANGE / str(number))
+        shutil.rmtree(folder)
     laboratory.close()
 
 
@@ -189,12 +203,11 @@ _IDENTITY_FILES = ("ca", "certificate", "key")
 
 
 def copy_to_host(folder: Path, target: Path) -> None:
-    """Move a folder to `target` in the exchange directory, under that name only once it is complete."""
+    """Copy a folder to `target` in the exchange directory, under that name only once it is complete."""
     partial = target.with_name(f"{target.name}.partial")
     shutil.copytree(folder, partial)
     os.sync()
     partial.rename(target)
-    shutil.rmtree(folder)
 
 
 if __name__ == "__main__":

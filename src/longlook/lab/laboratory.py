@@ -31,6 +31,8 @@ class Laboratory:
     `scratch` is an existing folder, at whose path programs have temporary files; `private` is one that they cannot
     enter. `marker` is the laboratory's name in programs and control groups. `outside` is a descriptor of the network
     namespace that it was started in; None in a guest. `first_user` is that of the block of users of its programs.
+    `outlets` is a folder for what programs write through descriptors, if that is not to go into the trial's; `exchange`
+    is a guest's folder of the host.
     """
 
     def __init__(
@@ -41,11 +43,13 @@ class Laboratory:
         timing: Timing,
         outside: int | None = None,
         first_user: int = FIRST_USER,
+        outlets: Path | None = None,
+        exchange: Path | None = None,
     ) -> None:
         environment, path = Environment(scratch, marker), datapath()
         self._sandbox = sandbox = Sandbox(scratch, private, marker, first_user, virtual=timing.virtual)
-        self._sessions = Sessions(environment, sandbox, private, path, outside)
-        self._facilities = Facilities(self._sessions, environment, sandbox, path, timing)
+        self._sessions = Sessions(environment, sandbox, outlets or private, path, outside)
+        self._facilities = Facilities(self._sessions, environment, sandbox, path, timing, outlets, exchange)
         self._trials = 0
 
     def run(self, job: Job) -> Run:

@@ -18,6 +18,15 @@ KEPT_BYTES = 768 << 20
 ROOM_BYTES = 256 << 20
 """Each other place in which a program may have temporary files: `/tmp`, `/var/tmp`, `/dev/shm`."""
 
+KEPT_IN_GUEST_BYTES = 512 << 20
+"""The same in a guest, whose files lie in its 2 GiB of memory."""
+
+ROOMS_IN_GUEST_BYTES = 384 << 20
+"""Temporary files of all programs of a trial in a guest, of each an equal part, in whatever place."""
+
+OUTLETS_IN_GUEST_BYTES = 256 << 20
+"""Standard error and TLS secrets of all programs in a guest."""
+
 KEPT_FILES = 10_000
 """How many files of traces, with their folders, the servers or the clients of a trial may leave; also how many files
 and folders a program may have in each place for temporary ones."""
@@ -33,6 +42,9 @@ TASKS = 1024
 
 TASKS_IN_GUEST = 512
 """Of a program in a guest, whose one CPU a fork bomb has to itself."""
+
+TASKS_UNGROUPED = 512
+"""Of a program without a control group: of more the kernel cannot rid itself soon if each forks without end."""
 
 TASKS_OF_OTHERS = 128
 """How many more processes and threads the kernel allows, which counts by user: those that start and end, and where
@@ -51,6 +63,15 @@ def sentence(broken: str, home: str, tasks: int = TASKS) -> str:
     size = KEPT_BYTES if broken == home else ROOM_BYTES
     place = "its home folder" if broken == home else broken
     return f"filled {place}, which holds {mebibytes(size)} and {KEPT_FILES} files and folders"
+
+
+NO_DESCRIPTOR = "or another program of the trial opened more files of the host than its guest may"
+"""What is said of every program of a trial at whose end its guest's kernel has few left: nothing tells whose it was."""
+
+
+def full_in_guest(byte_count: int, files: int) -> str:
+    """Return what a program of a guest did that filled its places for temporary files."""
+    return f"filled its places for temporary files, which hold {mebibytes(byte_count)} and {files} files and folders"
 
 
 def of_each_process(longest_file: int | None, tasks: int) -> dict[int, int]:

@@ -11,13 +11,14 @@ from longlook.lab.process import Process, start
 
 @dataclass(frozen=True)
 class Prepared:
-    """How a program is started; its output goes to `NAME.jsonl` and `NAME.stderr` in `folder`."""
+    """How a program is started; its output goes to `NAME.jsonl` in `folder` and to `NAME.stderr` in `outlet`."""
 
     name: str
     argv: Sequence[str]
     namespace: Namespace
     env: Mapping[str, str]
     folder: Path
+    outlet: Path
     confinement: Confinement
 
     def confine(self) -> None:
@@ -32,7 +33,7 @@ class Prepared:
             self.namespace,
             self.env,
             stdout_log=self.folder / f"{self.name}.jsonl",
-            stderr_log=self.folder / f"{self.name}.stderr",
+            stderr_log=self.outlet / f"{self.name}.stderr",
             confinement=self.confinement,
         )
 

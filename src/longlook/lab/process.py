@@ -16,7 +16,8 @@ from typing import Any
 from longlook.core.errors import MachineError
 from longlook.lab import limits
 from longlook.lab.linux.compartment import Compartment
-from longlook.lab.linux.confine import Confinement, Spawn
+from longlook.lab.linux.confine import Confinement, Spawn, Started
+from longlook.lab.linux.guest_rooms import GuestRoom
 from longlook.lab.linux.namespace import Namespace
 from longlook.lab.observations import signal_name
 
@@ -63,6 +64,7 @@ class Process:
     user: int | None = None  # that it alone runs as
     home: str = ""  # the folder where it has temporary files
     compartment: Compartment | None = None  # in real time, of a program under test
+    room: GuestRoom | None = None  # in a guest
     _rest: bytes = b""
     _printed: int = 0
     _line_count: int = 0
@@ -111,7 +113,7 @@ class Process:
         if self.broke is None:
             self.broke = limit
             if self.compartment is not None:
-                self.compartment.kill()
+                self.compartment.kill_at_once()
             self.send(signal.SIGKILL)
             self._close_stdout()
 
@@ -123,6 +125,8 @@ class Process:
         """Kill the program if the kernel has kept it from breaking a limit."""
         if self.compartment is not None and (broken := self.compartment.broken()) is not None:
             self.breaks(limits.sentence(broken, self.home))
+        if self.room is not None and self.room.is_full():
+            self.breaks(limits.full_in_guest(self.room.size.byte_count, self.room.size.files))
 
     def check_stderr(self) -> None:
         """Kill the program if it has written too much to standard error since its output was redirected."""
@@ -178,6 +182,9 @@ class Process:
                 os.close(descriptor)
         self.pidfd = self.stdout = self.log = -1
         self.stdin = None
+        if self.room is not None:
+            self.room.close()
+            self.room = None
 
     def _close_stdout(self) -> None:
         if self.stdout >= 0:
@@ -251,15 +258,13 @@ def start(  # noqa: PLR0913
                 command[0], command, dict(env), file_actions=actions + own, setsid=True, setsigdef=_HANDLED_BY_PYTHON
             )
 
-        compartment = None
         if confinement is not None:
             started = confinement.start(argv, spawn, namespace.descriptor)
-            pid, compartment = started.pid, started.compartment
-            if compartment is not None:  # in a guest this would move the program's time by a tick
-                _offer_to_memory_killer(pid)
+            if started.compartment is not None:  # in a guest this would move the program's time by a tick
+                _offer_to_memory_killer(started.pid)
         else:
             with namespace.inside():
-                pid = spawn(Spawn(argv))
+                started = Started(spawn(Spawn(argv)), None)
     except OSError as error:
         for descriptor in (out_read, in_write, log):
             if descriptor >= 0:
@@ -276,15 +281,16 @@ def start(  # noqa: PLR0913
     os.set_blocking(out_read, False)
     return Process(
         name,
-        pid,
-        os.pidfd_open(pid),
+        started.pid,
+        os.pidfd_open(started.pid),
         out_read,
         in_write if with_stdin else None,
         log,
         stderr_log,
         user=None if confinement is None else confinement.user,
         home=env.get("HOME", ""),
-        compartment=compartment,
+        compartment=started.compartment,
+        room=started.room,
     )
 
 

@@ -39,6 +39,7 @@ class Launch:
     environment: Environment
     sandbox: Sandbox
     folder: Path  # the flow's
+    outlets: Path  # where standard error and TLS secrets of the whole trial go, laid out as in its folder
     traces: TracePlaces  # of the whole trial
     name: str
 
@@ -119,6 +120,7 @@ def _prepared(
         launch.side.namespace,
         launch.environment.variables(variables, command.env),
         launch.folder,
+        _outlet(job, launch),
         launch.sandbox.of_trial(_name(name, launch.name), (*job_paths(job), job.folder), traces),
     )
 
@@ -128,6 +130,13 @@ def program_names(job: Job) -> list[str]:
     flows = [flow.name for flow in job.trial.flows] or [""]
     beside = [] if job.trial.proxy is None else [_name(PROXY, ""), _name(RELAY, "")]
     return [*(_name(role, flow) for flow in flows for role in ("server", "client")), *beside]
+
+
+def _outlet(job: Job, launch: Launch) -> Path:
+    """Return the existing folder for standard error of the programs of a flow."""
+    outlet = launch.outlets / launch.folder.relative_to(job.folder)
+    outlet.mkdir(parents=True, exist_ok=True)
+    return outlet
 
 
 def _name(role: str, flow: str) -> str:
@@ -160,7 +169,7 @@ def _capture_variables(job: Job, role: str, launch: Launch) -> tuple[Mapping[str
         own["QLOGDIR"] = str(qlog)
         made.append(qlog)
     if job.trial.capture.keylog and role == "client":
-        keys = Path(job.folder) / (f"keys-{launch.name}.log" if launch.name else "keys.log")
+        keys = launch.outlets / (f"keys-{launch.name}.log" if launch.name else "keys.log")
         keys.touch()
         own["SSLKEYLOGFILE"] = str(keys)
         made.append(keys)

@@ -35,7 +35,7 @@ class Sandbox:
         self._home, self._virtual = home, virtual
         stage = private / "stage"
         stage.mkdir()
-        self._guest_rooms = GuestRooms(home, _HOME_SIZE, _ROOM_SIZE, stage)
+        self._guest_rooms = GuestRooms(home, stage)
         self._rooms: dict[str, Rooms] = {}
         self._users = Users(first_user)
         self._capabilities = () if virtual or not _needs_large_buffers() else (system.CAP_NET_ADMIN,)
@@ -51,7 +51,9 @@ class Sandbox:
         while self._rooms:
             self._rooms.popitem()[1].close()
         if self._virtual:
-            self._rooms = {name: self._guest_rooms.make((), self._users.of(name)) for name in names}
+            wanted = list(names)
+            size = RoomSize(limits.ROOMS_IN_GUEST_BYTES // max(1, len(wanted)), limits.KEPT_FILES)
+            self._rooms = {name: self._guest_rooms.make((), self._users.of(name), size) for name in wanted}
 
     def of_trial(self, name: str, needed: Iterable[str], writable: Sequence[Path]) -> Confinement:
         """Return how a program of a trial is started; `writable` exist, and become the program's own.
@@ -59,7 +61,7 @@ class Sandbox:
         Programs of other names are other users. `needed` are the paths of the trial that the program reads. Raise
         MachineError for one that it could not read.
         """
-        return self._of(name, needed, writable, limits.KEPT_BYTES)
+        return self._of(name, needed, writable, limits.KEPT_IN_GUEST_BYTES if self._virtual else limits.KEPT_BYTES)
 
     def of_session(self, name: str, needed: Iterable[str], writable: Sequence[Path]) -> Confinement:
         """Return how a session client is started: its files grow over many trials, so none of them has a limit."""
@@ -72,7 +74,7 @@ class Sandbox:
             raise_if_unreadable(paths, "programs under test")
         confinement = Confinement(
             user=user,
-            limits=limits.of_each_process(longest_file, limits.TASKS_IN_GUEST if self._virtual else limits.TASKS),
+            limits=limits.of_each_process(longest_file, self._tasks_of(user)),
             capabilities=self._capabilities,
             view=None if self._virtual else self._view(paths, has_user=user is not None),
             rooms=self._rooms_of(name, writable) if self._virtual else None,
@@ -92,7 +94,14 @@ class Sandbox:
         )
 
     def _rooms_of(self, name: str, writable: Sequence[Path]) -> Rooms:
-        return self._rooms.pop(name, None) or self._guest_rooms.make(writable, self._users.of(name))
+        return self._rooms.pop(name, None) or self._guest_rooms.make(writable, self._users.of(name), _ROOM_SIZE)
+
+    def _tasks_of(self, user: int | None) -> int:
+        """Return how many processes and threads a program may have that runs as a user."""
+        if self._virtual:
+            return limits.TASKS_IN_GUEST
+        counted = user is not None and limit_groups.TASKS not in self._groups.folders
+        return limits.TASKS_UNGROUPED if counted else limits.TASKS
 
     def _make_group(self) -> LimitGroup | None:
         return self._groups.make(next(self._group_names), limits.TASKS, limits.MEMORY_BYTES)

@@ -44,13 +44,13 @@ class Sessions:
 
     Trials share a client where stack, program, authority, captured traces and share of a CPU agree, and the server's
     certificate, if the client can have only one. `outside` is a descriptor of the network namespace that the laboratory
-    was started in, for clients on other machines.
+    was started in, for clients on other machines; `outlets` a folder for their standard error.
     """
 
     def __init__(
-        self, environment: Environment, sandbox: Sandbox, private: Path, path: str, outside: int | None = None
+        self, environment: Environment, sandbox: Sandbox, outlets: Path, path: str, outside: int | None = None
     ) -> None:
-        self._environment, self._sandbox, self._private = environment, sandbox, private
+        self._environment, self._sandbox, self._outlets = environment, sandbox, outlets
         self._path, self._outside = path, outside
         self._open: dict[Key, Session] = {}
         self._started = 0
@@ -115,7 +115,7 @@ class Sessions:
                 own[name] = str(place)
         made = [place for place in (folder, netlogs, qlogs) if place.exists()]
         needed = (program.path, identity.ca, identity.certificate)
-        stderr = self._private / f"{folder.name}.stderr"
+        stderr = self._outlets / f"{folder.name}.stderr"
         command = stack.session_command(program, identity)
         with ExitStack() as undo:
             router = undo.enter_context(Namespace())

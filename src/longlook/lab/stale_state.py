@@ -13,8 +13,8 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from longlook.core import paths
+from longlook.core.files import remove_tree
 from longlook.lab.linux import cpuquota, limit_groups
-from longlook.lab.linux.trees import remove_tree
 
 _PREFIX = "longlook-"
 _DEAD = ("Z", "X")

@@ -19,6 +19,7 @@ from longlook.lab.flow_run import FlowRun, observations_of, tcp_of, tcp_of_sides
 from longlook.lab.links import MAIN, Links
 from longlook.lab.linux import processor, tcp
 from longlook.lab.linux.namespace import Namespace
+from longlook.lab.linux.users import end_all_of
 from longlook.lab.middle import MIDDLE_ADDRESS, Middle, connected_to
 from longlook.lab.observations import Stopped
 from longlook.lab.process import Process, stop, watch
@@ -53,6 +54,8 @@ class Facilities:
     sandbox: Sandbox
     path: str  # how packets reach the router, as `topology.datapath` returns it
     timing: Timing
+    outlets: Path | None = None  # for what programs write through descriptors; None: the trial's folder
+    exchange: Path | None = None  # a folder of the host; None where there is no guest
 
 
 class Testbed:
@@ -61,13 +64,12 @@ class Testbed:
     def __init__(self, job: Job, facilities: Facilities, serial: int) -> None:
         self._job, self._folder = job, Path(job.folder)
         self._sessions, self._environment = facilities.sessions, facilities.environment
-        self._sandbox = facilities.sandbox
-        self._path = facilities.path
+        self._sandbox, self._exchange = facilities.sandbox, facilities.exchange
+        self._path, self._outlets = facilities.path, facilities.outlets or self._folder
         # A session client's router may still hold the last trial's device while the kernel takes its namespace down.
-        self._server_end = replace(SERVER, router_device=f"rs{serial}")
+        self._server_end, self._serial = replace(SERVER, router_device=f"rs{serial}"), serial
         self._virtual = facilities.timing.virtual
-        self._link_options = link_options.in_guest(job) if facilities.timing.virtual else link_options.on_host()
-        self._serial = serial
+        self._link_options = link_options.in_guest(job) if self._virtual else link_options.on_host()
         self._traces = TracePlaces(self._folder, virtual=self._virtual)
         self._throttled_before: dict[str, float] = {}
         self._packets_before: dict[str, int] = {}
@@ -99,7 +101,8 @@ class Testbed:
             self.server_side = self._undo.enter_context(Side(self._server_end, network, self._path))
         self.second = self._make_second() if SECOND in trial.further else None
         self._undo.callback(self._traces.close)
-        self.watcher = Watcher(self._programs, self._traces, self._environment.scratch, virtual=self._virtual)
+        scratch = self._environment.scratch
+        self.watcher = Watcher(self._programs, self._traces, scratch, self._exchange, virtual=self._virtual)
         tcp.apply_to_kernel(trial.tcp, own_kernel=self._virtual)
         for side in (self.client_side, self.server_side, *(self.second.sides if self.second is not None else ())):
             side.set_tcp(None if trial.flows else trial.congestion_control, tcp_of_sides(trial))
@@ -228,8 +231,11 @@ class Testbed:
         for program in (*self.proxy.processes, *self.servers):
             stop(program, self.links.processes)
         self.links.finish(drain=trusted)
+        if self._virtual:  # what programs left in other sessions: nothing may write while their files are taken out
+            plain = (flow_run.client.process for flow_run in self.flow_runs if not flow_run.client.session)
+            end_all_of({each.user for each in (*self.servers, *self.proxy.processes, *plain) if each is not None})
         collectors = {**(self._recorder.finish() if self._recorder is not None else {}), **self._profile()}
-        broke = {**kept.take_stock(self._folder), **self._traces.take_out()}
+        broke = {**kept.take_stock(self._folder, self._outlets), **self._traces.take_out()}
         held = {
             name: value - self._throttled_before.get(name, 0.0)
             for name, value in {**self._processor_drops(), **slowness}.items()
@@ -382,12 +388,11 @@ class Testbed:
         self.flow_runs.append(FlowRun(trial, client, servers[flow.address_slot], where, folder, phases_of(flow), flow))
 
     def _launch(self, side: Side, folder: Path, name: str) -> Launch:
-        return Launch(side, self._environment, self._sandbox, folder, self._traces, name)
+        return Launch(side, self._environment, self._sandbox, folder, self._outlets, self._traces, name)
 
     def _start_server(self, trial: Trial, program: Program, where: Addresses, folder: Path, name: str) -> Process:
         job = replace(self._job, trial=trial)
-        launch = self._launch(self.server_side, folder, name)
-        server = start_server(job, program, where.server, launch)
+        server = start_server(job, program, where.server, self._launch(self.server_side, folder, name))
         self._undo.callback(server.close)
         server.before_reap = self.watcher.count_tasks
         return server

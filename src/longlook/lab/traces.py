@@ -1,21 +1,27 @@
 """The folders in which programs under test leave traces, and what of it stays in the trial's folder.
 
-In real time they are file systems in memory, which the kernel bounds: in bytes, also those of files that were removed
-and are open, and in files with folders. In a guest, whose memory bounds them, they are counted. When the programs have
-ended, regular files are taken out, as Longlook's own and without the modes that a program gave them; all else is left.
+They are file systems in memory, which the kernel bounds: in bytes, also those of files that were removed and are open,
+and in files with folders. When the programs have ended, regular files stay, as Longlook's own and without the modes
+that a program gave them; all else is left. In real time they are copied out. In a guest the copies would need as much
+memory again; there the file systems stay until the trial's folder is on the host.
 """
 
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
-from longlook.core.files import open_below
+from longlook.core.files import open_below, remove_tree
 from longlook.lab import limits
 from longlook.lab.kept import ROLES, make_own
 from longlook.lab.linux import system
 from longlook.lab.linux.program_view import RoomSize, is_full
-from longlook.lab.linux.trees import Entry, entries, remove_tree
+from longlook.lab.linux.trees import Entry, entries
+
+_FLAGS = system.MS_NOSUID | system.MS_NODEV
 
 
 @dataclass
@@ -32,16 +38,29 @@ class Kept:
         self.files += 1
         self.too_deep = self.too_deep or entry.too_deep
 
-    def since(self, before: "Kept") -> str | None:
+    def since(self, before: "Kept", most_bytes: int) -> str | None:
         """Return the limit that a session client broke since then, as a sentence without its subject, or None."""
         grown = Kept(self.byte_count - before.byte_count, self.files - before.files)
-        return _broken(
-            grown, "temporary files", limits.SESSION_DEPTH if self.too_deep and not before.too_deep else None
-        )
+        deepest = limits.SESSION_DEPTH if self.too_deep and not before.too_deep else None
+        return _broken(grown, "temporary files", deepest, most_bytes)
 
-    def broken(self) -> str | None:
+    def broken(self, most_bytes: int) -> str | None:
         """Return the limit that is broken, as a sentence without its subject; None where all are kept."""
-        return _broken(self, "traces", limits.KEPT_DEPTH if self.too_deep else None)
+        return _broken(self, "traces", limits.KEPT_DEPTH if self.too_deep else None, most_bytes)
+
+
+@contextmanager
+def bounded_traces(folder: Path) -> Iterator[None]:
+    """Make the folders of traces of a trial in a guest file systems of their own, for a block.
+
+    A new file system takes time and random numbers, so this is done before the trial begins.
+    """
+    with ExitStack() as undo:
+        for role in ROLES:
+            place = _place(folder, role)
+            _mount_room(place, limits.KEPT_IN_GUEST_BYTES)
+            undo.callback(system.unmount, str(place))
+        yield
 
 
 def growth(scratch: Path) -> Kept:
@@ -53,20 +72,21 @@ def growth(scratch: Path) -> Kept:
 
 
 class TracePlaces:
-    """The folders of traces of one trial, which lie in its `folder`, one for each role."""
+    """The folders of traces of one trial, which lie in its `folder`, one for each role.
+
+    In a guest (`virtual`) `bounded_traces` made them.
+    """
 
     def __init__(self, folder: Path, *, virtual: bool) -> None:
         self._folder, self._virtual = folder, virtual
+        self._most_bytes = limits.KEPT_IN_GUEST_BYTES if virtual else limits.KEPT_BYTES
         self._rooms: dict[str, Path] = {}
 
     def make(self, role: str, flow: str) -> Path:
         """Return a new folder for the traces of a role in a flow ("" where it is the only one)."""
-        place = self._folder / "qlog" / role
+        place = _place(self._folder, role)
         if not self._virtual and role not in self._rooms:
-            place.mkdir(parents=True, exist_ok=True)
-            size = RoomSize(limits.KEPT_BYTES, limits.KEPT_FILES + 1)
-            flags = system.MS_NOSUID | system.MS_NODEV
-            system.mount("tmpfs", str(place), "tmpfs", flags, size.options("0711"))
+            _mount_room(place, self._most_bytes)
             self._rooms[role] = place
         (place / flow).mkdir(parents=True, exist_ok=True)
         (place / flow).chmod(0o700)
@@ -76,11 +96,8 @@ class TracePlaces:
         """Return by role which limit its programs have broken so far."""
         found = {}
         for role in ROLES:
-            if role in self._rooms:
-                reason = _full(self._rooms[role])
-            else:
-                reason, _ = _chosen(self._folder / "qlog" / role)
-            if reason is not None:
+            place = _place(self._folder, role)
+            if place.is_mount() and (reason := _full(place, self._most_bytes)) is not None:
                 found[role] = reason
         return found
 
@@ -91,10 +108,10 @@ class TracePlaces:
         """
         found = {}
         for role in ROLES:
-            place = self._folder / "qlog" / role
+            place = _place(self._folder, role)
             if not place.is_dir():
                 continue
-            reason = self._copy_from_room(role, place) if role in self._rooms else _move_aside_and_back(place)
+            reason = self._copy_from_room(role, place) if role in self._rooms else self._clear_room(place)
             if reason is not None:
                 found[role] = reason
         return found
@@ -106,12 +123,12 @@ class TracePlaces:
         self._rooms.clear()
 
     def _copy_from_room(self, role: str, place: Path) -> str | None:
-        full = _full(place)
+        full = _full(place, self._most_bytes)
         room = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             system.unmount(str(self._rooms.pop(role)))
             source = Path(f"/proc/self/fd/{room}")
-            broken, chosen = _chosen(source)
+            broken, chosen = _chosen(source, self._most_bytes)
             for name in chosen:
                 (place / name).parent.mkdir(parents=True, exist_ok=True)
                 with open_below(source, name) as whole, (place / name).open("wb") as copy:
@@ -120,42 +137,62 @@ class TracePlaces:
             os.close(room)
         return full or broken
 
+    def _clear_room(self, place: Path) -> str | None:
+        """Leave what may stay in a room that stays itself: all is moved aside there, and that moved back."""
+        full = None
+        if place.is_mount():
+            full = _full(place, self._most_bytes)
+            more = RoomSize(2 * self._most_bytes, 3 * limits.KEPT_FILES)  # Longlook's own folders need room, too
+            system.mount("tmpfs", str(place), None, system.MS_REMOUNT | _FLAGS, more.options("0755"))
+        names = os.listdir(place)  # noqa: PTH208
+        aside = next(path for path in (place / f".aside-{number}" for number in count()) if path.name not in names)
+        aside.mkdir()
+        for name in names:
+            (place / name).rename(aside / name)
+        broken, chosen = _chosen(aside, self._most_bytes)
+        for name in chosen:
+            (place / name).parent.mkdir(parents=True, exist_ok=True)
+            make_own(aside / name)
+            (aside / name).rename(place / name)
+        remove_tree(aside)
+        os.chown(place, os.geteuid(), os.getegid())
+        place.chmod(0o755)
+        return full or broken
 
-def _move_aside_and_back(place: Path) -> str | None:
-    aside = place.with_name(f".{place.name}")
-    place.rename(aside)
-    place.mkdir()
-    broken, chosen = _chosen(aside)
-    for name in chosen:
-        (place / name).parent.mkdir(parents=True, exist_ok=True)
-        make_own(aside / name)
-        (aside / name).rename(place / name)
-    remove_tree(aside)
-    return broken
+
+def _place(folder: Path, role: str) -> Path:
+    return folder / "qlog" / role
 
 
-def _chosen(top: Path) -> tuple[str | None, list[str]]:
+def _mount_room(place: Path, most_bytes: int) -> None:
+    place.mkdir(parents=True, exist_ok=True)
+    size = RoomSize(most_bytes, limits.KEPT_FILES + 1)
+    system.mount("tmpfs", str(place), "tmpfs", _FLAGS, size.options("0711"))
+
+
+def _chosen(top: Path, most_bytes: int) -> tuple[str | None, list[str]]:
     """Return the limit that is broken below a folder, if one is, and the files before it."""
     kept, chosen = Kept(), list[str]()
     for entry in entries(top, limits.KEPT_DEPTH):
         kept.count(entry)
-        if (reason := kept.broken()) is not None:
+        if (reason := kept.broken(most_bytes)) is not None:
             return reason, chosen
         if entry.is_file:
             chosen.append(entry.path)
     return None, chosen
 
 
-def _full(place: Path) -> str | None:
+def _full(place: Path, most_bytes: int) -> str | None:
     if not is_full(str(place)):
         return None
     has_room = os.statvfs(place).f_ffree > 0
-    return _broken(Kept(limits.KEPT_BYTES if has_room else 0, 0 if has_room else limits.KEPT_FILES + 1), "traces", None)
+    kept = Kept(most_bytes if has_room else 0, 0 if has_room else limits.KEPT_FILES + 1)
+    return _broken(kept, "traces", None, most_bytes)
 
 
-def _broken(kept: Kept, what: str, deepest: int | None) -> str | None:
-    if kept.byte_count >= limits.KEPT_BYTES:
-        return f"wrote {limits.mebibytes(limits.KEPT_BYTES)} of {what} or more"
+def _broken(kept: Kept, what: str, deepest: int | None, most_bytes: int) -> str | None:
+    if kept.byte_count >= most_bytes:
+        return f"wrote {limits.mebibytes(most_bytes)} of {what} or more"
     if kept.files > limits.KEPT_FILES:
         return f"wrote more than {limits.KEPT_FILES} files and folders of {what}"
     return None if deepest is None else f"wrote {what} in folders more than {deepest} deep"

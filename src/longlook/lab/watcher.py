@@ -5,11 +5,12 @@ the trial, so there it looks only when a program ends and when the trial is over
 hold, and what a program wrote or printed is counted in any case (`process`, `kept`).
 """
 
+import errno
 import math
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from longlook.lab import limits
@@ -18,20 +19,31 @@ from longlook.lab.process import Process
 from longlook.lab.traces import TracePlaces, growth
 
 _EVERY_S = 0.5
+_PROBES = 64
+_MOST_WEIGHED = 128  # processes: to read what one shares waits while it forks, for a second and more in a fork bomb
 
 
 class Watcher:
     """Looks at the programs of one trial. `processes` returns those that were started so far, by role.
 
-    `traces` are the places of their traces, `scratch` has the files of session clients.
+    `traces` are the places of their traces, `scratch` has the files of session clients. In a guest (`virtual`)
+    `exchange` is a folder of the host.
     """
 
     def __init__(
-        self, processes: Callable[[], dict[str, list[Process]]], traces: TracePlaces, scratch: Path, *, virtual: bool
+        self,
+        processes: Callable[[], dict[str, list[Process]]],
+        traces: TracePlaces,
+        scratch: Path,
+        exchange: Path | None,
+        *,
+        virtual: bool,
     ) -> None:
         self._processes, self._traces, self._scratch = processes, traces, scratch
         self._virtual = virtual
-        self._before = None if virtual else growth(scratch)
+        self._exchange = exchange
+        self._before = growth(scratch)
+        self._most_bytes = limits.KEPT_IN_GUEST_BYTES if virtual else limits.KEPT_BYTES
         self._next_s = 0.0
 
     def every_s(self) -> float:
@@ -47,14 +59,18 @@ class Watcher:
     def look(self) -> None:
         """Kill every program that has broken a limit by now."""
         processes = self._processes()
+        self.count_tasks()  # first: what forks without end makes all else slow
         for process in _each(processes):
             process.check_stderr()
             process.check_compartment()
         for role, broken in self._traces.broken().items():
             _break_all(processes.get(role, []), broken)
-        if self._before is not None and (grown := growth(self._scratch).since(self._before)) is not None:
+        failed = any(process.exit is not None and process.exit.code != 0 for process in _each(processes))
+        if failed and self._exchange is not None and _has_few_descriptors(self._exchange):
+            for role in processes:
+                _break_all(processes[role], limits.NO_DESCRIPTOR)
+        if (grown := growth(self._scratch).since(self._before, self._most_bytes)) is not None:
             _break_all(processes.get("client", []), grown)
-        self.count_tasks()
 
     def count_tasks(self) -> None:
         """Kill the programs that have too many processes and threads, or use too much memory, where no group counts."""
@@ -87,6 +103,19 @@ class Watcher:
                 process.breaks(limits.sentence(TASKS, "", limits.TASKS_IN_GUEST))
 
 
+def _has_few_descriptors(exchange: Path) -> bool:
+    """Return whether a guest's kernel cannot open some more files of the host: a program that ends frees a few."""
+    probes = [exchange / f"probe-{number}" for number in range(_PROBES)]
+    with ExitStack() as undo:
+        try:
+            for probe in probes:
+                undo.callback(probe.unlink, missing_ok=True)
+                undo.enter_context(probe.open("wb"))
+        except OSError as error:
+            return error.errno == errno.EMFILE
+    return False
+
+
 def _each(processes: dict[str, list[Process]]) -> Iterator[Process]:
     return (process for group in processes.values() for process in group)
 
@@ -103,9 +132,11 @@ def _is_to_be_counted(process: Process) -> bool:
 
 def _judge(process: Process, pids: Sequence[int]) -> None:
     """Kill a program whose processes are too many, or use too much memory."""
-    if _tasks_of(pids, limits.TASKS):
-        process.breaks(limits.sentence(TASKS, process.home))
-    elif _memory_of(pids, limits.MEMORY_BYTES):
+    grouped = process.compartment is not None and process.compartment.bounds(TASKS)
+    most = limits.TASKS if grouped else limits.TASKS_UNGROUPED
+    if _tasks_of(pids, most):
+        process.breaks(limits.sentence(TASKS, process.home, most))
+    elif len(pids) <= _MOST_WEIGHED and _memory_of(pids, limits.MEMORY_BYTES):
         process.breaks(limits.sentence(MEMORY, process.home))
 
 

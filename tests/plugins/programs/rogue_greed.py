@@ -106,6 +106,44 @@ def make_folders(folder, count=60_000):
     time.sleep(3)
 
 
+def fill_everything():
+    """Every place that a program may write to, until none has room."""
+    places = dict.fromkeys((os.environ["HOME"], "/tmp", "/var/tmp", "/dev/shm", os.environ["QLOGDIR"]))
+    for place in places:
+        with contextlib.suppress(OSError):
+            for number in range(40):
+                with Path(place, f"full-{number}").open("wb", buffering=0) as file:
+                    for _ in range(16):
+                        file.write(BLOCK)
+    time.sleep(3)
+
+
+def open_everything(*, keep):
+    """Each file of the system that can be read, one after the other or all at once, until it is refused."""
+    kept, count, refused = [], 0, None
+    resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+    for top in ("/usr", "/etc", "/opt"):
+        for folder, _, names in os.walk(top):
+            for name in names:
+                try:
+                    file = os.open(Path(folder, name), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+                except PermissionError:
+                    continue
+                except OSError as error:
+                    if error.errno in (errno.EMFILE, errno.ENFILE):
+                        refused = error.strerror
+                        break
+                    continue
+                count += 1
+                if keep:
+                    kept.append(file)
+                else:
+                    os.close(file)
+            if refused:
+                break
+    print(f"opened {count}, then {refused}", file=sys.stderr, flush=True)
+
+
 def dig_deep(folder, levels=2000):
     """A file at the bottom of a tree whose path is longer than any path may be."""
     here = os.open(folder, os.O_RDONLY)
@@ -186,6 +224,9 @@ DEEDS = {
     "fills_home": lambda: fill(os.environ["HOME"]),
     "fills_tmp": lambda: fill("/tmp"),
     "fills_shm": lambda: fill("/dev/shm"),
+    "fills_everything": fill_everything,
+    "opens_everything": lambda: open_everything(keep=False),
+    "keeps_everything_open": lambda: open_everything(keep=True),
     "makes_folders": lambda: make_folders(os.environ["QLOGDIR"]),
     "makes_folders_at_home": lambda: make_folders(os.environ["HOME"]),
     "digs_deep": lambda: dig_deep(os.environ["QLOGDIR"]),

@@ -4,7 +4,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from longlook.lab.linux.trees import entries, remove_tree
+from longlook.core.files import remove_tree
+from longlook.lab.linux.trees import entries
 
 
 def test_everything_is_found_in_order_down_to_a_depth(tmp_path: Path) -> None:

@@ -6,12 +6,12 @@ Entry points: `VirtualEngine`, `guest_run.run_guest`, `probe.find_guest`, `bundl
 """
 
 import json
-import shutil
 import sys
 import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -127,7 +127,8 @@ class VirtualEngine:
             raise_if_full(exchange.parent, error)
             raise
         finally:
-            shutil.rmtree(exchange, ignore_errors=True)
+            with suppress(OSError):
+                files.remove_tree(exchange)
 
     def _made_bundle(self) -> str:
         with self._bundling:

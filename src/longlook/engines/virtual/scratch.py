@@ -2,12 +2,13 @@
 
 import fcntl
 import os
-import shutil
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from longlook.core.files import remove_tree
 
 _EXCHANGE = "longlook-exchange-"
 _OLD = ("longlook-box-",)  # of versions before 2026-11-22
@@ -43,6 +44,6 @@ def _clear(prefix: str, parent: Path) -> None:
             lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(path, ignore_errors=True)
+                remove_tree(path)
             finally:
                 os.close(lock)

@@ -55,6 +55,19 @@ class Compartment:
         with suppress(ProcessLookupError):
             os.kill(self.init, signal.SIGKILL)
 
+    def kill_at_once(self) -> None:
+        """Kill everything in it in one call, also if its first process gets no CPU to do that: it forks without end."""
+        namespace = os.open(f"/proc/{self.init}/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
+        helper = os.fork()
+        if helper == 0:
+            _kill_all_of(namespace)
+        os.close(namespace)
+        with suppress(OSError):  # a laboratory that runs before programs lets its helper do so, too
+            policy = os.sched_getscheduler(0) & ~os.SCHED_RESET_ON_FORK
+            os.sched_setscheduler(helper, policy, os.sched_getparam(0))
+        os.waitpid(helper, 0)
+        self.kill()
+
     def close(self) -> None:
         """Kill everything in it and wait until it is gone. The program must have been reaped before."""
         self.kill()
@@ -106,6 +119,19 @@ def start_init() -> tuple[int, int]:
         number, _, text = reason.decode().partition(" ")
         raise OSError(int(number), text)
     return init, keep_alive
+
+
+def _kill_all_of(namespace: int) -> NoReturn:
+    """Be a process of a PID namespace, and signal every other one of it but its first."""
+    try:
+        system.set_namespace(namespace, system.CLONE_NEWPID)
+        killer = os.fork()
+        if killer == 0:
+            os.kill(-1, signal.SIGKILL)
+        else:
+            os.waitpid(killer, 0)
+    finally:
+        os._exit(0)
 
 
 def _be_init(fail: int, alive: int) -> NoReturn:

@@ -19,7 +19,7 @@ from longlook.core.errors import MachineError
 from longlook.lab.linux import compartment, seccomp, system
 from longlook.lab.linux.compartment import Compartment
 from longlook.lab.linux.confined_thread import ConfinedThread
-from longlook.lab.linux.guest_rooms import Rooms
+from longlook.lab.linux.guest_rooms import GuestRoom, Rooms
 from longlook.lab.linux.limit_groups import LimitGroup
 from longlook.lab.linux.program_view import ProgramView
 from longlook.lab.linux.users import SYSTEM_CALLS
@@ -35,10 +35,14 @@ class Spawn:
 
 @dataclass(frozen=True)
 class Started:
-    """A process that was started: its pid, and what holds it with all that it starts; None in a guest."""
+    """A process that was started: its pid, and what holds it with all that it starts, None in a guest.
+
+    In a guest `room` has its temporary files.
+    """
 
     pid: int
     compartment: Compartment | None
+    room: GuestRoom | None = None
 
 
 @dataclass(frozen=True)
@@ -103,7 +107,7 @@ class Confinement:
         with _lowered(self.limits), system.inside(network), rooms, _other_user(self.user):
             pid = spawn(Spawn(argv))
         # Only now: a child goes on before the kernel has given its program the new user alone.
-        return Started(self._limited(pid), None)
+        return Started(self._limited(pid), None, None if self.rooms is None else self.rooms.room)
 
     def close(self) -> None:
         """Give up what was prepared for a program that was not started."""
@@ -143,7 +147,7 @@ class Confinement:
         try:
             with _lowered(self.limits):
                 pid = ahead.thread.run(work)
-            return Started(pid, *ahead.made)
+            return Started(pid, ahead.made[0])
         except BaseException:
             ahead.close()
             raise

@@ -1,5 +1,7 @@
 """Rooms of programs in a guest: places of their own for temporary files, and System V and POSIX objects of their own.
 
+All places of a program are folders of one file system, which the kernel bounds, since they lie in the guest's memory.
+
 A guest's laboratory has one thread, which makes the program's mount and IPC namespaces and comes back. It does so ahead
 of the trial, because new file systems take random numbers from the kernel, and time; to start the program it only
 enters them for a moment. Where a place is a file system already, the program's own takes its place.
@@ -12,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from longlook.lab.linux import system
-from longlook.lab.linux.folders import is_below
-from longlook.lab.linux.program_view import RoomSize
+from longlook.lab.linux.folders import is_below, outermost
+from longlook.lab.linux.program_view import RoomSize, is_full
 
 _TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108
 _NAMESPACES = {"mnt": system.CLONE_NEWNS, "ipc": system.CLONE_NEWIPC}
@@ -49,25 +51,46 @@ def _where() -> _Place:
 
 
 class Rooms:
-    """The rooms of one program, until it is started."""
+    """The rooms of one program, until it is started; its files are in `room`."""
 
-    def __init__(self, laboratory: _Place, program: _Place) -> None:
+    def __init__(self, laboratory: _Place, program: _Place, room: "GuestRoom") -> None:
         self._laboratory, self._program = laboratory, program
+        self.room = room
 
     @contextmanager
     def entered(self) -> Iterator[None]:
-        """Start the program in a block; the rooms then end with it."""
+        """Start the program in a block; the rooms then end with it, and with `room`."""
         self._program.go()
         try:
             yield
         finally:
             self._laboratory.go()
-            self.close()
+            self._let_go()
 
     def close(self) -> None:
         """Give them up."""
+        self.room.close()
+        self._let_go()
+
+    def _let_go(self) -> None:
         self._program.close()
         self._laboratory.close()
+
+
+@dataclass(frozen=True)
+class GuestRoom:
+    """The file system of a program's temporary files; `descriptor` is of its top folder, and keeps it."""
+
+    descriptor: int
+    size: RoomSize
+
+    def is_full(self) -> bool:
+        """Return whether it has no room for another file, or for what another write brings."""
+        return is_full(self.descriptor)
+
+    def close(self) -> None:
+        """Let go of it."""
+        os.close(self.descriptor)
 
 
 @dataclass(frozen=True)
@@ -78,48 +101,49 @@ class GuestRooms:
     """
 
     home: Path
-    home_size: RoomSize
-    room_size: RoomSize
     stage: Path
 
-    def make(self, writable: Sequence[Path], user: int | None) -> Rooms:
-        """Make the rooms of a program; existing `writable` folders below its home can be written in there, too."""
+    def make(self, writable: Sequence[Path], user: int | None, size: RoomSize) -> Rooms:
+        """Make the rooms of a program, all of them together of a size.
+
+        Existing `writable` folders below its home can be written in there, too.
+        """
         laboratory = _where()
         system.unshare(sum(_NAMESPACES.values()))
         try:
-            self._furnish(writable, user)
-            return Rooms(laboratory, _where())
+            top = self._furnish(writable, user, size)
+            return Rooms(laboratory, _where(), GuestRoom(top, size))
         finally:
             laboratory.go()
 
-    def _furnish(self, writable: Sequence[Path], user: int | None) -> None:
-        owner = "" if user is None else f",uid={user},gid={user}"
-        inner = [place for place in map(str, writable) if is_below(place, str(self.home))]
-        sources = {place: os.open(place, os.O_PATH | os.O_CLOEXEC) for place in inner}
-        try:
-            self._replace(str(self.home), self.home_size.options("0700") + owner)
-            for place, descriptor in sources.items():
-                Path(place).mkdir(parents=True, exist_ok=True)
-                system.mount(f"/proc/self/fd/{descriptor}", place, None, system.MS_BIND)
-        finally:
-            for descriptor in sources.values():
-                os.close(descriptor)
-        for place in _TEMPORARY:
-            if os.path.isdir(place):  # noqa: PTH112
-                self._replace(place, self.room_size.options("1777"))
+    def _furnish(self, writable: Sequence[Path], user: int | None, size: RoomSize) -> int:
+        """Make the rooms and return a descriptor of their file system."""
+        for place in outermost(place for place in map(str, writable) if is_below(place, str(self.home))):
+            system.mount(place, place, None, system.MS_BIND)  # it then keeps its place in the new home
+        system.mount("room", str(self.stage), "tmpfs", system.MS_NOSUID | system.MS_NODEV, size.options("0755"))
+        top = os.open(self.stage, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        folders = [str(self.home), *(place for place in _TEMPORARY if os.path.isdir(place))]  # noqa: PTH112
+        for number, place in enumerate(folders):
+            folder = self.stage / str(number)
+            folder.mkdir()
+            if number == 0 and user is not None:
+                os.chown(folder, user, user)
+            folder.chmod(0o700 if number == 0 else 0o1777)
+            _replace(place, folder)
+        system.unmount(str(self.stage))
+        return top
 
-    def _replace(self, place: str, options: str) -> None:
-        """Mount an empty file system at a place, and move into it what is mounted below the place."""
-        mounted = _mounts()
-        below = [path for path in mounted if is_below(path, place) and path != place]
-        system.mount("room", str(self.stage), "tmpfs", system.MS_NOSUID | system.MS_NODEV, options)
-        for path in below:
-            target = self.stage / path.removeprefix(place).lstrip("/")
-            target.mkdir(parents=True, exist_ok=True)
-            system.mount(path, str(target), None, system.MS_MOVE)
-        if place in mounted:
-            system.unmount(place)
-        system.mount(str(self.stage), place, None, system.MS_MOVE)
+
+def _replace(place: str, folder: Path) -> None:
+    """Show a folder at a place, and move into it what is mounted below the place."""
+    mounted = _mounts()
+    for path in outermost(path for path in mounted if is_below(path, place) and path != place):
+        target = folder / path.removeprefix(place).lstrip("/")
+        target.mkdir(parents=True, exist_ok=True)
+        system.mount(path, str(target), None, system.MS_MOVE)
+    if place in mounted:
+        system.unmount(place)
+    system.mount(str(folder), place, None, system.MS_BIND | system.MS_REC)
 
 
 def _mounts() -> list[str]:

@@ -5,7 +5,6 @@ import stat
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -47,24 +46,3 @@ def _below(folder: int, prefix: str, deepest: int) -> Iterator[Entry]:
                     yield from _below(os.open(name, _FOLDER, dir_fd=folder), f"{prefix}{name}/", deepest - 1)
     finally:
         os.close(folder)
-
-
-def remove_tree(top: Path) -> None:
-    """Remove a folder with everything below it, however deep: folders are moved up until all lie directly below it."""
-    names = (f".longlook-{number}" for number in count())
-    with suppress(FileNotFoundError):
-        while found := list(os.scandir(top)):
-            for entry in found:
-                if not entry.is_dir(follow_symlinks=False):
-                    os.unlink(entry.path)  # noqa: PTH108
-                    continue
-                os.chmod(entry.path, 0o700)  # noqa: PTH101
-                for inner in list(os.scandir(entry.path)):
-                    if not inner.is_dir(follow_symlinks=False):
-                        os.unlink(inner.path)  # noqa: PTH108
-                        continue
-                    os.chmod(inner.path, 0o700)  # noqa: PTH101
-                    free = next(name for name in names if not os.path.lexists(top / name))
-                    os.rename(inner.path, top / free)  # noqa: PTH104
-                os.rmdir(entry.path)  # noqa: PTH106
-        top.rmdir()
