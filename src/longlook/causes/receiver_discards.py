@@ -69,5 +69,5 @@ CAUSE = Cause(
     needs=("packet_discarded", "packet_refused"),
     detect=detect,
     interventions=interventions,
-    cured_by="a longer queue before the receiver's own processing; a receiver that takes late packets; the winner's client",
+    cured_by="a longer queue before the receiver's own processing; a receiver of late packets; the winner's client",
 )
