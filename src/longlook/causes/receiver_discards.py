@@ -27,8 +27,8 @@ def detect(pair: Pair) -> Sign | None:
 
 
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
-    """Return a longer queue for the loser, also in steps, and the loser's for the winner, if it was full; what a client
-    refuses for another reason needs a build of it that does not, and the winner's client says which end it is.
+    """Return a longer queue for the loser, also in steps, and the loser's for the winner, if it was full, else the
+    winner's client for the loser: what else refuses packets has no setting.
     """
     if thrown_away(pair.loser, "")[1] == 0:
         client = pair.loser.trial.client
