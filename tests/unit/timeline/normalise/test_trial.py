@@ -207,29 +207,6 @@ def test_packets_of_version_2(tmp_path: Path) -> None:
     assert unread["flow"] is None
 
 
-def test_a_datagram_of_the_same_bytes_names_the_packet_that_was_first(tmp_path: Path) -> None:
-    tag = {"quic_form": 1, "flow": 0, "tag_start": 7, "tag_end": 9}
-    packets = [
-        trials.packet_2(1, 2, sequence=0, **tag),
-        trials.packet_2(1, 3, sequence=1, **tag),
-        trials.packet_2(1, 4, sequence=1, copy=1, **tag),
-        trials.packet_2(1, 5, sequence=2, **{**tag, "tag_start": 8}),
-        trials.packet_2(1, 6, sequence=3, **{**tag, "payload_bytes": 900}),
-        trials.packet_2(1, 7, sequence=4, **{**tag, "flow": 1}),
-        trials.packet_2(1, 8, sequence=5, direction=0, **tag),
-        trials.packet_2(1, 9, sequence=6, edits=1, **tag),
-        trials.packet_2(1, 10, sequence=7, quic_form=6, flow=0),
-        trials.packet_2(1, 11, sequence=8, quic_form=6, flow=0),
-    ]
-    trials.write_link_log(tmp_path / "link.bin", records(packets, trials.RECORD_2))
-    found = rows(normalise(tmp_path), Kind.PACKET_DELIVERED)
-    same = "the same bytes as packet 0"
-    assert [row["detail"] for row in found] == [
-        *(None, same, f"copy 1; {same}", None, None, None, None),
-        *(f"congestion experienced marked; {same}", None, None),
-    ]
-
-
 @pytest.mark.parametrize(
     ("stage", "expected"),
     [
