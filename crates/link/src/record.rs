@@ -278,8 +278,11 @@ mod tests {
             let fields = described.as_array().expect("a list");
             fields.iter().find(|field| field["name"] == name).expect("a field")["offset"].clone()
         };
-        let expected = [("size_bytes", 40), ("payload_bytes", 64), ("direction", 70), ("tag_start", 82), ("tag_end", 84)];
-        for (name, offset) in expected.into_iter().chain([("queued_ns", 88), ("client_address", 96), ("server_address", 112)]) {
+        let expected =
+            [("size_bytes", 40), ("payload_bytes", 64), ("direction", 70), ("tag_start", 82), ("tag_end", 84)];
+        for (name, offset) in
+            expected.into_iter().chain([("queued_ns", 88), ("client_address", 96), ("server_address", 112)])
+        {
             assert_eq!(at(name), offset, "{name}");
         }
         let bytes = example().to_bytes();
