@@ -172,6 +172,8 @@ FIELDS_2 = {  # of version 2: name to type and offset
     "quic_form": ("|u1", 78),
     "connection_id_bytes": ("|u1", 79),
     "ip_version": ("|u1", 80),
+    "tag_start": ("<u2", 82),
+    "tag_end": ("<u4", 84),
     "queued_ns": ("<u8", 88),
     "client_address": ("|V16", 96),
     "server_address": ("|V16", 112),

@@ -260,7 +260,10 @@ mod tests {
         assert_eq!((headers.payload_bytes, headers.transport_offset), (1200, 40));
         assert_eq!((headers.source, headers.destination), ([1; 16], [2; 16]));
         assert_eq!((headers.tcp_sequence, headers.tcp_acknowledgement, headers.tcp_flags), (0, 0, 0));
-        assert_eq!(headers.quic, Quic { form: quic::INITIAL, connection_id: 9, connection_id_bytes: 1 });
+        assert_eq!(
+            headers.quic,
+            Quic { form: quic::INITIAL, connection_id: 9, connection_id_bytes: 1, ..Quic::default() }
+        );
         assert!(headers.dont_fragment);
     }
 

@@ -40,15 +40,30 @@ pub struct Quic {
     pub connection_id: u64,
     /// Length of the id; 0 where it is unknown or there is none.
     pub connection_id_bytes: u8,
+    /// The last 6 bytes of the datagram, little endian, the first two and the four behind them: the end of the last
+    /// packet's authentication tag, which no other packet has. 0 where there is none.
+    pub tag_start: u16,
+    pub tag_end: u32,
 }
 
 /// Reads a datagram.
 pub fn parse(datagram: &[u8]) -> Quic {
+    let quic = header(datagram);
+    match (quic.form, datagram.last_chunk::<6>()) {
+        (SHORT..=RETRY, Some(end)) => {
+            let (start, rest) = (leading(&end[..2]) as u16, leading(&end[2..]) as u32);
+            Quic { tag_start: start, tag_end: rest, ..quic }
+        }
+        _ => quic,
+    }
+}
+
+fn header(datagram: &[u8]) -> Quic {
     match datagram.first() {
         None => Quic { form: NO_QUIC, ..Quic::default() },
         Some(first) if first & LONG_BIT != 0 => long(datagram).unwrap_or(Quic { form: NOT_QUIC, ..Quic::default() }),
         Some(first) if first & FIXED_BIT != 0 && datagram.len() >= MIN_SHORT_BYTES => {
-            Quic { form: SHORT, connection_id: leading(&datagram[1..9]), connection_id_bytes: 0 }
+            Quic { form: SHORT, connection_id: leading(&datagram[1..9]), ..Quic::default() }
         }
         Some(_) => Quic { form: NOT_QUIC, ..Quic::default() },
     }
@@ -73,7 +88,7 @@ fn long(datagram: &[u8]) -> Option<Quic> {
     if form == VERSION_NEGOTIATION && !lists_versions(rest) {
         return None;
     }
-    Some(Quic { form, connection_id: leading(id), connection_id_bytes: length })
+    Some(Quic { form, connection_id: leading(id), connection_id_bytes: length, ..Quic::default() })
 }
 
 /// Whether a source's connection id follows and a list of versions with one that QUIC has: other protocols have four
@@ -119,7 +134,8 @@ mod tests {
     #[test]
     fn the_examples_of_both_versions() {
         let id = [0x83, 0x94, 0xc8, 0xf0, 0x3e, 0x51, 0x57, 0x08];
-        let expected = Quic { form: INITIAL, connection_id: u64::from_le_bytes(id), connection_id_bytes: 8 };
+        let connection_id = u64::from_le_bytes(id);
+        let expected = Quic { form: INITIAL, connection_id, connection_id_bytes: 8, ..Quic::default() };
         assert_eq!(parse(&long_header(0xc0, 1, &id)), expected);
         assert_eq!(parse(&long_header(0xd7, 0x6b33_43cf, &id)), expected);
         // Retry: A.4 of both.
@@ -161,7 +177,14 @@ mod tests {
     fn short_headers() {
         let mut bytes = [0x43; 21];
         bytes[1..9].copy_from_slice(&[1, 2, 3, 4, 5, 6, 7, 8]);
-        let expected = Quic { form: SHORT, connection_id: 0x0807_0605_0403_0201, connection_id_bytes: 0 };
+        bytes[15..].copy_from_slice(&[1, 2, 3, 4, 5, 6]);
+        let expected = Quic {
+            form: SHORT,
+            connection_id: 0x0807_0605_0403_0201,
+            connection_id_bytes: 0,
+            tag_start: 0x0201,
+            tag_end: 0x0605_0403,
+        };
         assert_eq!(parse(&bytes), expected);
         assert_eq!(parse(&bytes[..20]).form, NOT_QUIC);
         bytes[0] = 0x03;

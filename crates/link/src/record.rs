@@ -141,6 +141,8 @@ record! {
     connection_id_bytes: u8, "byte";
     ip_version: u8, "";
     departure_ecn: u8, "";
+    tag_start: u16, "";
+    tag_end: u32, "";
     queued_ns: u64, "ns";
     client_address: [u8; 16], "";
     server_address: [u8; 16], "";
@@ -166,6 +168,8 @@ impl Record {
             departure_ecn: headers.ecn,
             quic_form: headers.quic.form,
             connection_id_bytes: headers.quic.connection_id_bytes,
+            tag_start: headers.quic.tag_start,
+            tag_end: headers.quic.tag_end,
             ip_version: headers.ip_version,
             client_address: headers.source,
             server_address: headers.destination,
@@ -249,6 +253,8 @@ mod tests {
             connection_id_bytes: 20,
             ip_version: 4,
             departure_ecn: 3,
+            tag_start: 13,
+            tag_end: 14,
             queued_ns: 12,
             client_address: [1; 16],
             server_address: [2; 16],
@@ -272,8 +278,11 @@ mod tests {
             let fields = described.as_array().expect("a list");
             fields.iter().find(|field| field["name"] == name).expect("a field")["offset"].clone()
         };
-        let expected = [("size_bytes", 40), ("payload_bytes", 64), ("direction", 70), ("queued_ns", 88)];
-        for (name, offset) in expected.into_iter().chain([("client_address", 96), ("server_address", 112)]) {
+        let expected =
+            [("size_bytes", 40), ("payload_bytes", 64), ("direction", 70), ("tag_start", 82), ("tag_end", 84)];
+        for (name, offset) in
+            expected.into_iter().chain([("queued_ns", 88), ("client_address", 96), ("server_address", 112)])
+        {
             assert_eq!(at(name), offset, "{name}");
         }
         let bytes = example().to_bytes();

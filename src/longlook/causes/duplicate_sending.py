@@ -8,15 +8,20 @@ from longlook.explain import changes, remedies
 from longlook.explain.cause import Cause, Evidence, Finding, Intervention, Sign, Target, Touches, Untestable
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import stretches, stretches_shown
-from longlook.explain.side import Pair
+from longlook.explain.side import Pair, Side
+from longlook.explain.signs import resent
 from longlook.explain.thresholds import later_losses
 
 _CLASSES = (LedgerClass.LINK_WASTE,)
 
 
 def detect(pair: Pair) -> Sign | None:
-    """Return a sign where the bottleneck spends more time on data of the loser that is delivered twice."""
-    more_ns, side = pair.excess_ns(*_CLASSES), pair.loser
+    """Return a sign where the bottleneck spends more time on data of the loser that is delivered twice.
+
+    Datagrams that a sender sends again as they are count elsewhere (`datagrams_sent_twice`).
+    """
+    side = pair.loser
+    more_ns = pair.excess_ns(*_CLASSES) - max(0, _resent_ns(side) - _resent_ns(pair.winner))
     if more_ns <= 0:
         return None
     found, link = stretches(side, *_CLASSES), side.down
@@ -24,6 +29,17 @@ def detect(pair: Pair) -> Sign | None:
     made = (Evidence(0, f"the path made {copies} copies of packets"),) if copies else ()
     shown = (*made, *stretches_shown(side, found, "the bottleneck serves data that is delivered twice"))
     return Sign(more_ns, shown, dose=found.total_ns / 1e6)
+
+
+def _resent_ns(side: Side) -> int:
+    """Return how long the bottleneck serves data in datagrams that their sender sent before."""
+    link = side.down
+    if not resent(side).any():
+        return 0
+    again = np.flatnonzero(link.ours & (link.same_as >= 0) & link.delivered & (link.useful_bytes == 0))
+    lasts = link.service_end_ns[again] - link.service_start_ns[again]
+    data = link.size_bytes[again] - link.overhead_bytes[again]
+    return int((lasts * data // np.maximum(link.size_bytes[again], 1)).sum())
 
 
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:

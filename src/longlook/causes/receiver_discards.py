@@ -27,8 +27,8 @@ def detect(pair: Pair) -> Sign | None:
 
 
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
-    """Return a longer queue for the loser, also in steps, and the loser's for the winner, if it was full; what a client
-    refuses for another reason needs a build of it that does not.
+    """Return a longer queue for the loser, also in steps, and the loser's for the winner, if it was full, else the
+    winner's client for the loser: what else refuses packets has no setting.
     """
     if thrown_away(pair.loser, "")[1] == 0:
         client = pair.loser.trial.client
@@ -36,7 +36,11 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
             f"client {client.stack}@{client.version} refused packets that arrived, and no knob sets how late a packet "
             "may be (quinn: its window for duplicates); a patched build of it would be needed"
         )
-        return [changes.cure(Touches.MECHANISM, Target.LOSER, reason), changes.transplant(Touches.MECHANISM, reason)]
+        return [
+            changes.cure(Touches.MECHANISM, Target.LOSER, reason),
+            changes.cure(Touches.PROGRAM, Target.LOSER, remedies.winners_program(pair, "client")),
+            changes.transplant(Touches.MECHANISM, reason),
+        ]
     own = changes.in_effect(pair.loser.trial, "client", "receive_queue")
     short: Change | str = "it is not known how many packets may wait in the loser's client"
     if own is not None:
@@ -65,5 +69,5 @@ CAUSE = Cause(
     needs=("packet_discarded", "packet_refused"),
     detect=detect,
     interventions=interventions,
-    cured_by="a longer queue before the receiver's own processing; a receiver that takes late packets",
+    cured_by="a longer queue before the receiver's own processing; a receiver of late packets; the winner's client",
 )

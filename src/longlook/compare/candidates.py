@@ -1,14 +1,10 @@
-"""The versions that a bisection searches, and those that it leaves out. Pure.
-
-A version's name is a release, `0.65.0`, or a build of one, `0.65.0+BUILD`: a release with patches, or a commit.
-"""
+"""The versions that a bisection searches, and those that it leaves out. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from longlook.core.errors import InputError
-
-_BUILD = "+"
+from longlook.core.versions import build_name, is_build, release_name
 
 
 @dataclass(frozen=True)
@@ -42,22 +38,9 @@ def candidates(known: Sequence[str], good: str, bad: str) -> Candidates:
     return Candidates((good, *kept, bad), tuple(left_out))
 
 
-def is_build(version: str) -> bool:
-    """Return whether a version is a build of a release and no release itself."""
-    return _BUILD in version
-
-
 def _is_step(name: str, good: str, bad: str) -> bool:
     builds = [end for end in (good, bad) if is_build(end)]
     if len(builds) == 2:
-        alike = _build(good) == _build(bad)
-        return _build(name) == _build(good) if alike else is_build(name)
-    return not is_build(name) or any(_release(name) == _release(end) for end in builds)
-
-
-def _release(version: str) -> str:
-    return version.partition(_BUILD)[0]
-
-
-def _build(version: str) -> str:
-    return version.partition(_BUILD)[2]
+        alike = build_name(good) == build_name(bad)
+        return build_name(name) == build_name(good) if alike else is_build(name)
+    return not is_build(name) or any(release_name(name) == release_name(end) for end in builds)

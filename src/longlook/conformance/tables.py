@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from longlook.conformance import Report, Result, Status
 from longlook.conformance.matrix import NOT_REPORTED, NOTHING_SHARED, WORKS, Matrix, key_of
 from longlook.core.stack import Stack
+from longlook.core.versions import is_tunable
 from longlook.provision.catalogue import Entry
-from longlook.provision.go import PATCHED
 from longlook.study.tcp import OF_KNOB
 
 MARKS = {Status.PASSED: "✓", Status.FAILED: "✗", Status.NOT_APPLICABLE: "·"}
@@ -59,7 +59,7 @@ def _column(stack: Stack, version: str) -> str:
 
 
 def _tunable(stack: Stack) -> str:
-    return next((name for name in stack.version_names if name.endswith(PATCHED)), stack.default_version)
+    return next((name for name in stack.version_names if is_tunable(name)), stack.default_version)
 
 
 def _cell_of(stack: Stack, version: str, knob: str) -> str:

@@ -13,7 +13,8 @@ Everything may import this package; it imports nothing of ours. Modules that oth
 - `errors`: failures that a user can act on; `problems.Problems`: all that is wrong with one file; `trust`: whether
   programs may run where nothing confines them.
 - `document.read_toml`: a TOML file within limits; `visible.visible`: text of others, which steers no terminal.
-- `units`, `flows`, `paths`, `digests`, `programs`: quantities, competing flows, places, digests and our binaries.
+- `units`, `versions`, `flows`, `paths`, `digests`, `programs`: quantities, names of versions, competing flows, places,
+  digests and our binaries.
 - `echoes`: the sizes that an echo tries; `cpus.usable_cpus`: the processors that this process may use;
   `knobs`: the contract's knobs, for stacks to share.
 """

@@ -8,7 +8,7 @@ where its knobs are at their defaults (docs/stacks.md).
 
 from collections.abc import Iterable, Mapping
 
-from longlook.core import registry
+from longlook.core import registry, versions
 from longlook.core.model import ConnectionState, Endpoint, Scalar, Trial
 from longlook.core.problems import SettingError
 from longlook.core.protocol import EITHER, find_protocol
@@ -21,7 +21,6 @@ from longlook.study.settings import NO_PROXY, PROXY
 Proposal = Intervention | Untestable
 """What can be changed, or why it cannot."""
 
-TUNABLE = "+knobs"
 EITHER_WAY = "its client chooses between QUIC and TCP: a change of one of them could move the choice"
 
 
@@ -35,8 +34,7 @@ def knob(trial: Trial, role: str, name: str, value: Scalar, label: str, measured
         return "there is no proxy"
     end = end_of(trial, role)
     stack = registry.stack(end.stack)
-    tunable = f"{end.version.partition('+')[0]}{TUNABLE}"
-    for version in (end.version, *([tunable] if tunable in stack.version_names else [])):
+    for version in versions.with_knobs(end.version, stack.version_names):
         known = stack.knobs_of(version, role)
         if name not in known:
             continue

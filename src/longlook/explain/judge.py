@@ -253,7 +253,7 @@ def _explained(
         transplants=transplants,
         doses=doses,
         monotone=monotone([dose.closed_pct for dose in doses], [dose.value for dose in doses]),
-        untestable=(*reasons, *same),
+        untestable=tuple(dict.fromkeys((*reasons, *same))),
         where=cause.placed_at(finding),
         alike=finding.role if finding.is_alike else "",
         direct=direct_one,

@@ -41,6 +41,13 @@ class Stretches:
         """Return some of them."""
         return Stretches(self.begin_ns[chosen], self.end_ns[chosen])
 
+    def joined(self) -> "Stretches":
+        """Return them with those in one that follow each other without a gap."""
+        if len(self) == 0:
+            return self
+        apart = self.begin_ns[1:] > self.end_ns[:-1]
+        return Stretches(self.begin_ns[np.append(True, apart)], self.end_ns[np.append(apart, True)])
+
     def __len__(self) -> int:
         return len(self.begin_ns)
 

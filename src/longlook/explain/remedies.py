@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from longlook.core import registry
+from longlook.core import registry, versions
 from longlook.core.model import Scalar, Trial
 from longlook.core.protocol import EITHER
 from longlook.explain import changes
@@ -83,9 +83,9 @@ def other_version(side: Side, role: str) -> Change | str:
     plain = [
         version.name
         for version in stack.versions
-        if changes.TUNABLE not in version.name and stack.speaks(version.name, side.trial.protocol)
+        if not versions.is_tunable(version.name) and stack.speaks(version.name, side.trial.protocol)
     ]
-    others = [name for name in plain if name != end.version.removesuffix(changes.TUNABLE)]
+    others = [name for name in plain if name != versions.untuned_name(end.version)]
     if not others:
         return f"{end.stack} has no other version here"
     return Change(f"{end.stack} {others[-1]} as {role}", {role: f"{end.stack}@{others[-1]}"})

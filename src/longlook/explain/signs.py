@@ -39,6 +39,23 @@ def drops_shown(side: Side, link: LinkFacts, which: Booleans, what: str) -> tupl
     )
 
 
+def resent(side: Side) -> Booleans:
+    """Return which packets to the client its server had sent before, byte for byte, while the load lasted.
+
+    Behind a middle they are those at the link next to the server, which has seen no other link's copies.
+    """
+    link = side.down_all[-1]
+    first_ns, last_ns = side.ledger.span_ns
+    during = (link.arrival_ns >= first_ns) & (link.arrival_ns <= last_ns)
+    found: Booleans = link.ours & (link.same_as >= 0) & ~link.copy & during
+    return found
+
+
+def resent_shown(side: Side, what: str) -> tuple[Evidence, ...]:
+    """Return the first datagrams that were sent again as they were, as evidence, and how many there are."""
+    return drops_shown(side, side.down_all[-1], resent(side), what)
+
+
 def losses_on_path(side: Side, what: str, *reasons: str) -> tuple[tuple[Evidence, ...], int]:
     """Return the first packets to the client that each link of the path dropped for some reasons, and their number.
 

@@ -23,13 +23,12 @@ from pathlib import Path
 from longlook.core.digests import file_digest
 from longlook.core.errors import InputError, MachineError
 from longlook.core.paths import adapters_dir
+from longlook.core.versions import untuned_name
 from longlook.provision.build_cache import compile_with, toolchain_version
 
 OWN_GO = (1, 26)
 """The release that builds what does not name an older one."""
 FLAGS = ("-trimpath", "-ldflags=-w")
-PATCHED = "+knobs"
-"""Ends the name of a version whose library is patched."""
 _HINT = "sudo apt-get install golang-go (1.26; from 1.21 on it fetches 1.26 by itself unless GOTOOLCHAIN=local)"
 TOOLCHAINS = "go-toolchains.sum"
 """The file of adapters/ with the checksums of releases of Go."""
@@ -101,7 +100,7 @@ def _files(adapter: Path, version: str) -> Iterator[tuple[Path, str]]:
     files = {path.name: path for path in adapter.glob("*.go") if not path.name.endswith("_test.go")}
     modules = ("go.mod", "go.sum")  # without dependencies there are no sums
     files |= {name: adapter / name for name in modules if (adapter / name).exists()}
-    library = version.removesuffix(PATCHED)
+    library = untuned_name(version)
     files |= _older(adapter / "_older", release_of(library))
     own = adapter / "versions" / library
     if own.is_dir():

@@ -10,7 +10,8 @@ from longlook.core.knobs import with_default
 from longlook.core.model import ConnectionState
 from longlook.core.protocol import EITHER
 from longlook.core.stack import Command, Knob, ServerJob, Stack, Version, server_arguments
-from longlook.provision.go import NO_PATCHES, PATCHED, Patches, release_of
+from longlook.core.versions import tunable_name
+from longlook.provision.go import NO_PATCHES, Patches, release_of
 from longlook.provision.go_adapter import GoAdapter
 
 _NAME = "quic-go"
@@ -21,7 +22,7 @@ _OLDER_GO = (((0, 17), "1.14.15"), ((0, 26), "1.16.15"), ((0, 31), "1.18.10"), (
 """(the last version, the release of Go that builds it): each is the newest that has what quic-go's TLS then needed."""
 
 
-PATCHED_VERSION = "0.65.0" + PATCHED
+PATCHED_VERSION = tunable_name("0.65.0")
 _RETRY = "servers ask clients for a Retry, which costs a round trip (knob retry)"
 _NO_EARLY_DATA = (ConnectionState.COLD, ConnectionState.RESUMED)  # clients crash where it is answered with a Retry
 _VERSIONS = (

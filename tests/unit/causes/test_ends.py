@@ -1,6 +1,7 @@
 """Causes in what servers and clients do."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -19,8 +20,9 @@ from longlook.causes import (
 )
 from longlook.core.model import Endpoint, Processor
 from longlook.explain import remedies
-from longlook.explain.cause import Cause, Intervention, Untestable
+from longlook.explain.cause import Cause, Intervention, Surgery, Touches, Untestable
 from longlook.explain.ledger import LedgerClass
+from longlook.explain.side import Side
 from tests.data.scenes import PACKET_BYTES, TCP, Scene, ns
 from tests.data.sides import ENDPOINT, USEFUL, fetching, found_by, pair, side
 
@@ -85,6 +87,44 @@ def test_a_client_that_reads_late_is_seen() -> None:
     assert [item.change.settings["client_cpu"] for item in made if isinstance(item, Intervention)] == [
         *("off", "5%", "25%", "50%", "100%")
     ]
+
+
+def credit_given(after_ms: float, **settings: Any) -> Side:
+    """A server that has sent all that it may at 30 ms; the client gives credit so long after the last packet came."""
+    scene = Scene(**settings)
+    scene.up(0.0)
+    came = [scene.down(20.0 + number) for number in range(10)]
+    scene.acknowledge(came[-1])
+    given = scene.up(came[-1] + after_ms)
+    done = scene.down(given)
+    scene.fetched(0.0, came[0], done)
+    waits = (LedgerClass.STREAM_CREDIT, given - 30.0)
+    return side(scene, (USEFUL, 30.0), waits, (USEFUL, 1.0), (LedgerClass.PROPAGATION, 10.0))
+
+
+def test_credit_that_comes_long_after_the_data_is_given_by_a_slow_reader() -> None:
+    tested = pair(credit_given(200.0), credit_given(0.0))
+    found = found_by(slow_reader.CAUSE, tested)
+    assert found.dose == pytest.approx(200.0)
+    assert found.strength_ns == ns(200.0)
+    assert "credit that the server waits for comes 200.0 ms after" in found.signs[0].evidence[0].text
+    at_once = [item for item in slow_reader.CAUSE.interventions(found, tested) if isinstance(item, Untestable)]
+    assert "a build of it that reads sooner would be needed" in at_once[0].reason
+
+
+def test_a_small_window_that_is_opened_as_data_arrives_is_no_slow_reader() -> None:
+    assert slow_reader.CAUSE.detect(pair(credit_given(0.5), credit_given(0.0))) is None
+    assert slow_reader.CAUSE.detect(pair(credit_given(200.0), credit_given(200.0))) is None
+
+
+def test_the_winners_client_or_a_hold_stand_in_for_a_client_that_reads_late() -> None:
+    slow, fast = credit_given(200.0), credit_given(0.0)
+    other = replace(fast, trial=replace(fast.trial, client=Endpoint("quinn", "0.11.12")))
+    tested = pair(slow, other)
+    made = slow_reader.CAUSE.interventions(found_by(slow_reader.CAUSE, tested), tested)
+    program, held = [item for item in made if isinstance(item, Intervention)]
+    assert (program.touches, program.change.settings) == (Touches.PROGRAM, {"client": "quinn@0.11.12"})
+    assert (held.touches, held.change.surgery) == (Touches.OCCASION, {0: Surgery(down="hold 10-10 200000000ns")})
 
 
 def test_a_clients_own_processor_is_taken_away_weakened_and_given_to_the_winner() -> None:

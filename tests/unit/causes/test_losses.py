@@ -18,7 +18,7 @@ from longlook.causes import (
     window_after_loss,
 )
 from longlook.core.model import Endpoint
-from longlook.explain.cause import Intervention, Kind, Surgery, Target, Untestable
+from longlook.explain.cause import Intervention, Kind, Surgery, Target, Touches, Untestable
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.side import Side
 from tests.data.scenes import PACKET_BYTES, PAYLOAD_BYTES, TCP, Scene, ns
@@ -251,8 +251,14 @@ def test_packets_that_the_receiver_refused_are_its_doing_and_no_threshold_of_the
     assert (found.strength_ns, found.dose) == (ns(40.0), 3)
     assert [item.packets for item in found.signs[0].evidence] == [(3,), (4,), (5,)]
     made = receiver_discards.CAUSE.interventions(found, tested)
-    assert [item.kind for item in made if isinstance(item, Untestable)] == [Kind.CURE, Kind.TRANSPLANT]
-    assert len(made) == 2
+    mechanism = [item for item in made if item.touches is Touches.MECHANISM]
+    assert [type(item) for item in mechanism] == [Untestable, Untestable]
+    other = replace(refusing(1).trial, client=Endpoint("quinn", "0.11.12"))
+    swapped = pair(refusing(3), replace(refusing(1), trial=other))
+    programs = [item for item in receiver_discards.CAUSE.interventions(found, swapped) if item not in made]
+    assert [(item.touches, item.change.settings) for item in programs if isinstance(item, Intervention)] == [
+        (Touches.PROGRAM, {"client": "quinn@0.11.12"})
+    ]
     for cause in (spurious_loss.CAUSE, kept_reduction.CAUSE):
         assert cause.detect(tested) is None
     assert receiver_discards.CAUSE.detect(pair(refusing(1), refusing(1))) is None

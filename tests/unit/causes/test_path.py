@@ -7,6 +7,7 @@ import pytest
 from longlook.causes import (
     burstiness,
     competition,
+    datagrams_sent_twice,
     duplicate_sending,
     head_of_line,
     middlebox,
@@ -16,7 +17,7 @@ from longlook.causes import (
     self_queueing,
 )
 from longlook.core.model import Stage
-from longlook.explain.cause import Cause, Intervention, Target
+from longlook.explain.cause import Cause, Intervention, Kind, Target, Untestable
 from longlook.explain.ledger import LedgerClass
 from tests.data.scenes import TCP, Scene, ns
 from tests.data.sides import USEFUL, dropped_for, fetching, found_by, pair, side
@@ -66,6 +67,49 @@ def test_the_bottlenecks_time_for_others_and_for_nothing_is_the_excess(cause: Ca
     assert found_by(cause, tested).strength_ns == ns(40.0)
     shared = side(None, BUSY, (name, 60.0))
     assert cause.detect(pair(shared, shared)) is None
+
+
+def sent_twice(packets: int, *, first_dropped: bool = False) -> Scene:
+    """A server that sends each datagram twice, as its link tells them by their bytes."""
+    scene = Scene()
+    scene.up(0.0)
+    for number in range(packets):
+        if first_dropped and number == 0:
+            scene.drop(20.0)
+            arrived = scene.down(20.0, detail="the same bytes as packet 0")
+            continue
+        scene.down(20.0 + 2 * number)
+        arrived = scene.down(20.0 + 2 * number, detail=f"the same bytes as packet {2 * number}")
+    scene.fetched(0.0, arrived, arrived)
+    return scene
+
+
+def test_datagrams_sent_twice_are_waste_of_the_server_and_no_copies_of_the_link() -> None:
+    tested = pair(side(sent_twice(5), BUSY, (LedgerClass.LINK_WASTE, 60.0)))
+    found = found_by(datagrams_sent_twice.CAUSE, tested)
+    assert (found.dose, found.strength_ns) == (5, ns(60.0))
+    cure, transplant = datagrams_sent_twice.CAUSE.interventions(found, tested)
+    assert isinstance(cure, Untestable) and "a build of it" in cure.reason
+    assert isinstance(transplant, Intervention)
+    assert (transplant.kind, transplant.target) == (Kind.TRANSPLANT, Target.WINNER)
+    assert transplant.change.settings == {"network.down.duplicate": "100.0%"}
+    assert tested.loser.down.useful_bytes.tolist() == [1203, 0] * 5
+    copied = fetching()
+    copied.down(40.0, detail="copy 1; the same bytes as packet 3")
+    assert datagrams_sent_twice.CAUSE.detect(pair(side(copied, BUSY, (LedgerClass.LINK_WASTE, 60.0)))) is None
+
+
+def test_a_second_datagram_of_the_same_bytes_is_useful_if_the_first_was_dropped() -> None:
+    scene = sent_twice(3, first_dropped=True)
+    assert side(scene).down.useful_bytes.tolist() == [0, 1203, 1203, 0, 1203, 0]
+
+
+def test_what_datagrams_sent_twice_waste_is_no_data_sent_again() -> None:
+    served_ms = 5 * 1203 * 8 / 1e4
+    tested = pair(side(sent_twice(5), BUSY, (LedgerClass.LINK_WASTE, served_ms + 30.0)))
+    assert found_by(duplicate_sending.CAUSE, tested).strength_ns == pytest.approx(ns(30.0), abs=1000)
+    alone = pair(side(sent_twice(5), BUSY, (LedgerClass.LINK_WASTE, served_ms - 0.01)))
+    assert duplicate_sending.CAUSE.detect(alone) is None
 
 
 def trains(length: int) -> Scene:

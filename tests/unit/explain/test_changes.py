@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
+from longlook.core import registry
 from longlook.core.model import Endpoint, Scalar, Trial
+from longlook.core.stack import Version
 from longlook.explain import changes, remedies
 from longlook.explain.cause import Change
 from tests.data.sides import side
@@ -37,6 +39,19 @@ def test_another_value_is_a_change_of_the_build_that_can_be_tuned() -> None:
     assert made == Change("a window", {"server": "quic-go@0.65.0+knobs", "server_knobs.initial_window": 10})
     changed = quic("quinn", "0.11.12", initial_window=20)
     assert isinstance(changes.knob(changed, "server", "initial_window", 10, "a window"), Change)
+
+
+def test_a_build_of_a_commit_is_not_exchanged_for_the_tunable_build_of_its_release(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    known = registry.stack("quic-go")
+    commit = "0.65.0+00-4b653fe"
+    built = replace(known, versions=(*known.versions, Version(commit, "")))
+    monkeypatch.setattr(registry, "stack", lambda _name: built)
+    reason = changes.knob(quic("quic-go", commit), "server", "initial_window", 10, "a window")
+    assert isinstance(reason, str)
+    assert reason.startswith(f"server quic-go@{commit} has no knob initial_window; it is a knob of ")
+    assert "quic-go@0.65.0+knobs" in reason
 
 
 def test_a_knob_that_needs_another_controller_is_refused_before_a_trial_runs() -> None:

@@ -128,6 +128,11 @@ def test_at_an_end_that_both_arms_have_alike_a_mechanism_says_where() -> None:
     assert (item.conclusion, item.direct, item.alike) == (Conclusion.WHERE, Conclusion.CONFIRMED, "server")
 
 
+def test_a_reason_that_holds_for_a_cure_and_a_transplant_is_given_once() -> None:
+    item = judged(untestable=(Untestable(Kind.CURE, "no knob"), Untestable(Kind.TRANSPLANT, "no knob")))
+    assert item.untestable == ("no knob",)
+
+
 def test_a_change_that_leaves_the_cause_as_it_was_is_untestable_and_not_refuted() -> None:
     item = judged(NOTHING, untouched=(0,))
     assert item.cures[0].conclusion is Conclusion.UNTOUCHED

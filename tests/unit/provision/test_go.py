@@ -8,6 +8,7 @@ import pytest
 from longlook.core.errors import InputError, MachineError
 from longlook.core.model import ConnectionState
 from longlook.core.paths import adapters_dir
+from longlook.core.versions import untuned_name
 from longlook.provision.go import (
     Patches,
     assembled,
@@ -189,7 +190,7 @@ def test_every_release_of_go_that_is_fetched_is_pinned() -> None:
 @pytest.mark.parametrize("version", STACK.version_names)
 def test_every_version_of_quic_go_is_pinned(version: str) -> None:
     with assembled(adapters_dir() / "quic-go", version, renamed(version)) as folder:
-        library = f"{library_of(version)} v{version.removesuffix('+knobs')}"
+        library = f"{library_of(version)} v{untuned_name(version)}"
         assert f"{library}\n" in (folder / "go.mod").read_text()
         assert f"{library} h1:" in (folder / "go.sum").read_text()
 

@@ -9,10 +9,10 @@ from rich.text import Text
 
 from longlook.cli.terminal import console
 from longlook.compare.bisection import Finding
-from longlook.compare.candidates import is_build
 from longlook.compare.gate import FAILURES, Answer, Verdict
 from longlook.compare.output import OUTCOMES, Judged, answer_data
 from longlook.compare.run import Bisection, Step
+from longlook.core.versions import is_build
 
 _MARKS = {
     Answer.PASSED: Text.assemble(("✓", "green"), " passed"),

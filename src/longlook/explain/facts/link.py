@@ -15,7 +15,7 @@ import pyarrow as pa
 from longlook.core.model import Json, Stage, Trial, Vantage
 from longlook.explain.facts.columns import NEVER, Booleans, Integers, are, codes, integers
 from longlook.network.stages import BOTTLENECKS
-from longlook.timeline.competition import Competition, are_marked, server_of
+from longlook.timeline.competition import SAME_BYTES, Competition, are_marked, server_of
 from longlook.timeline.payload import new_payload_bytes
 from longlook.timeline.timeline import Kind, Timeline
 
@@ -53,6 +53,7 @@ class LinkFacts:
     direction: str
     sequence: Integers  # number in the direction, from 0; a copy has its original's
     copy: Booleans  # made by the link
+    same_as: Integers  # QUIC: number of an earlier packet of the same bytes, which its sender sent twice; -1: none
     arrival_ns: Integers
     departure_ns: Integers  # NEVER if it did not leave
     reached_ns: Integers  # it reached the bottleneck's queue: later than its arrival where there is an access delay
@@ -61,7 +62,7 @@ class LinkFacts:
     size_bytes: Integers  # IP
     payload_bytes: Integers  # TCP or UDP
     overhead_bytes: Integers  # headers: IP, TCP or UDP, and QUIC's own; the whole packet if it has no data
-    useful_bytes: Integers  # the rest, as far as no earlier packet delivered it (QUIC: the packet is no copy)
+    useful_bytes: Integers  # the rest, as far as no earlier packet delivered it (QUIC: the same bytes did not)
     fate: Integers  # DELIVERED, DROPPED or QUEUED
     reason: Integers  # why it was dropped
     reasons: tuple[str, ...]
@@ -117,7 +118,8 @@ class LinkFacts:
 def _facts(timeline: Timeline, trial: Trial, direction: str, where: Vantage) -> LinkFacts:
     rows = timeline.select(list(_FATES), where, priming=None)
     rows = rows.filter(pa.array(are(rows["direction"], direction)))
-    copy = np.char.find(_plain(rows["detail"]), "copy ") >= 0  # behind what was changed of it
+    details = _plain(rows["detail"])
+    copy = np.char.find(details, "copy ") >= 0  # behind what was changed of it
     arrival_ns = integers(rows["arrival_ns"], NEVER)
     sequence = integers(rows["sequence"], -1)
     if (sequence < 0).any():  # logs of version 1 have no numbers
@@ -138,10 +140,13 @@ def _facts(timeline: Timeline, trial: Trial, direction: str, where: Vantage) -> 
     start_ns, end_ns = _service(rows, stages, arrival_ns[order], wait_ns, departure_ns, size)
     delayed = any(stage.kind == "access" for stage in stages) & (start_ns < NEVER)
     overhead = _overhead(rows, size, payload, flow, fate == DELIVERED)
+    number, same_as = sequence[order], _same_as(details[order])
+    first = np.where(copy[order], -1, np.where(same_as < 0, number, same_as))
     return LinkFacts(
         direction=direction,
-        sequence=sequence[order],
+        sequence=number,
         copy=copy[order],
+        same_as=same_as,
         arrival_ns=arrival_ns[order],
         departure_ns=departure_ns,
         reached_ns=np.where(delayed, np.maximum(start_ns - wait_ns, arrival_ns[order]), arrival_ns[order]),
@@ -150,7 +155,7 @@ def _facts(timeline: Timeline, trial: Trial, direction: str, where: Vantage) -> 
         size_bytes=size,
         payload_bytes=payload,
         overhead_bytes=overhead,
-        useful_bytes=_useful(rows, size - overhead, is_tcp, copy[order], departure_ns),
+        useful_bytes=_useful(rows, size - overhead, is_tcp, first, np.unique(same_as[same_as >= 0]), departure_ns),
         fate=fate,
         reason=np.where(fate == DROPPED, reason, -1),
         reasons=reasons,
@@ -182,13 +187,32 @@ def _ours(timeline: Timeline, rows: pa.Table, flow: Integers, flows: tuple[str, 
     return np.asarray(measured & subject[flow], np.bool_)
 
 
-def _useful(rows: pa.Table, data: Integers, is_tcp: Booleans, copy: Booleans, departure_ns: Integers) -> Integers:
-    """Return the bytes of data that no earlier departure delivered; 0 for packets that did not leave."""
+def _same_as(details: np.ndarray[tuple[int], np.dtype[np.str_]]) -> Integers:
+    """Return the number of the packet that had the same bytes, by what the link said of each; -1 where there is none.
+
+    The link's own copies have it from their originals, and count as copies.
+    """
+    found = np.full(len(details), -1, np.int64)
+    again = np.flatnonzero(np.char.find(details, SAME_BYTES) >= 0)
+    found[again] = [int(text.rpartition(SAME_BYTES)[2]) for text in details[again].tolist()]
+    return found
+
+
+def _useful(
+    rows: pa.Table, data: Integers, is_tcp: Booleans, first: Integers, again: Integers, departure_ns: Integers
+) -> Integers:
+    """Return the bytes of data that no earlier departure delivered; 0 for packets that did not leave.
+
+    `first` is the number of the first packet of the same bytes, for QUIC, and -1 for copies, which deliver nothing.
+    `again` has those of which the bytes were sent more than once.
+    """
     useful = np.zeros(len(data), np.int64)
     left = np.flatnonzero(departure_ns < NEVER)
     left = left[np.argsort(departure_ns[left], kind="stable")]
     fresh = new_payload_bytes(rows.take(pa.array(left)))
-    useful[left] = np.where(is_tcp[left], fresh, np.where(copy[left], 0, data[left]))
+    new = ~np.isin(first[left], again)
+    new[np.unique(first[left], return_index=True)[1]] = True
+    useful[left] = np.where(is_tcp[left], fresh, np.where(new & (first[left] >= 0), data[left], 0))
     return useful
 
 

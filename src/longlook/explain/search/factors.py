@@ -8,7 +8,8 @@ it, the loser alone.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from longlook.core import registry
+from longlook.core import registry, versions
+from longlook.core.flows import EITHER
 from longlook.core.model import Scalar, Trial
 from longlook.core.stack import Knob
 from longlook.explain import changes, remedies
@@ -45,10 +46,13 @@ def impossible(pair: Pair) -> list[str]:
 
 
 def _of_loser(pair: Pair) -> Iterator[Factor | str]:
-    return _of_quic(pair) if changes.over_quic(pair.loser.trial) else _of_tcp(pair)
+    """Yield those of the programs, and over TCP those of the kernel, too."""
+    yield from _of_programs(pair)
+    if not changes.over_quic(pair.loser.trial):
+        yield from _of_tcp(pair)
 
 
-def _of_quic(pair: Pair) -> Iterator[Factor | str]:
+def _of_programs(pair: Pair) -> Iterator[Factor | str]:
     for name, level in levels.KNOBS.items():
         knob = _knob(pair.loser.trial, level.role, name)
         if knob is None:
@@ -62,11 +66,15 @@ def _of_quic(pair: Pair) -> Iterator[Factor | str]:
 
 
 def _knob(trial: Trial, role: str, name: str) -> Knob | None:
-    """Return a knob that an end of a trial has, or its tunable build, and that means something over its protocol."""
+    """Return a knob that an end of a trial has, or its tunable build, and that means something over its protocol.
+
+    None where the client chooses the protocol: a change of one of the two could move the choice.
+    """
+    if trial.protocol == EITHER:
+        return None
     end = changes.end_of(trial, role)
     stack = registry.stack(end.stack)
-    tunable = f"{end.version.partition('+')[0]}{changes.TUNABLE}"
-    for version in (end.version, *([tunable] if tunable in stack.version_names else [])):
+    for version in versions.with_knobs(end.version, stack.version_names):
         knob = stack.knobs_of(version, role).get(name)
         if knob is not None and knob.applies_to(trial.protocol):
             return knob
@@ -75,10 +83,8 @@ def _knob(trial: Trial, role: str, name: str) -> Knob | None:
 
 def _value(trial: Trial, role: str, name: str) -> Scalar | None:
     """Return the value of a knob as far as it is known: as the arm sets it, else as the stack declares it."""
-    if not changes.over_quic(trial):
-        return None
     knob = _knob(trial, role, name)
-    return changes.end_of(trial, role).knobs.get(name, None if knob is None else knob.default)
+    return None if knob is None else changes.end_of(trial, role).knobs.get(name, knob.default)
 
 
 def _knob_factor(
@@ -90,7 +96,7 @@ def _knob_factor(
         yield f"{role}_knobs.{name}: {changed}"
         return
     target = Target.LOSER
-    if not is_winners and _knob(pair.winner.trial, role, name) is not None and changes.over_quic(pair.winner.trial):
+    if not is_winners and _knob(pair.winner.trial, role, name) is not None:
         same = changes.knob(pair.winner.trial, role, name, value, changed.label)
         target = Target.BOTH if same == changed else Target.LOSER
     transplant = None

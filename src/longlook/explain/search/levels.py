@@ -7,6 +7,7 @@ are short, losses that are declared late.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from longlook.core.knobs import LARGEST_HTTP2_WINDOW
 from longlook.core.model import Scalar
 from longlook.core.stack import Knob
 from longlook.explain.side import Pair
@@ -61,6 +62,8 @@ KNOBS: Mapping[str, Level] = {
     "retry": _of("server", False),
     "allow_0rtt": _of("server", True),
     "max_incoming_streams": _of("server", 1000, 100),
+    "http2_stream_window": _of("client", LARGEST_HTTP2_WINDOW),
+    "http2_connection_window": _of("client", LARGEST_HTTP2_WINDOW),
     "initial_stream_window": _of("client", _CREDIT_BYTES),
     "max_stream_window": _of("client", _CREDIT_BYTES),
     "initial_connection_window": _of("client", _CREDIT_BYTES),

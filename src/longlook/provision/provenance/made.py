@@ -19,6 +19,7 @@ from longlook.core.job import Program
 from longlook.core.paths import adapters_dir, cache_dir, kernel_dir
 from longlook.core.programs import wheel_programs
 from longlook.core.stack import Stack
+from longlook.core.versions import untuned_name
 from longlook.provision import go, guest_kernel, pins
 from longlook.provision.debian import pins_of, taken_for
 from longlook.provision.guest_kernel.source import PIN
@@ -33,7 +34,7 @@ _RECORD = "program.json"
 
 def of_part(stack: Stack, version: str, program: Program) -> Made:
     """Return what an installed version of a stack is made of."""
-    folder, library = adapters_dir() / stack.name, version.removesuffix(go.PATCHED)
+    folder, library = adapters_dir() / stack.name, untuned_name(version)
     record = _record(Path(program.path))
     built_by = str(record.get("toolchain", ""))
     name = f"{stack.name}@{version}"

@@ -6,6 +6,7 @@ import numpy as np
 
 from longlook.core.model import Trial, Vantage
 from longlook.network.further import BEHIND
+from longlook.timeline.competition import SAME_BYTES
 from longlook.timeline.normalise.rows import NULL, Integers, Mask, Rows
 from longlook.timeline.timeline import Kind, Timeline
 
@@ -141,12 +142,16 @@ def links_of(timeline: Timeline, trial: Trial) -> dict[Vantage, LinkPackets]:
 
 
 def _datagrams(rows: Rows) -> Datagrams:
-    """Return one datagram for each number of the link; of copies it is the first that left whole."""
+    """Return one datagram for each number of the link; of copies it is the first that left whole.
+
+    A datagram that its sender sent again, byte for byte, counts as a copy: an end logs it once.
+    """
     whole = rows.matches("kind", Kind.PACKET_DELIVERED)
     damaged = [code for code, text in enumerate(rows.texts["detail"]) if _DAMAGED in text]
     whole &= ~np.isin(rows["detail"], damaged)
-    order = np.lexsort((rows["time_ns"], ~whole, rows["sequence"]))
-    _, first = np.unique(rows["sequence"][order], return_index=True)
+    number = _first_of_its_bytes(rows)
+    order = np.lexsort((rows["time_ns"], ~whole, number))
+    _, first = np.unique(number[order], return_index=True)
     chosen = order[first]
     rows, whole = rows.take(chosen), whole[chosen]
     return Datagrams(
@@ -157,3 +162,12 @@ def _datagrams(rows: Rows) -> Datagrams:
         rows["quic"],
         rows["transport_sequence"],
     )
+
+
+def _first_of_its_bytes(rows: Rows) -> Integers:
+    """Return the link's number of each packet, or of the earlier one that had the same bytes."""
+    number, details = rows["sequence"].copy(), rows["detail"]
+    again = {code: text for code, text in enumerate(rows.texts["detail"]) if text and SAME_BYTES in text}
+    for place in np.flatnonzero(np.isin(details, list(again))).tolist():
+        number[place] = int(again[int(details[place])].rpartition(SAME_BYTES)[2])
+    return number

@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from longlook.core.model import Vantage
-from longlook.timeline.competition import MARKED
+from longlook.timeline.competition import MARKED, SAME_BYTES
 from longlook.timeline.normalise.endpoint import Connection
 from longlook.timeline.normalise.link_log import DELIVERED, QUEUED, LinkLog, address_text
 from longlook.timeline.normalise.tables import constant_text, table_of_columns, texts
@@ -98,7 +98,7 @@ def _since_version_2(records: npt.NDArray[Any], is_tcp: npt.NDArray[np.bool_]) -
     edits = records["edits"].astype(np.int64)
     forms = records["quic_form"].astype(np.int64)
     return {
-        "detail": _details(edits, records["copy"].astype(np.int64)),
+        "detail": _details(edits, records["copy"].astype(np.int64), _sent_before(records)),
         "acknowledgement": pa.array(records["acknowledgement"].astype(np.int64), mask=~is_tcp),
         "ecn": pa.array(_codepoints(records, edits), mask=records["ip_version"] == 0),
         "quic": texts(forms, [QUIC_FORMS.get(form) for form in range(256)]),
@@ -118,15 +118,40 @@ def _codepoints(records: npt.NDArray[Any], edits: Integers) -> Integers:
     return np.where(records["verdict"] == DELIVERED, left, records["ecn"]).astype(np.int64)
 
 
-def _details(edits: Integers, copies: Integers) -> pa.DictionaryArray:
-    """Return the changes made to each packet, and the number of the copy; null for an unchanged original."""
-    unique, inverse = np.unique((copies << len(EDITS)) | (edits & (2 ** len(EDITS) - 1)), return_inverse=True)
+def _details(edits: Integers, copies: Integers, before: Integers) -> pa.DictionaryArray:
+    """Return the changes made to each packet, the number of the copy, and the packet that had the same bytes; null for
+    an unchanged original. `before` are numbers of packets, -1 for none.
+    """
+    bits, copy_bits = len(EDITS), 8
+    made = (copies << bits) | (edits & (2**bits - 1))
+    unique, inverse = np.unique(((before + 1) << (bits + copy_bits)) | made, return_inverse=True)
     names = []
     for value in unique.tolist():
         words = [text for bit, text in enumerate(EDITS) if value >> bit & 1]
-        copy = value >> len(EDITS)
-        names.append("; ".join([*words, *([f"copy {copy}"] if copy else [])]) or None)
+        copy, same = value >> bits & (2**copy_bits - 1), (value >> bits + copy_bits) - 1
+        same_bytes = [f"{SAME_BYTES}{same}"] if same >= 0 else []
+        names.append("; ".join([*words, *([f"copy {copy}"] if copy else []), *same_bytes]) or None)
     return texts(inverse, names)
+
+
+def _sent_before(records: npt.NDArray[Any]) -> Integers:
+    """Return the number of the first packet of a flow and direction that arrived with the bytes of each QUIC datagram;
+    -1 for none. Copies that the link made count as their originals. Older logs do not say it.
+    """
+    found = np.full(len(records), -1, np.int64)
+    if "tag_end" not in (records.dtype.names or ()):
+        return found
+    tagged = np.flatnonzero((records["tag_start"] != 0) | (records["tag_end"] != 0))
+    names = ("direction", "flow", "payload_bytes", "tag_start", "tag_end")
+    keys = np.stack([records[name][tagged].astype(np.int64) for name in names])
+    number = records["sequence"][tagged].astype(np.int64)
+    order = np.lexsort((number, *keys))
+    alike = (keys[:, order][:, 1:] == keys[:, order][:, :-1]).all(axis=0)
+    begins = np.concatenate([[True], ~alike])[: len(order)]
+    first = number[order][np.maximum.accumulate(np.where(begins, np.arange(len(order)), 0))]
+    again = first < number[order]
+    found[tagged[order[again]]] = first[again]
+    return found
 
 
 def _connection_ids(records: npt.NDArray[Any]) -> pa.DictionaryArray:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from longlook.core.flows import EITHER
 from longlook.core.model import Endpoint, Link, Stage
 from longlook.core.stack import Knob
 from longlook.explain.cause import Target
@@ -12,6 +13,8 @@ from longlook.explain.search.factors import Factor, factors, impossible, joined
 from longlook.explain.search.levels import admitted, within
 from longlook.explain.side import Pair, Side
 from tests.data.sides import pair, side
+
+WINDOW = "http2_stream_window"
 
 
 def arm(stack: str = "quinn", version: str = "0.11.12", **changes: Any) -> Side:
@@ -73,6 +76,7 @@ def test_a_level_that_a_program_is_known_to_have_is_none() -> None:
 
 def test_what_the_winner_cannot_have_is_changed_in_the_loser_alone() -> None:
     found = by_setting(pair(arm(), over_tcp()))
+    assert found.pop("server_knobs.max_incoming_streams").target is Target.BOTH  # HTTP/2 has such a limit, too
     assert {factor.target for name, factor in found.items() if "knobs" in name} == {Target.LOSER}
 
 
@@ -92,9 +96,37 @@ def test_the_kernel_s_tcp_has_settings_of_its_own_and_those_that_help_already_ar
     assert found["tcp_sack"].change.settings == {"tcp_sack": True}
     assert found["tcp_initial_window"].target is Target.BOTH
     assert "tcp_dsack" not in found
-    assert not [name for name in found if "knobs" in name]
     alone = by_setting(pair(over_tcp(), arm()))
     assert alone["tcp_initial_window"].target is Target.LOSER
+
+
+def test_over_tcp_knobs_of_http_2_are_varied_and_none_of_quic() -> None:
+    found = by_setting(pair(over_tcp(), over_tcp()))
+    assert {name for name in found if "knobs" in name} == {
+        "client_knobs.http2_stream_window",
+        "client_knobs.http2_connection_window",
+        "server_knobs.max_incoming_streams",
+    }
+    stream = found["client_knobs.http2_stream_window"]
+    assert (stream.target, stream.role) == (Target.BOTH, "client")
+    assert stream.change.settings == {"client_knobs.http2_stream_window": 2**31 - 1}
+    assert by_setting(pair(over_tcp(), arm()))["client_knobs.http2_stream_window"].target is Target.LOSER
+    assert not [name for name in by_setting(pair(arm(), arm())) if "http2" in name]
+
+
+def test_a_window_of_http_2_that_the_winner_is_set_to_is_the_loser_s_other_level() -> None:
+    large = over_tcp()
+    large = replace(large, trial=replace(large.trial, client=Endpoint("quic-go", "0.65.0", {WINDOW: 8 << 20})))
+    small = replace(large, trial=replace(large.trial, client=Endpoint("quic-go", "0.65.0", {WINDOW: 1 << 20})))
+    factor = by_setting(pair(small, large))[f"client_knobs.{WINDOW}"]
+    assert (factor.target, factor.change.settings) == (Target.LOSER, {f"client_knobs.{WINDOW}": 8 << 20})
+    assert factor.transplant is not None
+    assert factor.transplant.settings == {f"client_knobs.{WINDOW}": 1 << 20}
+
+
+def test_nothing_of_a_program_is_varied_that_chooses_between_quic_and_tcp() -> None:
+    either = replace(over_tcp(), trial=replace(over_tcp().trial, protocol=EITHER))
+    assert not [name for name in by_setting(pair(either, either)) if "knobs" in name]
 
 
 def test_the_path_has_settings_for_what_stands_in_it() -> None:

@@ -1,0 +1,56 @@
+"""The sender puts whole datagrams on the wire more than once."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from longlook.explain import changes
+from longlook.explain.cause import Cause, Change, Finding, Intervention, Sign, Target, Touches, Untestable
+from longlook.explain.ledger import LedgerClass
+from longlook.explain.side import Pair
+from longlook.explain.signs import resent, resent_shown
+
+_CLASSES = (
+    *(LedgerClass.LINK_WASTE, LedgerClass.LINK_OVERHEAD, LedgerClass.CONGESTION_WINDOW),
+    *(LedgerClass.LOSS_DETECTION, LedgerClass.TIMER, LedgerClass.ACK_WAIT),
+)
+
+
+def detect(pair: Pair) -> Sign | None:
+    """Return a sign where the loser's server sent more datagrams again, byte for byte, than the winner's.
+
+    A QUIC packet that is sent again has another number, and so other bytes.
+    """
+    count = int(resent(pair.loser).sum())
+    if count <= int(resent(pair.winner).sum()) or pair.excess_ns(*_CLASSES) <= 0:
+        return None
+    shown = resent_shown(pair.loser, "its server sends a datagram a second time, with the same bytes")
+    return Sign(pair.excess_ns(*_CLASSES), shown, dose=float(count))
+
+
+def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
+    """Return copies of as many of the winner's datagrams, which the link puts right behind them."""
+    link, again = pair.loser.down, resent(pair.loser)
+    originals = int((link.ours & (link.arrival_ns >= pair.loser.start_ns) & ~link.copy & ~again).sum())
+    share = f"{100 * min(1.0, float(again.sum()) / max(originals, 1)):.1f}%"
+    reason = "no setting makes it send datagrams once: that takes a build of it that does"
+    copied = Change(f"a copy of {share} of its datagrams behind each", {"network.down.duplicate": share})
+    has_copies = bool(np.any(pair.winner.down.copy))
+    return [
+        changes.cure(Touches.MECHANISM, Target.LOSER, reason),
+        changes.transplant(Touches.MECHANISM, "the path makes copies already" if has_copies else copied),
+    ]
+
+
+CAUSE = Cause(
+    name="datagrams_sent_twice",
+    title="Datagrams sent twice",
+    sentence="its server sends whole datagrams twice (about {dose:.0f} a load)",
+    source="RFC 9000, 12.3: a packet number is used once; RFC 9000, 13.3: what is lost is sent in new packets",
+    role="server",
+    classes=_CLASSES,
+    needs=(),
+    detect=detect,
+    interventions=interventions,
+    cured_by="a build that sends them once",
+)
