@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PLUGINS = ("stacks", "workloads", "metrics")
 REGISTRY = "src/longlook/core/registry.py"
-CORE = ("tests/unit/core", "tests/unit/study", "tests/unit/test_import_order.py", "tests/unit/test_house.py")
+CORE = ("tests/unit/core", "tests/unit/study", "tests/unit/test_house.py")
 """What runs where nothing has changed: types, study files and the rules of the house."""
 
 
