@@ -83,7 +83,7 @@ def _asked_for(file: Path, root: Path) -> frozenset[str]:
     for node in ast.walk(_tree(file)):
         if isinstance(node, ast.Call) and (name := _of_registry(node.func, imported)):
             first = node.args[0] if node.args else None
-            uses.append((name, first.value if isinstance(first, ast.Constant) else None))
+            uses.append((name, str(first.value) if isinstance(first, ast.Constant) else None))
             read.add(node.func)
         elif isinstance(node, ast.expr) and node not in read and (name := _of_registry(node, imported)):
             uses.append((name, None))
