@@ -14,7 +14,7 @@ help:
 	@echo "make test-stacks  install every version of every stack, check all, draw the matrix"
 	@echo "make lint    formatting, lint and strict types of Python, Rust and Go"
 	@echo "make generate  write every file that is made from the code: tables, drawing, golden results"
-	@echo "make architecture  draw the packages and their imports: docs/architecture.svg"
+	@echo "make architecture  draw the packages and their imports, print what is counted of the code"
 	@echo "make fuzz    run the fuzzers of the decoder, inference, study files and recordings, FUZZ_SECONDS (60) each"
 	@echo "make torture kill, damage, fill disks and fuzz for TORTURE_MINUTES (120); the same folder goes on"
 	@echo "make bench   measure speed and accuracy, write benches/results.json"
@@ -28,6 +28,11 @@ help:
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --reinstall --editable .
 	@touch $@
 
+# Vale, which reads the style of documents, built from sources that style/go.sum pins; it needs a C compiler, as Rust does.
+.venv/bin/vale: style/go.mod style/go.sum
+	@echo "building vale into .venv …"
+	@cd style && CGO_CFLAGS='-O2 -w' go build -mod=readonly -trimpath -ldflags=-w -o ../.venv/bin/vale github.com/vale-cli/vale/v3/cmd/vale
+
 build: .venv/built
 
 ready: build
@@ -39,7 +44,7 @@ demo: ready
 quick: build
 	@$(BIN)/python -m scripts.quick
 
-test: ready
+test: ready .venv/bin/vale
 	cargo test --quiet --locked --workspace
 	cd adapters/quic-go && go test ./...
 	cd adapters/traffic && go test ./...
@@ -55,11 +60,13 @@ test-stacks: ready
 	$(BIN)/longlook stacks docs docs/stacks.md || status=1; \
 	exit $$status
 
-lint: build
+lint: build .venv/bin/vale
 	$(BIN)/ruff format --check src tests adapters benches scripts
 	$(BIN)/ruff check src tests adapters benches scripts
 	$(BIN)/python -m scripts.generate --check
+	$(BIN)/lint-imports --no-logo --no-cache pyproject.toml scripts/faces.toml
 	$(BIN)/python scripts/architecture.py --check
+	$(BIN)/python -m scripts.ratchets --check
 	$(BIN)/mypy
 	cargo fmt --all --check
 	cargo clippy --quiet --locked --workspace --all-targets -- -D warnings
@@ -70,8 +77,9 @@ lint: build
 generate: ready
 	@$(BIN)/python -m scripts.generate
 
-architecture: build
+architecture: build .venv/bin/vale
 	$(BIN)/python scripts/architecture.py
+	$(BIN)/python -m scripts.ratchets
 
 bench: ready
 	$(BIN)/python -m benches

@@ -1,21 +1,31 @@
 """Finds the unit tests that a change can make fail: those that import what has changed, directly or by other modules.
 
 A test file depends on every module of Longlook and of the tests that it imports, wherever in the file, and on all that
-these import. Plug-ins are imported by the registry, and so by everything that uses it. A test also depends on files
-that it names, such as a document whose table it compares. A package's data files belong to the package's own tests.
+these import. Plug-ins are imported by the registry: a module that asks the registry for a folder's plug-ins depends on
+all of them. A test also depends on files that it names, such as a document whose table it compares. A package's data
+files belong to the package's own tests.
 """
 
 import ast
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
+from longlook.core.registry import CONSTANTS
+
 ROOT = Path(__file__).parents[1]
-PLUGINS = ("stacks", "workloads", "metrics")
-REGISTRY = "src/longlook/core/registry.py"
-CORE = ("tests/unit/core", "tests/unit/study", "tests/unit/test_import_order.py", "tests/unit/test_house.py")
+REGISTRY = "longlook.core.registry"
+ASKING: Mapping[str, str | None] = {
+    **dict.fromkeys(("load", "get", "place", "source", "load_only", "left_out", "CONSTANTS")),
+    "stack": "stacks",
+    "stacks": "stacks",
+    "workload": "workloads",
+    "workloads": "workloads",
+}
+"""Names of the registry that give plug-ins → their folder; None if the first argument is the folder."""
+CORE = ("tests/unit/core", "tests/unit/study", "tests/unit/test_house.py")
 """What runs where nothing has changed: types, study files and the rules of the house."""
 
 
@@ -36,8 +46,9 @@ def affected_tests(changed: Iterable[str], root: Path = ROOT) -> list[str]:
     modules = {path for path in chosen if path.endswith(".py")}
     others = {path for path in chosen if path not in modules or path.startswith(("adapters/", "benches/"))}
     others |= {path for path in modules if not (root / path).exists()}
-    if any(path.startswith(f"src/longlook/{folder}/") for path in modules for folder in PLUGINS):
-        modules.add(REGISTRY)
+    for folder in CONSTANTS:
+        if any(path.startswith(f"src/longlook/{folder}/") for path in others):
+            modules.add(f"src/longlook/{folder}/__init__.py")  # a plug-in that is gone was beside it
     return sorted(
         test.relative_to(root).as_posix()
         for test in (root / "tests" / "unit").rglob("test_*.py")
@@ -62,6 +73,39 @@ def dependencies(file: Path, root: Path) -> frozenset[Path]:
     return frozenset(found)
 
 
+def _asked_for(file: Path, root: Path) -> frozenset[str]:
+    """Return the folders of plug-ins that a file asks the registry for: all of them if the text does not say which."""
+    imported = {name.removeprefix(f"{REGISTRY}.") for name in _names(file, root) if name.startswith(REGISTRY)}
+    if not imported:
+        return frozenset()
+    uses: list[tuple[str, str | None]] = []
+    read = set()
+    for node in ast.walk(_tree(file)):
+        if isinstance(node, ast.Call) and (name := _of_registry(node.func, imported)):
+            first = node.args[0] if node.args else None
+            uses.append((name, str(first.value) if isinstance(first, ast.Constant) else None))
+            read.add(node.func)
+        elif isinstance(node, ast.expr) and node not in read and (name := _of_registry(node, imported)):
+            uses.append((name, None))
+    asked = [ASKING[name] or folder for name, folder in uses]
+    return frozenset(folder for folder in CONSTANTS if folder in asked or None in asked)
+
+
+def _of_registry(node: ast.expr, imported: Collection[str]) -> str:
+    """Return which name of ASKING this is, `registry.NAME` or one that the file imports; empty if it is none."""
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "registry":
+        return node.attr if node.attr in ASKING else ""
+    return node.id if isinstance(node, ast.Name) and node.id in ASKING and node.id in imported else ""
+
+
+@cache
+def _tree(file: Path) -> ast.Module:
+    try:
+        return ast.parse(file.read_text(encoding="utf-8"))
+    except SyntaxError:
+        return ast.Module([], [])  # the linter reports it
+
+
 @cache
 def _imported(file: Path, root: Path) -> frozenset[Path]:
     found: set[Path] = set()
@@ -71,16 +115,14 @@ def _imported(file: Path, root: Path) -> frozenset[Path]:
         for end in range(len(parts), 0, -1):
             path = root.joinpath(*(("src",) if parts[0] == "longlook" else ()), *parts[:end])
             found.update(each for each in (path.with_suffix(".py"), path / "__init__.py") if each.is_file())
+    for folder in _asked_for(file, root):
+        found.update((root / "src" / "longlook" / folder).glob("*.py"))
     return frozenset(found - {file})
 
 
 def _names(file: Path, root: Path) -> Iterator[str]:
     """Dotted names of everything that a file imports, wherever in it, from Longlook, the tests and the scripts."""
-    try:
-        tree = ast.parse(file.read_text(encoding="utf-8"))
-    except SyntaxError:
-        return  # the linter reports it
-    for node in ast.walk(tree):
+    for node in ast.walk(_tree(file)):
         if isinstance(node, ast.Import):
             modules = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):

@@ -3,14 +3,12 @@
 import ast
 import re
 import subprocess
-from functools import cache
 from pathlib import Path
-
-import pytest
 
 from tests.conftest import SERIAL, VIRTUAL
 
 ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "src" / "longlook"
 LONGEST_FILE = 400
 KINDS = ("*.py", "*.rs", "*.go", "*.js", "*.css")
 FOLDERS = ("src", "tests", "adapters", "crates", "benches", "scripts")
@@ -30,14 +28,6 @@ def test_groups_of_tests_name_files_that_exist() -> None:
     assert {place for place in named if not (tests / place).exists()} == set()
 
 
-PACKAGE = ROOT / "src" / "longlook"
-PRIVATE_WORDS = (
-    *("contests?", "contestants?", "errand", "imprint", "leftovers?", "lifeline", "mends?", "mended", "shower"),
-    *("strays?", "warden", "earns? (a|the|one|its) ticket", "told", "line-up"),
-)
-"""Words that readers had to translate; CHANGELOG.md has what replaced them."""
-
-
 def listed(*patterns: str) -> list[Path]:
     """Files of the checkout that git knows or would take."""
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *patterns]
@@ -46,12 +36,16 @@ def listed(*patterns: str) -> list[Path]:
 
 
 def test_words_are_those_of_the_field() -> None:
+    """In code too, where Vale, which has the list, reads docstrings alone."""
     patterns = [
         f":(glob){folder}/**/*.{kind}"
         for folder in ("src", "adapters", "crates")
         for kind in ("py", "rs", "go", "md", "j2")
     ]
-    words = re.compile(rf"\b({'|'.join(PRIVATE_WORDS)})\b", re.IGNORECASE)
+    rule = (ROOT / "style" / "Longlook" / "PrivateWords.yml").read_text()
+    private = re.findall(r"^  - (.+)$", rule, re.M)
+    assert "contestants?" in private
+    words = re.compile(rf"\b({'|'.join(private)})\b", re.IGNORECASE)
     found = [
         f"{path.relative_to(ROOT)}:{number}: {match[0]}"
         for path in [*listed(*patterns, ":(glob)docs/*.md", "README.md", "ARCHITECTURE.md", "CONTRIBUTING.md")]
@@ -59,36 +53,6 @@ def test_words_are_those_of_the_field() -> None:
         if (match := words.search(line)) and '"contestant" if name == "setup"' not in line
     ]
     assert not found
-
-
-@cache
-def imported_by_others() -> dict[str, set[str]]:
-    """Package → modules of it, as paths below it, that another package imports."""
-    found: dict[str, set[str]] = {}
-    for file in PACKAGE.rglob("*.py"):
-        own = file.relative_to(PACKAGE).parts[0]
-        for node in ast.walk(ast.parse(file.read_text())):
-            module = (node.module or "").split(".") if isinstance(node, ast.ImportFrom) else []
-            if len(module) < 2 or module[0] != "longlook" or module[1] == own:
-                continue
-            for name in [alias.name for alias in node.names]:  # type: ignore[attr-defined]
-                target = PACKAGE.joinpath(*module[1:], name)
-                parts = [*module[2:], name] if target.with_suffix(".py").is_file() or target.is_dir() else module[2:]
-                found.setdefault(module[1], set()).add(".".join(parts))
-    return found
-
-
-@pytest.mark.parametrize("package", sorted(imported_by_others()))
-def test_a_package_names_what_others_import(package: str) -> None:
-    """Its docstring, or that of the subpackage, names each module that another package imports."""
-    missing = []
-    for name in imported_by_others()[package] - {""}:
-        *above, last = name.split(".")
-        faces = [PACKAGE / package, *(PACKAGE.joinpath(package, *above[: end + 1]) for end in range(len(above)))]
-        texts = [ast.get_docstring(ast.parse((face / "__init__.py").read_text())) or "" for face in faces]
-        if not any(re.search(rf"\b{last}\b", text) for text in texts):
-            missing.append(name)
-    assert not missing
 
 
 READERS = ("analysis", "causes", "explain", "metrics", "pipeline", "report", "run", "timeline")

@@ -133,3 +133,11 @@ def test_another_process_needs_to_load_the_chosen_plug_ins_alone(plugin: Path) -
 def test_a_place_of_no_plug_in_is_refused() -> None:
     with pytest.raises(InputError, match="unknown stack 'quic-goo'"):
         registry.place("stacks", "quic-goo")
+
+
+def test_every_plugin_file_is_registered() -> None:
+    package = Path(registry.__file__).parents[1]
+    for folder in registry.CONSTANTS:
+        files = [file for file in (package / folder).glob("*.py") if not file.name.startswith("_")]
+        assert files, folder
+        assert {registry.source(folder, name) for name in registry.load(folder)} >= set(files)
