@@ -9,7 +9,7 @@ from tests.conftest import SERIAL, VIRTUAL
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "longlook"
-LONGEST_FILE = 400
+LONGEST_FILE = 600
 KINDS = ("*.py", "*.rs", "*.go", "*.js", "*.css")
 FOLDERS = ("src", "tests", "adapters", "crates", "benches", "scripts")
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from longlook.core import registry, versions
-from longlook.core.flows import EITHER
 from longlook.core.model import Scalar, Trial
+from longlook.core.protocol import EITHER
 from longlook.core.stack import Knob
 from longlook.explain import changes, remedies
 from longlook.explain.cause import Change, Target
@@ -70,7 +70,7 @@ def _knob(trial: Trial, role: str, name: str) -> Knob | None:
 
     None where the client chooses the protocol: a change of one of the two could move the choice.
     """
-    if trial.protocol == EITHER:
+    if trial.protocol == EITHER.name:
         return None
     end = changes.end_of(trial, role)
     stack = registry.stack(end.stack)

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from longlook.core.flows import EITHER
 from longlook.core.model import Endpoint, Link, Stage
+from longlook.core.protocol import EITHER
 from longlook.core.stack import Knob
 from longlook.explain.cause import Target
 from longlook.explain.search.factors import Factor, factors, impossible, joined
@@ -125,7 +125,7 @@ def test_a_window_of_http_2_that_the_winner_is_set_to_is_the_loser_s_other_level
 
 
 def test_nothing_of_a_program_is_varied_that_chooses_between_quic_and_tcp() -> None:
-    either = replace(over_tcp(), trial=replace(over_tcp().trial, protocol=EITHER))
+    either = replace(over_tcp(), trial=replace(over_tcp().trial, protocol=EITHER.name))
     assert not [name for name in by_setting(pair(either, either)) if "knobs" in name]
 
 
