@@ -223,17 +223,18 @@ def _canonical(key: str, value: object, kind: WorkloadKind | None, *, endpoint_o
 
 
 def _contrasts(entry: ContrastTable, table: StudyTable, problems: Problems) -> list[Contrast]:
+    metric = table.metrics[0] if entry.metric is None else entry.metric
     if entry.neighbours is None:
         if entry.baseline is None or entry.contender is None:
             problems.add(f"contrasts.{entry.name}", "missing: baseline and contender, or neighbours")
             return []
-        return [Contrast(entry.name, entry.baseline, entry.contender, entry.metric, entry.family or "")]
+        return [Contrast(entry.name, entry.baseline, entry.contender, metric, entry.family or "")]
     if entry.baseline is not None or entry.contender is not None:
         problems.add(f"contrasts.{entry.name}", "has neighbours, so it must not have baseline or contender")
     arms = list(table.arms) if entry.neighbours == "all" else list(entry.neighbours)
     if len(arms) < 2:
         problems.add(f"contrasts.{entry.name}.neighbours", "must name two arms or more")
     return [
-        Contrast(f"{entry.name}: {before} → {after}", before, after, entry.metric, entry.family or entry.name)
+        Contrast(f"{entry.name}: {before} → {after}", before, after, metric, entry.family or entry.name)
         for before, after in pairwise(arms)
     ]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from copy import deepcopy
 from typing import Annotated, Any, ClassVar, Literal, TypeGuard, TypeVar, Union, get_args, get_origin
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from longlook.core import units
@@ -99,14 +99,25 @@ class FactorTable(Table):
 
 
 class ContrastTable(Table):
-    """`[[contrasts]]`: baseline and contender, or neighbours, each of which is the baseline of the next."""
+    """`[[contrasts]]`: baseline and contender, or neighbours, each of which is the baseline of the next.
+
+    `metric` is the first of the study's if there is none. A list of two names is a baseline and its contender.
+    """
 
     name: Label
     baseline: str | None = None
     contender: str | None = None
     neighbours: Literal["all"] | list[str] | None = None
     family: Label | None = None
-    metric: str
+    metric: str | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _pair(cls, given: Any) -> Any:
+        if isinstance(given, list) and len(given) == 2 and all(isinstance(name, str) for name in given):
+            baseline, contender = given
+            return {"name": f"{contender} vs {baseline}", "baseline": baseline, "contender": contender}
+        return given
 
 
 class ExpectedTable(Table):

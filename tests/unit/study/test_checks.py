@@ -124,7 +124,7 @@ def test_names_and_combinations_are_reported_together(tmp_path: Path) -> None:
     ("shape", "first"),
     [
         (('title = "A title"', ""), "title: missing"),
-        (('metric = "page_load_time"\n', ""), "contrasts.quic vs tcp.metric: missing"),
+        (('name = "quic vs tcp"\n', ""), "contrasts[0].name: missing"),
         (('metrics = ["page_load_time", "handshake_time"]', "metrics = []"), "metrics = []: must not be empty"),
         (('rows = "rate"', "rows = 1"), "claims.fig1.rows = 1: must be a text"),
     ],

@@ -46,6 +46,26 @@ def test_a_study_is_read(tmp_path: Path) -> None:
     )
 
 
+BLOCK = '[[contrasts]]\nname = "quic vs tcp"\nbaseline = "tcp"\ncontender = "quic"\nmetric = "page_load_time"\n'
+TITLE = 'title = "A title"\n'
+
+
+@pytest.mark.parametrize(
+    "short", ['[["tcp", "quic"]]', '[{ name = "quic vs tcp", baseline = "tcp", contender = "quic" }]']
+)
+def test_a_contrast_may_be_a_pair_and_its_metric_is_the_first(tmp_path: Path, short: str) -> None:
+    (tmp_path / "long").mkdir()
+    path = study_file(tmp_path, (BLOCK, ""), (TITLE, f"{TITLE}contrasts = {short}\n"))
+    assert read(path).contrasts == read(study_file(tmp_path / "long")).contrasts
+
+
+@pytest.mark.parametrize("wrong", ['["tcp"]', '["tcp", "quic", "other"]', '["tcp", 5]'])
+def test_what_is_no_pair_is_no_contrast(tmp_path: Path, wrong: str) -> None:
+    path = study_file(tmp_path, (BLOCK, ""), (TITLE, f"{TITLE}contrasts = [{wrong}]\n"))
+    (line,) = [line for line in problems(path) if "contrasts" in line]
+    assert "contrasts[0] = " in line and "must be a table" in line
+
+
 def test_labels_stay_as_written_and_values_become_canonical(tmp_path: Path) -> None:
     rate = read(study_file(tmp_path)).factors[0]
     assert [(level.label, level.sets) for level in rate.levels] == [

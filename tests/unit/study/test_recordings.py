@@ -11,7 +11,7 @@ from longlook.study.files import find_study
 from longlook.study.plan import make_plan
 from tests.data.recordings import archive, recorded
 
-NEWS = 'sets = "workload.har"\nlevels = ["docs", "shop", "news"]'
+NEWS = '["docs", "shop", "news"]'
 
 
 @pytest.fixture(autouse=True)
@@ -26,7 +26,7 @@ def folder(tmp_path: Path) -> Path:
     assert NEWS in text
     path = tmp_path / "mine"
     path.mkdir()
-    (path / "mine.toml").write_text(text.replace(NEWS, 'sets = "workload.har"\nlevels = ["docs", "own/page.har"]'))
+    (path / "mine.toml").write_text(text.replace(NEWS, '["docs", "own/page.har"]'))
     (path / "own").mkdir()
     (path / "own" / "page.har").write_text(json.dumps(archive([recorded("/"), recorded("/a.png", 20, 30)])))
     return path
@@ -60,10 +60,10 @@ def test_a_study_can_be_planned_again_when_its_file_is_gone(folder: Path) -> Non
 
 
 def test_a_page_can_be_set_for_one_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = (folder / "mine.toml").read_text().replace('[[factors]]\nname = "page"\nsets = "workload.har"\n', "")
-    text = text.replace('levels = ["docs", "own/page.har"]\n', "").replace(
-        'columns = "page"\nrows = ["loss"]', 'columns = "loss"'
-    )
+    page = '  { name = "page", sets = "workload.har", levels = ["docs", "own/page.har"] },\n'
+    text = (folder / "mine.toml").read_text()
+    assert page in text
+    text = text.replace(page, "").replace('columns = "page"\nrows = ["loss"]', 'columns = "loss"')
     (folder / "mine.toml").write_text(text.replace('kind = "recorded_page"', 'kind = "recorded_page"\nhar = "shop"'))
     assert find_study(str(folder / "mine.toml")).settings["workload.har"] == store.keep(store.shipped()["shop"])[0]
     monkeypatch.chdir(folder / "own")
