@@ -23,7 +23,7 @@ HAR = b'{"log": {"version": "1.2", "creator": {"name": "x"}, "entries": []}}'
         ("a.json", b'\xef\xbb\xbf{"constants": {}, "events": []}', "longlook trace show"),
         ("server.tcptrace", b"LLTCP1\n", "longlook trace show"),
         ("a", HAR, "longlook study page"),
-        ("a.har.gz", gzip.compress(HAR), "longlook study page"),
+        ("a.har.gz", gzip.compress(HAR, mtime=0), "longlook study page"),
         ("events.parquet", b"PAR1", "longlook infer"),
         ("link.bin", b"LLLINK2\n", "longlook link export"),
         ("a.toml", b"id = 1", "longlook run"),
