@@ -43,7 +43,7 @@ def test_a_knob_that_no_trial_shows_is_said_once_for_an_arm() -> None:
     found = unmeasured([of(pto_factor=4.0), of(pto_factor=4.0), of(ecn=True)])
     assert said(found) == (
         "set, not measured in these trials: quic: server_knobs.pto_factor = 4.0. "
-        "It is proven apart by: longlook stacks check quic-go@1.0"
+        "Whether a program obeys is checked by: longlook stacks check quic-go@1.0"
     )
     assert said(unmeasured([of(ecn=True)])) == ""
 
