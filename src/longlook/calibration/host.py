@@ -26,7 +26,7 @@ from longlook.calibration.netem import NetemBed
 from longlook.calibration.probe import FLOOD_PRIORITY, Arrivals, Packet, Receiver, send_by_schedule, send_regularly
 from longlook.core import codec
 from longlook.core.errors import LonglookError
-from longlook.core.visible import CsvWriter
+from longlook.core.escape import CsvWriter
 from longlook.lab import link_options
 from longlook.lab.linux.isolation import mount_own, run_isolated
 from longlook.lab.linux.netlink import NetlinkError

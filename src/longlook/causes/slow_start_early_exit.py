@@ -6,7 +6,7 @@ from longlook.explain import changes, remedies
 from longlook.explain.cause import Cause, Evidence, Finding, Intervention, Sign, Target, Touches, Untestable
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import Exit, drops, slow_start_exit
-from longlook.explain.side import Pair, Side
+from longlook.explain.pair import Pair, Side
 from longlook.explain.signs import bdp_bytes, largest_window_bytes
 from longlook.timeline.states import State
 

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from longlook.certification.bank import MadeRun
 from longlook.certification.exactness import Repeated
 from longlook.certification.fixed_rounds import Coverage, Power
 from longlook.certification.rates import Finding, Rate
+from longlook.certification.trial_bank import MadeRun
 from longlook.core import codec, files
 from longlook.core.errors import InputError
 from longlook.core.model import Analysis

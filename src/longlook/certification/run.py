@@ -7,9 +7,9 @@ from pathlib import Path
 
 from longlook import __version__
 from longlook.certification import exactness, fixed_rounds, stopped_rounds
-from longlook.certification.bank import METRIC, Bank, MadeRun, Scale
 from longlook.certification.certificate import CERTIFICATE, Certificate, Part, load, save
 from longlook.certification.populations import Population, populations, twins
+from longlook.certification.trial_bank import METRIC, Bank, MadeRun, Scale
 from longlook.core.digests import folder_digest
 from longlook.core.errors import InputError, MachineError
 from longlook.core.model import Analysis, Study

@@ -15,7 +15,7 @@ from longlook.conformance.evidence import Seen
 from longlook.core import codec
 from longlook.core.model import Capture, ConnectionState, Endpoint, Flow, Link, Scalar, Trial, Workload
 from longlook.core.protocol import find_protocol
-from longlook.network.further import SECOND
+from longlook.network.extra_links import SECOND
 from longlook.study.tcp import parameters
 
 

@@ -8,7 +8,7 @@ from longlook.explain.cause import Evidence
 from longlook.explain.facts import Booleans, Integers, LinkFacts, SenderFacts
 from longlook.explain.facts.columns import are
 from longlook.explain.ledger import LedgerClass
-from longlook.explain.side import Pair, Side
+from longlook.explain.pair import Pair, Side
 from longlook.explain.signs import MOST_EVIDENCE, dropped_for
 from longlook.timeline.states import State
 

@@ -14,7 +14,6 @@ from longlook.core.model import Outcome
 from longlook.lab import judge_connections as connections
 from longlook.lab import judge_proxy
 from longlook.lab.answers import wrong_answer
-from longlook.lab.elsewhere import fault_elsewhere
 from longlook.lab.judge_echo import echoed
 from longlook.lab.judge_knobs import knobs
 from longlook.lab.judge_lines import lines
@@ -24,6 +23,7 @@ from longlook.lab.judge_witness import witnessed
 from longlook.lab.judgement import Judgement
 from longlook.lab.link_drops import link_drops
 from longlook.lab.observations import Case, FlowKind, Line, Observations, Stopped, bounded, signal_name
+from longlook.lab.remote_faults import fault_elsewhere
 from longlook.lab.vocabulary import vocabulary
 
 UNSUPPORTED_EXIT = 127

@@ -13,7 +13,7 @@ from longlook.core.stack import Command, ProxyJob, RelayJob, ServerJob, Stack
 from longlook.lab import multipath
 from longlook.lab.clients import PlainClient
 from longlook.lab.environment import Environment
-from longlook.lab.needed import job_paths
+from longlook.lab.host_paths import job_paths
 from longlook.lab.prepared import Prepared
 from longlook.lab.process import Process
 from longlook.lab.sandbox import Sandbox

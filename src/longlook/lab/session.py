@@ -8,14 +8,14 @@ from longlook.core.digests import file_digest
 from longlook.core.job import Identity, Program
 from longlook.core.model import Capture
 from longlook.core.stack import Stack
+from longlook.lab.cpu_limit import Slow, SlowSide
 from longlook.lab.environment import Environment
 from longlook.lab.linux.namespace import Namespace
 from longlook.lab.process import Process, start, stop
+from longlook.lab.remote_client_routes import WayIn, namespace_outside
 from longlook.lab.sandbox import Sandbox
-from longlook.lab.slow_side import Slow, SlowSide
 from longlook.lab.timing import unix_minus_monotonic_ns
 from longlook.lab.topology import CLIENT, Side
-from longlook.lab.way_in import WayIn, namespace_outside
 
 
 @dataclass

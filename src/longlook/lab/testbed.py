@@ -10,9 +10,10 @@ from typing import Self
 from longlook.core.flows import phases_of, program_role, view_of
 from longlook.core.job import Job, Program
 from longlook.core.model import Flow, Trial
-from longlook.lab import kept, link_options, multipath
+from longlook.lab import link_options, multipath, trial_files
 from longlook.lab.artefacts import write_json
 from longlook.lab.clients import Client, SessionClient
+from longlook.lab.cpu_limit import Slow, SlowSide
 from longlook.lab.cpu_profiler import CpuProfiler
 from longlook.lab.environment import Environment
 from longlook.lab.flow_run import FlowRun, observations_of, tcp_of, tcp_of_sides
@@ -25,18 +26,17 @@ from longlook.lab.observations import Stopped
 from longlook.lab.process import Process, stop, watch
 from longlook.lab.programs import Launch, plain_client, stack_of, start_server
 from longlook.lab.proxy_run import ProxyRun
+from longlook.lab.remote_client_routes import WayIn
 from longlook.lab.sandbox import Sandbox
 from longlook.lab.second_path import SecondPath, add_second_addresses
 from longlook.lab.session import Sessions
-from longlook.lab.slow_side import Slow, SlowSide
 from longlook.lab.tcp_recorder import TcpRecorder
 from longlook.lab.teardown import Teardown
 from longlook.lab.timing import Timing
 from longlook.lab.topology import CLIENT, SERVER, SERVER_PORT, Addresses, Side, addresses_of
 from longlook.lab.traces import TracePlaces
 from longlook.lab.watcher import Watcher
-from longlook.lab.way_in import WayIn
-from longlook.network.further import BEHIND, SECOND
+from longlook.network.extra_links import BEHIND, SECOND
 
 READY_WITHIN_S = 10.0
 SESSION_READY_WITHIN_S = 30.0
@@ -235,7 +235,7 @@ class Testbed:
             plain = (flow_run.client.process for flow_run in self.flow_runs if not flow_run.client.session)
             end_all_of({each.user for each in (*self.servers, *self.proxy.processes, *plain) if each is not None})
         collectors = {**(self._recorder.finish() if self._recorder is not None else {}), **self._profile()}
-        broke = {**kept.take_stock(self._folder, self._outlets), **self._traces.take_out()}
+        broke = {**trial_files.take_stock(self._folder, self._outlets), **self._traces.take_out()}
         held = {
             name: value - self._throttled_before.get(name, 0.0)
             for name, value in {**self._processor_drops(), **slowness}.items()

@@ -16,10 +16,10 @@ from pathlib import Path
 
 from longlook.core.files import open_below, remove_tree
 from longlook.lab import limits
-from longlook.lab.kept import ROLES, make_own
 from longlook.lab.linux import system
 from longlook.lab.linux.program_view import RoomSize, is_full
 from longlook.lab.linux.trees import Entry, entries
+from longlook.lab.trial_files import ROLES, make_own
 
 _FLAGS = system.MS_NOSUID | system.MS_NODEV
 

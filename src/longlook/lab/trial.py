@@ -24,7 +24,7 @@ from longlook.lab.programs import stack_of
 from longlook.lab.teardown import Teardown
 from longlook.lab.testbed import Facilities, Testbed
 from longlook.lab.timing import Timing, unix_minus_monotonic_ns
-from longlook.network.further import SECOND
+from longlook.network.extra_links import SECOND
 
 GRACE_S = 1.0
 """Time beyond the trial's limit, for a client that ends by itself and reports what had arrived."""

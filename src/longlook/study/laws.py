@@ -16,7 +16,7 @@ from fractions import Fraction
 
 from longlook.core import units
 from longlook.core.problems import SettingError, allowed
-from longlook.network.further import NAMES, as_further
+from longlook.network.extra_links import NAMES, as_further
 
 STANDARD, NONE = "standard", "none"
 

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from longlook.certification.bank import METRIC, BankRun, Scale
 from longlook.certification.certificate import CERTIFICATE, Part, load, save
 from longlook.certification.disturbances import DISTURBANCES
 from longlook.certification.exactness import NOTES, Repeated
 from longlook.certification.rates import Limit, Promise
 from longlook.certification.run import PARTS, CertifyOptions, Session, certify, empty
+from longlook.certification.trial_bank import METRIC, BankRun, Scale
 from longlook.core import codec
 from longlook.core.errors import InputError, MachineError
 from longlook.core.model import Analysis

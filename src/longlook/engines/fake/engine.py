@@ -19,7 +19,7 @@ from longlook.engines.fake.path import EPOCH_NS, path_of
 from longlook.lab.artefacts import digests, seal, write_json, write_lines
 from longlook.lab.topology import CLIENT_ADDRESS, SECOND_CLIENT_ADDRESS, SERVER_ADDRESS, SERVER_PORT
 from longlook.network.config import link_text
-from longlook.network.further import BEHIND, SECOND
+from longlook.network.extra_links import BEHIND, SECOND
 
 _HANDSHAKE_ROUND_TRIPS = {"h3": 1, "h2": 2}
 _LINGER_NS = 100_000_000

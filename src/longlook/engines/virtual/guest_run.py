@@ -28,8 +28,8 @@ from longlook.engines.virtual.box import shown_in_box
 from longlook.engines.virtual.cpus import one_cpu
 from longlook.lab.artefacts import raise_if_full
 from longlook.lab.guest import ERROR, REQUEST, GuestError, GuestRequest
+from longlook.lab.host_paths import job_paths, python_paths
 from longlook.lab.linux.view import closed_folders, hidden_folders
-from longlook.lab.needed import job_paths, python_paths
 
 _LARGEST_ERROR_BYTES = 1 << 20
 _PYTHON = {"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}

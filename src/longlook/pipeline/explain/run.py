@@ -7,7 +7,7 @@ from longlook.core.results import Estimate
 from longlook.core.run_folder import SAMPLES, RunFolder
 from longlook.explain.answer import Answer, Status
 from longlook.explain.cause import causes
-from longlook.explain.checked import equal_conditions, implausible
+from longlook.explain.confounders import equal_conditions, implausible
 from longlook.explain.detect import proposed, suspect
 from longlook.explain.failing import grouped
 from longlook.explain.search.need import is_needed

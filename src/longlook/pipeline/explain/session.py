@@ -2,8 +2,8 @@
 
 Cures come first. A transplant only strengthens what a cure confirmed, or stands in for cures, and doses only illustrate
 what is confirmed, so neither runs for a finding that no cure confirmed. In a cell with enough rounds a change stops as
-soon as its verdict is firm (`explain.enough`). In real time all is tested at once, in all rounds: a round's trials are
-only alike if they run one after the other.
+soon as its verdict is firm (`explain.early_stopping`). In real time all is tested at once, in all rounds: a round's
+trials are only alike if they run one after the other.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,9 +14,9 @@ from longlook.explain.answer import Explained, FoundBy, Judged, Together, direct
 from longlook.explain.attribution import Conclusion, Look
 from longlook.explain.cause import Cause, Finding, Intervention, Kind, Target, Untestable
 from longlook.explain.counterfactual import Experiment, add_tests, all_at_once
-from longlook.explain.enough import is_firm, looks_at
+from longlook.explain.early_stopping import is_firm, looks_at
 from longlook.explain.judge import Gap, Reading, judge, together
-from longlook.explain.side import Pair
+from longlook.explain.pair import Pair
 from longlook.explain.touched import as_before, consequences, is_gone
 from longlook.pipeline.explain.trials import CellTrials, Place
 from longlook.pipeline.explain.witness import traced_change

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from longlook.core import codec
 from longlook.core.model import Outcome, Plan, Study
 from longlook.explain.counterfactual import CounterfactualPlan, Experiment
-from longlook.explain.side import Pair, Side
+from longlook.explain.pair import Pair, Side
 from longlook.pipeline.explain.traced import side_of, with_traces
 from longlook.pipeline.explain.trials import Place
 from longlook.pipeline.sample import measure_plan

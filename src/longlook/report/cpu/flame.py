@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from longlook.core.folded import KERNEL
+from longlook.core.stack_files import KERNEL
 from longlook.timeline.cpu_work import Work, work_of
 
 LEAST_SHARE = 0.01
