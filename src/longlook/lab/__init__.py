@@ -11,7 +11,7 @@ disturbed), `environment`, `stderr`.
 Modules import the standard library and pyroute2 only, because starting the agent is part of the cost of each guest.
 
 Entry points: `laboratory.Laboratory`, `agent.main`, `guest.main`, `guest.run_as_init`, `capability.check`,
-`stale_state.clear_stale_state`, `topology.Side`, `router.launch`, `artefacts.seal`.
+`stale_state.clear_stale_state`, `topology.EndpointNamespace`, `router.launch`, `artefacts.seal`.
 
 `calibration` also imports `link_options` (how the router is started) and `timing` (whose time it is), and the engines
 `host_paths` (the paths that programs need), `limits`, and of `linux` the modules `folders`, `limit_groups` and

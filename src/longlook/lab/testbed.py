@@ -33,7 +33,7 @@ from longlook.lab.session import Sessions
 from longlook.lab.tcp_recorder import TcpRecorder
 from longlook.lab.teardown import Teardown
 from longlook.lab.timing import Timing
-from longlook.lab.topology import CLIENT, SERVER, SERVER_PORT, Addresses, Side, addresses_of
+from longlook.lab.topology import CLIENT, SERVER, SERVER_PORT, Addresses, EndpointNamespace, addresses_of
 from longlook.lab.traces import TracePlaces
 from longlook.lab.watcher import Watcher
 from longlook.network.extra_links import BEHIND, SECOND
@@ -98,7 +98,7 @@ class Testbed:
         self.links = Links(self._job, self._environment, self._link_options)
         self.middle = self._make_middle(network) if BEHIND in trial.further else None
         if self.middle is None:
-            self.server_side = self._undo.enter_context(Side(self._server_end, network, self._path))
+            self.server_side = self._undo.enter_context(EndpointNamespace(self._server_end, network, self._path))
         self.second = self._make_second() if SECOND in trial.further else None
         self._undo.callback(self._traces.close)
         scratch = self._environment.scratch
@@ -143,7 +143,7 @@ class Testbed:
         behind = self._undo.enter_context(Namespace())
         middle = Middle(network, behind, self._path, self._server_end.router_device)
         self._undo.callback(middle.close)
-        self.server_side = self._undo.enter_context(Side(SERVER, behind, self._path))
+        self.server_side = self._undo.enter_context(EndpointNamespace(SERVER, behind, self._path))
         return middle
 
     def _make_second(self) -> SecondPath:
@@ -152,11 +152,13 @@ class Testbed:
         self._undo.callback(second.close)
         return second
 
-    def _start_link(self, name: str, namespace: Namespace, client: Side, server: Side) -> None:
+    def _start_link(
+        self, name: str, namespace: Namespace, client: EndpointNamespace, server: EndpointNamespace
+    ) -> None:
         self._undo.callback(self.links.start(name, namespace, client, server).close)
 
     @property
-    def sides(self) -> tuple[Side, ...]:
+    def sides(self) -> tuple[EndpointNamespace, ...]:
         """Return every side of the network, the client's first and the server's last."""
         second = self.second.sides if self.second is not None else ()
         return (self.client_side, *(self.middle.faces if self.middle is not None else ()), *second, self.server_side)
@@ -291,7 +293,7 @@ class Testbed:
             for role, count in packets.items()
         }
 
-    def _with_processors(self) -> list[Side]:
+    def _with_processors(self) -> list[EndpointNamespace]:
         sides = (self.client_side, self.server_side)
         return [side for side in sides if side.end.role in self._job.trial.processors]
 
@@ -343,7 +345,7 @@ class Testbed:
         network = self._undo.enter_context(Namespace())
         slow = self._slow()
         self.client_side = self._undo.enter_context(
-            Side(CLIENT, network, self._path)
+            EndpointNamespace(CLIENT, network, self._path)
             if slow is None
             else SlowSide(network, self._path, slow, self._environment, f"trial-{self._serial}")
         )
@@ -387,7 +389,7 @@ class Testbed:
         client = self._plain_client(trial, self._job.programs[program_role(flow.client)], folder, flow.name)
         self.flow_runs.append(FlowRun(trial, client, servers[flow.address_slot], where, folder, phases_of(flow), flow))
 
-    def _launch(self, side: Side, folder: Path, name: str) -> Launch:
+    def _launch(self, side: EndpointNamespace, folder: Path, name: str) -> Launch:
         return Launch(side, self._environment, self._sandbox, folder, self._outlets, self._traces, name)
 
     def _start_server(self, trial: Trial, program: Program, where: Addresses, folder: Path, name: str) -> Process:

@@ -108,7 +108,7 @@ def _rate(rung: str, bitrate_bps: int, video: Video) -> tuple[str, ...]:
 @dataclass(frozen=True)
 class _Track:
     init: bytes
-    segments: list[mp4.Segment]
+    segments: list[mp4.MediaSegment]
 
     @property
     def codec(self) -> str:
@@ -123,7 +123,7 @@ def _track(rung: str, video: Video) -> _Track:
     report_step(f"encoding {rung}, {len(parts) * PART_S} s of pictures")
     files = _encoded(rung, video)
     _compare(rung, video, files)
-    inits, found = set(), list[mp4.Segment]()
+    inits, found = set(), list[mp4.MediaSegment]()
     try:
         for part, data in zip(parts, files, strict=True):
             init, segments = mp4.split(data, part * PART_S * _TICKS, len(found))

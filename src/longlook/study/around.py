@@ -57,7 +57,7 @@ class _Place:
     """A setting that is drawn in a cell, how far, and the values that hold it, first the one that is shown."""
 
     setting: str
-    quantity: laws.Quantity
+    quantity: laws.DrawnQuantity
     width: Fraction
     values: Mapping[str, str]
     standard: bool

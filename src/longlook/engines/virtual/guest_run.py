@@ -85,7 +85,7 @@ def run_guest(guest: Guest, run: GuestRun, exchange: Path, stop: threading.Event
     raise (InputError if reported.kind == "input" else MachineError)(reported.message, reported.hint)
 
 
-def _stacks(jobs: Sequence[Job]) -> tuple[registry.Place, ...]:
+def _stacks(jobs: Sequence[Job]) -> tuple[registry.ModulePlace, ...]:
     names = sorted({end.stack for job in jobs for end in endpoints_of(job.trial)})
     return tuple(registry.place("stacks", name) for name in names)
 

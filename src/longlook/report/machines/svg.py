@@ -18,9 +18,9 @@ from longlook.report.machines.picture import (
     TEXT_PX,
     TITLE_PX,
     Arrow,
-    Box,
     Line,
     Picture,
+    StateBox,
     line_width,
 )
 
@@ -57,7 +57,7 @@ def svg(picture: Picture) -> str:
     return "\n".join(filter(None, parts)) + "\n"
 
 
-def _box(box: Box, layout: Layout) -> Iterable[str]:
+def _box(box: StateBox, layout: Layout) -> Iterable[str]:
     x, y = layout.centres[box.id]
     width, height = box.size_px
     if box.role != "state":
