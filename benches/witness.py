@@ -12,7 +12,7 @@ from tests.data.trials import MONOTONIC_T0, MS, RECORD_2, TRIAL, fetched, write_
 from longlook.core.job import Content
 from longlook.lab.judge_witness import witnessed
 from longlook.lab.link_log import LinkLog, read_link_log
-from longlook.lab.observations import Case, Observations, Stopped
+from longlook.lab.observations import FlowCase, Observations, Stopped
 
 TARGET_MS = 60.0
 PACKETS = (1_300, 100_000)
@@ -39,11 +39,11 @@ def _least_ms(path: Path, count: int, protocol: int, *, lossy: bool) -> float:
     end_ms = (count * SPACING_NS + DELAY_NS) / MS
     line = fetched("/a", -1, 50, end_ms, size=body_bytes, protocol="h3" if protocol == UDP else "h2")
     trial, content = replace(TRIAL, protocol=line["protocol"]), Content("", (("/a",),), {})
-    case = Case(trial, content, Stopped.CLIENT_ENDED, client=Observations((line,)), virtual=True)
+    case = FlowCase(trial, content, Stopped.CLIENT_ENDED, client=Observations((line,)), virtual=True)
     return round(1e3 * min(_taken_s(case, path) for _ in range(REPEATS)), 2)
 
 
-def _taken_s(case: Case, path: Path) -> float:
+def _taken_s(case: FlowCase, path: Path) -> float:
     begun = time.process_time()
     found = witnessed(replace(case, log=LinkLog((read_link_log(path),))))
     if found is not None:

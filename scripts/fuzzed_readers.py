@@ -16,7 +16,7 @@ from longlook.core.model import Run, Study, Trial
 from longlook.core.run_folder import RunFolder
 from longlook.explain.infer.sources import read_one
 from longlook.lab.judge import judge
-from longlook.lab.observations import Case, FlowKind, Observations, Stopped
+from longlook.lab.observations import FlowCase, FlowKind, Observations, Stopped
 from longlook.network.traces import Role, TraceError, parse_trace
 from longlook.pipeline.entries import read_entry
 from longlook.provision.recorded.har import HarError, read_har
@@ -92,7 +92,7 @@ def _judged(content: bytes) -> None:
         for kind in FlowKind:
             for code, printed in ((0, ()), (1, ()), (None, junk)):
                 seen = Observations(lines, printed, code)
-                judge(Case(trial, wanted, stopped, seen, seen, kind=kind, session=code is None))
+                judge(FlowCase(trial, wanted, stopped, seen, seen, kind=kind, session=code is None))
 
 
 def _logged(path: Path) -> None:

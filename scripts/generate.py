@@ -117,7 +117,7 @@ def atlas(current: str) -> str:
     """Return docs/atlas.md with the tables of the entries beside it; shipped studies without one are not run yet."""
     from longlook.analysis.claims.atlas import SummaryRow, summary_row
     from longlook.analysis.claims.judge import REPRODUCED
-    from longlook.analysis.claims.kinds import Kind, kind_of
+    from longlook.analysis.claims.kinds import ReplicationKind, kind_of
     from longlook.analysis.claims.papers import PAPERS, checks_laboratory, paper_key, reading_order
     from longlook.core.document import read_toml
     from longlook.pipeline.entries import EntryFolder
@@ -137,7 +137,9 @@ def atlas(current: str) -> str:
             rows.append(SummaryRow(name, paper_key(name), {}, None, "not run yet"))
     results = [found for entry in entries.values() for found in entry.claim_results()]
     kinds = Counter(kind_of(found) for found in results if found.result == REPRODUCED)
-    current = with_table(current, "| of what is reproduced |", [f"| {kind} | {kinds[kind]} |" for kind in Kind])
+    current = with_table(
+        current, "| of what is reproduced |", [f"| {kind} | {kinds[kind]} |" for kind in ReplicationKind]
+    )
     return with_table(current, "| study | paper |", summary_markdown(rows).splitlines()[2:])
 
 

@@ -1,4 +1,4 @@
-"""Encodes every part of every rung and writes the digests that src/longlook/provision/encoded.json has on record.
+"""Encodes every part of every rung and writes their digests to src/longlook/provision/video_encoding.json.
 
 A quarter of an hour on two cores beside other work. Needed where the encoder, its arguments or the pictures change; a
 rung may be named.
@@ -7,8 +7,8 @@ rung may be named.
 import json
 import sys
 
-from longlook.provision.encoded import LENGTH_S, RECORD, SCENES, SEGMENTS_S, make_digests
 from longlook.provision.video import LADDER_BPS, Video
+from longlook.provision.video_encoding import LENGTH_S, RECORD, SCENES, SEGMENTS_S, make_digests
 
 
 def main(names: list[str]) -> None:

@@ -16,7 +16,7 @@ from benches.link.peers import MAHIMAHI, RATTAN, Peer, Shape
 from longlook.calibration.link_probe import LinkBed
 from longlook.calibration.probe import FLOOD_PRIORITY, SENDER_PRIORITY, Arrivals, Receiver, send_regularly, stream_bps
 from longlook.lab.linux.namespace import Namespace
-from longlook.lab.topology import CLIENT, OFFLOAD, PACKET, SERVER, TUN, Side
+from longlook.lab.topology import CLIENT, OFFLOAD, PACKET, SERVER, TUN, EndpointNamespace
 
 FULL_BYTES, SMALL_BYTES, ETHERNET_BYTES = 1500, 200, 14
 TBF_BURST_BYTES = 3_000  # two packets: the least that a token bucket sends at once
@@ -123,18 +123,18 @@ def streamed(way: Way, seconds: float) -> float:
         return measured
 
 
-def _stream(client: Side, server: Side, seconds: float) -> float:
+def _stream(client: EndpointNamespace, server: EndpointNamespace, seconds: float) -> float:
     for side in (client, server):
         side.set_tcp("cubic", {})
     return stream_bps(client, server, seconds)
 
 
 @contextmanager
-def _bridged() -> Iterator[tuple[Side, Side]]:
+def _bridged() -> Iterator[tuple[EndpointNamespace, EndpointNamespace]]:
     """Give both sides of a laboratory in which the kernel's bridge stands in the router's place."""
     with ExitStack() as stack:
         router = stack.enter_context(Namespace())
-        sides = [stack.enter_context(Side(end, router, PACKET)) for end in (CLIENT, SERVER)]
+        sides = [stack.enter_context(EndpointNamespace(end, router, PACKET)) for end in (CLIENT, SERVER)]
         router.netlink.link("add", ifname="br0", kind="bridge")
         bridge = router.index("br0")
         for end in (CLIENT, SERVER):

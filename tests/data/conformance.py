@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from longlook.conformance import Want
-from longlook.conformance.evidence import Packets, Seen
+from longlook.conformance.evidence import RouterPackets, Seen
 from longlook.conformance.proofs.ask import Ask
 from longlook.conformance.qlogs import Event
 from longlook.core.model import Endpoint, Outcome
@@ -21,12 +21,14 @@ Packet = tuple[float, bool, int]
 """When it was sent, whether by the client, payload in bytes."""
 
 
-def packets(sent: Sequence[Packet], *, lost: Sequence[int] = (), delay_s: float = DELAY_S, **columns: Any) -> Packets:
+def packets(
+    sent: Sequence[Packet], *, lost: Sequence[int] = (), delay_s: float = DELAY_S, **columns: Any
+) -> RouterPackets:
     """Packets in order of their sending; `lost` are numbers in that order."""
     at = np.array([packet[0] for packet in sent], dtype=np.float64)
     left_s = at + delay_s
     left_s[list(lost)] = np.nan
-    made = Packets(
+    made = RouterPackets(
         sent_s=at,
         left_s=left_s,
         up=np.array([packet[1] for packet in sent], dtype=np.bool_),
@@ -44,7 +46,7 @@ def data(times_s: Sequence[float], size_bytes: int = DATA_BYTES) -> list[Packet]
 
 
 def seen(
-    sent: Packets | None = None,
+    sent: RouterPackets | None = None,
     client: Sequence[Mapping[str, Any]] = (),
     server: Sequence[Mapping[str, Any]] = (),
     qlogs: Mapping[str, Sequence[Event]] | None = None,

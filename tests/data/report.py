@@ -33,8 +33,8 @@ from longlook.core.model import (
     Trial,
 )
 from longlook.report import MetricFacts, ReportContent
+from longlook.study.contrast_filter import with_contrasts
 from longlook.study.files import find_study
-from longlook.study.only import with_contrasts
 from longlook.study.plan import make_plan
 from longlook.study.releases import Release
 from tests.data.samples import around, draws

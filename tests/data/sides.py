@@ -10,7 +10,7 @@ from longlook.core.model import Endpoint, Trial
 from longlook.explain.cause import Cause, Finding
 from longlook.explain.ledger import Ledger, LedgerClass
 from longlook.explain.ledger.table import ledger_table
-from longlook.explain.side import Pair, Side
+from longlook.explain.pair import Pair, Side
 from tests.data.scenes import Scene, ns
 
 ENDPOINT = Endpoint("quic-go", "0.65.0")

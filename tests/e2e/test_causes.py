@@ -10,7 +10,7 @@ from longlook.explain.cause import Intervention, Kind, Untestable, causes
 from longlook.explain.counterfactual import CounterfactualPlan, add_tests
 from longlook.explain.detect import suspect
 from longlook.explain.ledger import make_ledger
-from longlook.explain.side import Pair, Side
+from longlook.explain.pair import Pair, Side
 from longlook.study.files import find_study
 from longlook.timeline.events import Events
 from longlook.timeline.timeline import Timeline

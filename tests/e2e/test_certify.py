@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from longlook.certification.bank import BankRun, Scale
 from longlook.certification.certificate import CERTIFICATE, load
 from longlook.certification.disturbances import DISTURBANCES
 from longlook.certification.exactness import repeat_exactly
 from longlook.certification.run import CertifyOptions, certify
+from longlook.certification.trial_bank import BankRun, Scale
 from longlook.cli.show.certify import show_certificate
 from longlook.cli.terminal import console
 from longlook.pipeline.options import Observer

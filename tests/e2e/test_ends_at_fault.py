@@ -11,7 +11,7 @@ from longlook.core.run_folder import EVENTS, TIMELINE, RunFolder
 from longlook.explain.cause import causes
 from longlook.explain.detect import suspect
 from longlook.explain.ledger import LedgerClass, make_ledger
-from longlook.explain.side import Pair, Side
+from longlook.explain.pair import Pair, Side
 from longlook.timeline.events import Events
 from longlook.timeline.timeline import Timeline
 from tests.support.command_line import longlook

@@ -18,7 +18,7 @@ from longlook.pipeline.explain.cells import gaps
 from longlook.pipeline.explain.losses import search_losses
 from longlook.pipeline.explain.session import Judgement, Session
 from longlook.pipeline.explain.traced import traced_pairs
-from longlook.pipeline.explain.trials import Place
+from longlook.pipeline.explain.trials import RunPlace
 from longlook.pipeline.options import Observer, RunOptions
 from longlook.report.causes.text import sentence
 from tests.support.command_line import longlook
@@ -151,7 +151,7 @@ def searched(run: Path, budget: int | None) -> tuple[LossSearch, Suspect | None,
         only = tuple(f"{factor}={label}" for factor, label in gap.estimate.cell.items())
         study, out = replace(folder.study, rounds=max(gap.rounds) + 1), folder.path / "explain" / "losses"
         pairs, _ = traced_pairs(study, gap, only, out, options, observer)
-        session = Session(study, Place(gap, only, out, budget, options, observer))
+        session = Session(study, RunPlace(gap, only, out, budget, options, observer))
         return *search_losses(session, pairs), session
 
 

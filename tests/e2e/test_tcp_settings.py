@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from longlook.conformance import Status, tcp_settings
+from longlook.conformance import CheckStatus, tcp_settings
 from longlook.conformance.runner import judged, run_wants
 from longlook.conformance.subject import REFERENCE
 from longlook.engines.choice import make_engine
@@ -18,4 +18,4 @@ def test_every_setting_of_tcp_acts(tmp_path: Path) -> None:
         wants = [want for check in checks for want in check.wants.values()]
         found = run_wants(wants, engine, tmp_path / "trials", lambda _text: None)
     results = [judged(check, found) for check in checks]
-    assert [(result.check, result.seen) for result in results if result.status is not Status.PASSED] == []
+    assert [(result.check, result.seen) for result in results if result.status is not CheckStatus.PASSED] == []

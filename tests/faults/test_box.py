@@ -17,9 +17,9 @@ from longlook.core.programs import box_program
 from longlook.engines.virtual import VirtualEngine, groups
 from longlook.engines.virtual.box import Box, Layers, layers_of, shown_in_box
 from longlook.engines.virtual.probe import find_guest
+from longlook.lab.host_paths import python_paths
 from longlook.lab.linux import limit_groups
 from longlook.lab.linux.limit_groups import LimitGroup
-from longlook.lab.needed import python_paths
 from tests.faults.guest_harness import GuestHome
 from tests.faults.harness import results, wait_until
 from tests.faults.test_guest_machine import REFUSING

@@ -10,7 +10,7 @@ from longlook.core.job import Job
 from longlook.core.model import Endpoint, Outcome
 from longlook.engines.live import LiveEngine
 from longlook.lab.middle import MIDDLE_ADDRESS
-from longlook.network.further import BEHIND
+from longlook.network.extra_links import BEHIND
 from tests.faults.harness import FAST, Home
 
 pytestmark = pytest.mark.lab

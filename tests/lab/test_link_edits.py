@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from longlook.calibration.link_probe import LinkBed
-from longlook.lab.topology import OFFLOAD, PACKET, TUN, Side
+from longlook.lab.topology import OFFLOAD, PACKET, TUN, EndpointNamespace
 from longlook.timeline.normalise.link_log import read_link_log
 
 pytestmark = pytest.mark.lab
@@ -36,7 +36,7 @@ def config(up: Stages, down: Stages | None = None) -> dict[str, Any]:
 
 
 @contextmanager
-def udp(side: Side, port: int) -> Iterator[socket.socket]:
+def udp(side: EndpointNamespace, port: int) -> Iterator[socket.socket]:
     with side.namespace.inside():
         made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     with made:

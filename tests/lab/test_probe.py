@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from longlook.calibration.link_probe import LinkBed
-from longlook.calibration.probe import Packet, Receiver, send_by_schedule, send_regularly, stream_bps
+from longlook.calibration.probe import ProbePacket, Receiver, send_by_schedule, send_regularly, stream_bps
 from longlook.core.programs import link_program
 
 pytestmark = pytest.mark.lab
@@ -40,7 +40,7 @@ def test_every_datagram_is_seen_with_size_stamps_and_header_fields(tmp_path: Pat
 
 
 def test_a_schedule_gives_times_sizes_and_ports(tmp_path: Path) -> None:
-    packets = [Packet(number * MS, 100 + number, number % 3) for number in range(60)]
+    packets = [ProbePacket(number * MS, 100 + number, number % 3) for number in range(60)]
     with LinkBed(tmp_path, config()) as bed:
         with Receiver(bed.server.namespace, tmp_path) as receiver:
             sent_ns = send_by_schedule(bed.client, packets, tmp_path, tos=2)

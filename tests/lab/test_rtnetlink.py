@@ -6,13 +6,13 @@ import pytest
 
 from longlook.lab.linux.namespace import Namespace
 from longlook.lab.linux.netlink import NetlinkError
-from longlook.lab.topology import CLIENT, PACKET, SERVER, Side
+from longlook.lab.topology import CLIENT, PACKET, SERVER, EndpointNamespace
 
 pytestmark = pytest.mark.lab
 
 
 def test_both_ends_of_a_veth_are_as_declared() -> None:
-    with Namespace() as router, Side(CLIENT, router, PACKET) as side:
+    with Namespace() as router, EndpointNamespace(CLIENT, router, PACKET) as side:
         for namespace, device, mac in (
             (side.namespace, CLIENT.device, CLIENT.mac),
             (router, CLIENT.router_device, CLIENT.router_mac),
@@ -23,7 +23,7 @@ def test_both_ends_of_a_veth_are_as_declared() -> None:
 
 
 def test_addresses_and_neighbours_are_as_declared() -> None:
-    with Namespace() as router, Side(SERVER, router, PACKET) as side:
+    with Namespace() as router, EndpointNamespace(SERVER, router, PACKET) as side:
         side.add_address("198.18.0.4", "198.18.0.3", None, {})
         netlink = side.namespace.netlink
         found = {a.get_attr("IFA_LOCAL"): a["prefixlen"] for a in netlink.get_addr(label=SERVER.device)}
@@ -48,7 +48,7 @@ def test_a_device_that_does_not_exist_has_no_index() -> None:
 
 
 def test_drops_are_counted_by_device() -> None:
-    with Namespace() as router, Side(CLIENT, router, PACKET) as side:
+    with Namespace() as router, EndpointNamespace(CLIENT, router, PACKET) as side:
         (link,) = side.namespace.netlink.link("get", index=side.namespace.index(CLIENT.device))
         counters = link.get_attr("IFLA_STATS64")
         names = ("tx_dropped", "rx_dropped", "tx_errors", "rx_errors")

@@ -8,7 +8,7 @@ import pytest
 from longlook.core.errors import MachineError
 from longlook.lab.linux import tcp
 from longlook.lab.linux.namespace import Namespace
-from longlook.lab.topology import CLIENT, PACKET, SERVER, Side
+from longlook.lab.topology import CLIENT, PACKET, SERVER, EndpointNamespace
 
 pytestmark = pytest.mark.lab
 
@@ -42,12 +42,12 @@ SYSCTLS = {
 }
 
 
-def setting(side: Side, name: str) -> str:
+def setting(side: EndpointNamespace, name: str) -> str:
     with side.namespace.inside():
         return Path(f"/proc/sys/net/ipv4/{name}").read_text().strip()
 
 
-def metrics(side: Side) -> dict[str, int]:
+def metrics(side: EndpointNamespace) -> dict[str, int]:
     (route,) = side.namespace.netlink.get_routes(dst="198.18.0.0/24", table=254)
     found = route.get_attr("RTA_METRICS")
     return {} if found is None else {name.removeprefix("RTAX_").lower(): value for name, value in found["attrs"]}
@@ -62,7 +62,7 @@ def test_there_is_multipath_tcp_only_where_a_trial_asks_for_it() -> None:
         with namespace.inside():
             return Path("/proc/sys/net/mptcp/enabled").read_text().strip()
 
-    with Namespace() as router, Side(CLIENT, router, PACKET) as side:
+    with Namespace() as router, EndpointNamespace(CLIENT, router, PACKET) as side:
         assert (enabled(router), enabled(side.namespace)) == ("0", "0")
         side.set_tcp("cubic", {})
         assert enabled(side.namespace) == "0"
@@ -73,7 +73,7 @@ def test_there_is_multipath_tcp_only_where_a_trial_asks_for_it() -> None:
 
 
 def test_settings_come_and_go_with_the_trial() -> None:
-    with Namespace() as router, Side(SERVER, router, PACKET) as side:
+    with Namespace() as router, EndpointNamespace(SERVER, router, PACKET) as side:
         before = {name: setting(side, name) for name in ("tcp_rmem", "tcp_wmem", *SYSCTLS)}
         side.set_tcp("cubic", TUNED)
         assert setting(side, "tcp_rmem").split() == ["4096", "131072", str(1 << 20)]
@@ -89,7 +89,7 @@ def test_settings_come_and_go_with_the_trial() -> None:
 
 def test_a_large_initial_window_gets_a_buffer_that_offers_it() -> None:
     """Linux offers half of its receive buffer at most, whatever the route says."""
-    with Namespace() as router, Side(CLIENT, router, PACKET) as side:
+    with Namespace() as router, EndpointNamespace(CLIENT, router, PACKET) as side:
         for packets, at_first in ((44, 131_072), (45, 131_400), (500, 1_460_000)):
             side.set_tcp("cubic", {"initial_window_packets": packets})
             assert setting(side, "tcp_rmem").split()[1] == str(at_first)
@@ -98,13 +98,13 @@ def test_a_large_initial_window_gets_a_buffer_that_offers_it() -> None:
 
 
 def test_a_new_namespace_of_linux_has_the_settings_that_a_trial_gets_without_any() -> None:
-    with Namespace() as fresh, Namespace() as router, Side(SERVER, router, PACKET) as side, fresh.inside():
+    with Namespace() as fresh, Namespace() as router, EndpointNamespace(SERVER, router, PACKET) as side, fresh.inside():
         unset = {name: Path(f"/proc/sys/net/ipv4/{name}").read_text().strip() for name in SYSCTLS}
         assert unset == {name: setting(side, name) for name in SYSCTLS}
 
 
 def test_an_added_address_has_the_settings_of_its_route() -> None:
-    with Namespace() as router, Side(SERVER, router, PACKET) as side:
+    with Namespace() as router, EndpointNamespace(SERVER, router, PACKET) as side:
         side.add_address("198.18.0.4", "198.18.0.3", "reno", {"initial_window_packets": 20, "quickack": True})
         (route,) = side.namespace.netlink.get_routes(dst="198.18.0.3/32", table=254)
         found = {name.removeprefix("RTAX_").lower(): value for name, value in route.get_attr("RTA_METRICS")["attrs"]}
@@ -122,7 +122,7 @@ def test_the_kernel_of_a_host_is_left_alone(name: str) -> None:
 
 
 def test_pacing_is_there_or_refused() -> None:
-    with Namespace() as router, Side(CLIENT, router, PACKET) as side:
+    with Namespace() as router, EndpointNamespace(CLIENT, router, PACKET) as side:
         try:
             side.set_tcp("cubic", {"pacing": True})
         except MachineError as error:
@@ -137,7 +137,7 @@ def test_pacing_is_there_or_refused() -> None:
 def test_the_kernel_takes_what_a_route_says() -> None:
     """No connection is needed: a socket that is about to connect has the route's window already."""
     assert tcp.route_metrics({}) == {}
-    with Namespace() as router, Side(CLIENT, router, PACKET) as side, side.namespace.inside():
+    with Namespace() as router, EndpointNamespace(CLIENT, router, PACKET) as side, side.namespace.inside():
         side.set_tcp("reno", TUNED)
         with socket.socket() as end:
             end.setblocking(False)

@@ -16,7 +16,7 @@ import pandas as pd
 
 from longlook.core.model import Run, Trial
 from longlook.core.run_folder import FLOWS, POINTS, RATES, STATES
-from longlook.network.further import SECOND
+from longlook.network.extra_links import SECOND
 from longlook.timeline import cpu_profile
 from longlook.timeline.competition import Competition
 from longlook.timeline.envelope import points_of

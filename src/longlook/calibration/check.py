@@ -17,7 +17,7 @@ Times = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Check:
+class QuantityCheck:
     """A quantity: the theory's value, how far from it is allowed and why, and the measured value, None without one."""
 
     quantity: str
@@ -34,7 +34,7 @@ class Check:
 
 
 @dataclass(frozen=True)
-class Lateness:
+class WakeUpDelay:
     """The delay that a router's wake-ups may add: to the median, and to all but `spared` of the packets. Nanoseconds.
 
     `usual_ns` is the most by which they may shift a whole distribution.
@@ -61,7 +61,7 @@ class Lateness:
         return float(np.quantile(values, 1 - self.spared, method="higher")) if len(values) else float("nan")
 
 
-VIRTUAL = Lateness(
+VIRTUAL = WakeUpDelay(
     most_ns=10_000,
     median_ns=3_000,
     usual_ns=0,
@@ -75,7 +75,7 @@ VIRTUAL = Lateness(
 Once a second it first relates the monotonic clock to the wall clock, by 30 readings: 7.7 µs.
 """
 
-LIVE = Lateness(
+LIVE = WakeUpDelay(
     most_ns=1_000_000,
     median_ns=100_000,
     usual_ns=20_000,

@@ -23,10 +23,10 @@ from longlook.calibration.depth import mismatches
 from longlook.calibration.link_probe import LinkBed
 from longlook.calibration.measure import COLUMNS
 from longlook.calibration.netem import NetemBed
-from longlook.calibration.probe import FLOOD_PRIORITY, Arrivals, Packet, Receiver, send_by_schedule, send_regularly
+from longlook.calibration.probe import FLOOD_PRIORITY, Arrivals, ProbePacket, Receiver, send_by_schedule, send_regularly
 from longlook.core import codec
 from longlook.core.errors import LonglookError
-from longlook.core.visible import CsvWriter
+from longlook.core.escape import CsvWriter
 from longlook.lab import link_options
 from longlook.lab.linux.isolation import mount_own, run_isolated
 from longlook.lab.linux.netlink import NetlinkError
@@ -117,7 +117,7 @@ def _case(case: Case, seed: int, rows: Any, depth: Any) -> None:
 
 def _send(case: Case, bed: LinkBed | NetemBed, place: Path | None = None) -> tuple[NDArray[np.int64], Arrivals]:
     packets = [
-        Packet(offset_ns, case.size_bytes, case.flow(sequence))
+        ProbePacket(offset_ns, case.size_bytes, case.flow(sequence))
         for sequence, offset_ns in enumerate(case.schedule.offsets_ns())
     ]
     with tempfile.TemporaryDirectory() as own:

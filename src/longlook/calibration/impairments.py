@@ -21,7 +21,7 @@ from longlook.calibration.cases import (
     RandomDelay,
     VaryingRate,
 )
-from longlook.calibration.check import BINOMIAL, CONFIDENCE, SAMPLING, Check, Lateness, Times, Z
+from longlook.calibration.check import BINOMIAL, CONFIDENCE, SAMPLING, QuantityCheck, Times, WakeUpDelay, Z
 
 Lossy = Gilbert | Bursts
 """Loss by chance, with a memory."""
@@ -34,11 +34,11 @@ _SHARE_TOLERANCE, _QUEUE_SHARE, _DROPS_TOLERANCE = 0.01, 0.1, 2.0
 
 
 def judged(
-    case: Case, sent_ns: Times, received_ns: Times, times: NDArray[np.int64] | None, late: Lateness
-) -> Iterator[Check]:
+    case: Case, sent_ns: Times, received_ns: Times, times: NDArray[np.int64] | None, late: WakeUpDelay
+) -> Iterator[QuantityCheck]:
     """Yield the checks of a law of this module."""
     spent_ns, lost = received_ns - sent_ns, np.isnan(received_ns)
-    found: Iterator[Check]
+    found: Iterator[QuantityCheck]
     match case.law:
         case Gilbert() as law:
             found = _gilbert(law, lost)
@@ -71,41 +71,41 @@ def runs_of(lost: NDArray[np.bool_]) -> NDArray[np.int64]:
     return np.diff(edges[: len(edges) // 2 * 2])[::2]
 
 
-def _gilbert(law: Gilbert, lost: NDArray[np.bool_]) -> Iterator[Check]:
+def _gilbert(law: Gilbert, lost: NDArray[np.bool_]) -> Iterator[QuantityCheck]:
     """The state is a Markov chain with eigenvalue λ = 1 − p − r: Var(losses) ≈ n π(1 − π)(1 + λ)/(1 − λ)."""
     count, p, r = len(lost), law.good_to_bad, law.bad_to_good
     share, memory = p / (p + r), 1 - p - r
     spread = math.sqrt(count * share * (1 - share) * (1 + memory) / (1 - memory))
     reason = "99.9 % interval (normal) of a Markov chain"
-    yield Check("packets lost", "", count * share, Z * spread, reason, float(np.sum(lost)))
+    yield QuantityCheck("packets lost", "", count * share, Z * spread, reason, float(np.sum(lost)))
     runs = runs_of(lost)
     expected = count * share * r
     tolerance = Z * math.sqrt(1 - r) / r / math.sqrt(expected)
     mean = float(np.mean(runs)) if len(runs) else None
-    yield Check("mean length of a burst", "", 1 / r, tolerance, "99.9 % interval of geometric lengths", mean)
+    yield QuantityCheck("mean length of a burst", "", 1 / r, tolerance, "99.9 % interval of geometric lengths", mean)
 
 
-def _bursts(law: Bursts, lost: NDArray[np.bool_]) -> Iterator[Check]:
+def _bursts(law: Bursts, lost: NDArray[np.bool_]) -> Iterator[QuantityCheck]:
     """From one burst's begin to the next: a geometric number of packets, and L − 1 more."""
     count, p, length = len(lost), law.probability, law.packets
     cycle, variance = 1 / p + length - 1, (1 - p) / p**2
     tolerance = length * Z * math.sqrt(count * variance / cycle**3)
-    yield Check("packets lost", "", count / cycle * length, tolerance, _RENEWAL, float(np.sum(lost)))
+    yield QuantityCheck("packets lost", "", count / cycle * length, tolerance, _RENEWAL, float(np.sum(lost)))
     odd = float(np.sum(runs_of(lost) % length != 0)) if lost.any() else None
-    yield Check("bursts of another length", "", 0.0, 0.0, "none: a run is one burst or several", odd)
+    yield QuantityCheck("bursts of another length", "", 0.0, 0.0, "none: a run is one burst or several", odd)
 
 
-def _random_delay(law: RandomDelay, spent_ns: Times, late: Lateness) -> Iterator[Check]:
+def _random_delay(law: RandomDelay, spent_ns: Times, late: WakeUpDelay) -> Iterator[QuantityCheck]:
     count, rho = len(spent_ns), law.correlation
     spread_ns = law.deviation_ns * math.sqrt((1 + rho) / (1 - rho) / count)
     mean_ms = float(np.mean(spent_ns)) / 1e6
-    yield Check("mean delay", "ms", law.mean_ns / 1e6, Z * spread_ns / 1e6, SAMPLING, mean_ms)
+    yield QuantityCheck("mean delay", "ms", law.mean_ns / 1e6, Z * spread_ns / 1e6, SAMPLING, mean_ms)
     if rho:
         # Bartlett: the first sample autocorrelation of such a process has variance (1 − ρ²)/n.
         tolerance = Z * math.sqrt((1 - rho**2) / count)
         varies = float(np.std(spent_ns)) > 0
         found = float(np.corrcoef(spent_ns[1:], spent_ns[:-1])[0, 1]) if varies else None
-        yield Check("correlation of neighbours", "", rho, tolerance, SAMPLING, found)
+        yield QuantityCheck("correlation of neighbours", "", rho, tolerance, SAMPLING, found)
         return
     law_of_one: Any
     if law.law == "normal":
@@ -117,31 +117,33 @@ def _random_delay(law: RandomDelay, spent_ns: Times, late: Lateness) -> Iterator
         law_of_one = stats.pareto(_PARETO_SHAPE, loc=law.mean_ns - mean * scale, scale=scale)
     distance = float(stats.kstest(spent_ns, law_of_one.cdf).statistic)
     allowed, reason = late.distance(count, density)
-    yield Check("distance from the law", "", 0.0, allowed, reason, distance)
+    yield QuantityCheck("distance from the law", "", 0.0, allowed, reason, distance)
 
 
-def _doubling(law: Doubling, times: NDArray[np.int64]) -> Iterator[Check]:
+def _doubling(law: Doubling, times: NDArray[np.int64]) -> Iterator[QuantityCheck]:
     count, p = len(times), law.probability
     low, high = stats.binom.interval(CONFIDENCE, count, p)
     tolerance = float(max(high - count * p, count * p - low))
-    yield Check("packets that came twice", "", count * p, tolerance, BINOMIAL, float(np.sum(times == 2)))
-    yield Check("packets that came more often", "", 0.0, 0.0, "none: a copy is not copied", float(np.sum(times > 2)))
+    yield QuantityCheck("packets that came twice", "", count * p, tolerance, BINOMIAL, float(np.sum(times == 2)))
+    yield QuantityCheck(
+        "packets that came more often", "", 0.0, 0.0, "none: a copy is not copied", float(np.sum(times > 2))
+    )
 
 
-def _displacement(law: Displacement, period_ns: int, spent_ns: Times, late: Lateness) -> Iterator[Check]:
+def _displacement(law: Displacement, period_ns: int, spent_ns: Times, late: WakeUpDelay) -> Iterator[QuantityCheck]:
     """The k-th later packet comes k periods later; one that is chosen itself lets the others through."""
     count, p = len(spent_ns), law.probability
     chosen = spent_ns > period_ns / 2
     low, high = stats.binom.interval(CONFIDENCE, count, p)
     tolerance = float(max(high - count * p, count * p - low))
-    yield Check("packets displaced", "", count * p, tolerance, BINOMIAL, float(np.sum(chosen)))
+    yield QuantityCheck("packets displaced", "", count * p, tolerance, BINOMIAL, float(np.sum(chosen)))
     places = float(np.median(spent_ns[chosen])) / period_ns if chosen.any() else None
-    yield Check("places, median", "", float(law.depth), late.median_ns / period_ns, late.median_reason, places)
+    yield QuantityCheck("places, median", "", float(law.depth), late.median_ns / period_ns, late.median_reason, places)
 
 
-def _departures(due_ns: Times, came_ns: Times, late: Lateness) -> Iterator[Check]:
+def _departures(due_ns: Times, came_ns: Times, late: WakeUpDelay) -> Iterator[QuantityCheck]:
     worst_us = late.largest(np.abs(came_ns - due_ns)) / 1e3
-    yield Check(f"{late.word} error of a departure", "µs", 0.0, late.most_ns / 1e3, late.reason, worst_us)
+    yield QuantityCheck(f"{late.word} error of a departure", "µs", 0.0, late.most_ns / 1e3, late.reason, worst_us)
 
 
 def _integral(law: VaryingRate, case: Case) -> Times:
@@ -162,16 +164,18 @@ def _moments(law: Opportunities, case: Case) -> Times:
     return due_ns
 
 
-def _controlled(law: ControlledDelay, case: Case, sent_ns: Times, spent_ns: Times, late: Lateness) -> Iterator[Check]:
+def _controlled(
+    law: ControlledDelay, case: Case, sent_ns: Times, spent_ns: Times, late: WakeUpDelay
+) -> Iterator[QuantityCheck]:
     """Against the pseudocode of RFC 8289, packet by packet."""
     expected_ns = codel(law, case.size_bytes, sent_ns - sent_ns[0])
     lost = float(np.sum(np.isnan(expected_ns)))
     reason = "two: where a wake-up decides on which side of a time a packet falls"
-    yield Check("packets lost", "", lost, _DROPS_TOLERANCE, reason, float(np.sum(np.isnan(spent_ns))))
+    yield QuantityCheck("packets lost", "", lost, _DROPS_TOLERANCE, reason, float(np.sum(np.isnan(spent_ns))))
     middle_ms = float(np.nanmedian(expected_ns)) / 1e6
     tolerance_ms = (case.size_bytes * 8e9 / law.rate_bps + late.median_ns) / 1e6
     found_ms = float(np.nanmedian(spent_ns)) / 1e6
-    yield Check(
+    yield QuantityCheck(
         "median delay", "ms", middle_ms, tolerance_ms, "one packet's time: one dropped earlier or later", found_ms
     )
 
@@ -222,18 +226,18 @@ def codel(law: ControlledDelay, size_bytes: int, sent_ns: Times) -> Times:
     return delays_ns
 
 
-def _fair(law: FairShare, case: Case, sent_ns: Times, received_ns: Times) -> Iterator[Check]:
+def _fair(law: FairShare, case: Case, sent_ns: Times, received_ns: Times) -> Iterator[QuantityCheck]:
     flow = np.array([case.flow(sequence) for sequence in range(len(sent_ns))])
     last_ns = sent_ns[-1]
     counted = (received_ns > sent_ns[0] + (last_ns - sent_ns[0]) / 4) & (received_ns < last_ns)
     share = float(np.mean(flow[counted] == 1)) if counted.any() else None
-    yield Check("share of the lighter flow", "", 0.5, _SHARE_TOLERANCE, "1 %: rounds of two packets", share)
+    yield QuantityCheck("share of the lighter flow", "", 0.5, _SHARE_TOLERANCE, "1 %: rounds of two packets", share)
     packet_ns = case.size_bytes * 8e9 / law.rate_bps
     carried = float(np.sum(counted)) * packet_ns / (last_ns - sent_ns[0]) / 0.75
-    yield Check("utilisation", "", 1.0, _SHARE_TOLERANCE, "1 %: a few packets at the edges", carried)
+    yield QuantityCheck("utilisation", "", 1.0, _SHARE_TOLERANCE, "1 %: a few packets at the edges", carried)
 
 
-def _early(law: EarlyDrop, case: Case, sent_ns: Times, spent_ns: Times) -> Iterator[Check]:
+def _early(law: EarlyDrop, case: Case, sent_ns: Times, spent_ns: Times) -> Iterator[QuantityCheck]:
     """Load a times the rate: a share d = 1 − 1/a is dropped.
 
     RED spreads drops evenly: at probability p they are 1 to 1/p packets apart, (1 + 1/p)/2 on average, so
@@ -243,9 +247,11 @@ def _early(law: EarlyDrop, case: Case, sent_ns: Times, spent_ns: Times) -> Itera
     dropped = 1 - case.schedule.period_ns / packet_ns
     settled = sent_ns - sent_ns[0] > _SETTLED_NS
     share = float(np.mean(np.isnan(spent_ns[settled])))
-    yield Check("share dropped", "", dropped, _SHARE_TOLERANCE, "1 %: the queue's own swing", share)
+    yield QuantityCheck("share dropped", "", dropped, _SHARE_TOLERANCE, "1 %: the queue's own swing", share)
     p = dropped / (2 - dropped)
     queue_bytes = law.minimum_bytes + (law.maximum_bytes - law.minimum_bytes) * p / law.probability
     delay_ms = (queue_bytes + case.size_bytes) * 8e3 / law.rate_bps
     found = float(np.nanmean(spent_ns[settled])) / 1e6
-    yield Check("mean delay", "ms", delay_ms, delay_ms * _QUEUE_SHARE, "10 %: the average lags behind the queue", found)
+    yield QuantityCheck(
+        "mean delay", "ms", delay_ms, delay_ms * _QUEUE_SHARE, "10 %: the average lags behind the queue", found
+    )

@@ -20,7 +20,7 @@ from typing import IO, Any, Self
 from longlook.core.errors import LonglookError
 from longlook.core.programs import link_program
 from longlook.lab.linux.namespace import Namespace
-from longlook.lab.topology import CLIENT, PACKET, SERVER, Side
+from longlook.lab.topology import CLIENT, PACKET, SERVER, EndpointNamespace
 
 UDP_IP_BYTES = 28
 _STAMP = struct.Struct("<QQ")  # sequence, nanoseconds since 1970
@@ -79,8 +79,8 @@ class LinkBed:
     def __enter__(self) -> Self:
         with ExitStack() as stack:
             self.router = stack.enter_context(Namespace())
-            self.client = stack.enter_context(Side(CLIENT, self.router, self._path))
-            self.server = stack.enter_context(Side(SERVER, self.router, self._path))
+            self.client = stack.enter_context(EndpointNamespace(CLIENT, self.router, self._path))
+            self.server = stack.enter_context(EndpointNamespace(SERVER, self.router, self._path))
             self.client.drain()
             self.server.drain()
             self.process = self._start()
@@ -133,7 +133,7 @@ class LinkBed:
 class Sink:
     """Receives datagrams on one side in a thread; a context manager, whose `arrivals` are complete after it."""
 
-    def __init__(self, side: Side) -> None:
+    def __init__(self, side: EndpointNamespace) -> None:
         self.arrivals: list[Arrival] = []
         self._socket = _udp_socket(side)
         self._socket.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
@@ -183,7 +183,7 @@ class Source:
     `ecn` is the codepoint of the datagrams of either port.
     """
 
-    def __init__(self, side: Side, ecn: tuple[int, int] = (0, 0)) -> None:
+    def __init__(self, side: EndpointNamespace, ecn: tuple[int, int] = (0, 0)) -> None:
         self._socket, self._other = (_udp_socket(side) for _ in ecn)
         for each, codepoint in zip((self._socket, self._other), ecn, strict=True):
             each.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, codepoint)
@@ -237,7 +237,7 @@ class Source:
             self._socket.sendto(payload, self._address)
 
 
-def _udp_socket(side: Side) -> socket.socket:
+def _udp_socket(side: EndpointNamespace) -> socket.socket:
     with side.namespace.inside():
         made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     for option in (socket.SO_RCVBUF, socket.SO_SNDBUF):

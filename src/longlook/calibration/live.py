@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from longlook.calibration.cases import NETEM, OURS, PACKETS
 from longlook.calibration.catalogue import LIVE_CASES
-from longlook.calibration.check import LIVE, VIRTUAL, Check
+from longlook.calibration.check import LIVE, VIRTUAL, QuantityCheck
 from longlook.calibration.host import DEPTH, FULL_BYTES, LOG, RATES_MBIT, TIMES
 from longlook.calibration.verdicts import judge
 from longlook.core import codec
@@ -145,7 +145,9 @@ def _measure(folder: Path) -> None:
         raise MachineError("the calibration failed on this host", "\n".join(errors.strip().splitlines()[-5:]) or None)
 
 
-def _row(case: str, check: Check, log: Check | None = None, netem: Check | None = None) -> LiveRow:
+def _row(
+    case: str, check: QuantityCheck, log: QuantityCheck | None = None, netem: QuantityCheck | None = None
+) -> LiveRow:
     return LiveRow(
         case=case,
         quantity=check.quantity,
@@ -166,9 +168,9 @@ def _delay_rows(delays: Mapping[str, NDArray[np.int64]]) -> Iterator[LiveRow]:
         p50, p99 = (float(value) / 1e3 for value in np.percentile(error_ns, [50, 99]))
         late = float(np.mean(error_ns > _LATE_NS))
         name = f"20 ms by {_PATHS[path]}"
-        yield _row(name, Check("delay error, median", "µs", 0.0, 100.0, LIVE.median_reason, p50))
-        yield _row(name, Check("delay error, 99 % point", "µs", 0.0, 500.0, "half of what counts as late", p99))
-        share = Check("share more than 1 ms late", "", 0.0, _LATE_SHARE, "the guard's limit for a trial", late)
+        yield _row(name, QuantityCheck("delay error, median", "µs", 0.0, 100.0, LIVE.median_reason, p50))
+        yield _row(name, QuantityCheck("delay error, 99 % point", "µs", 0.0, 500.0, "half of what counts as late", p99))
+        share = QuantityCheck("share more than 1 ms late", "", 0.0, _LATE_SHARE, "the guard's limit for a trial", late)
         yield _row(name, share)
 
 
@@ -193,8 +195,10 @@ def _rate_rows(gaps: Mapping[int, NDArray[np.int64]]) -> Iterator[LiveRow]:
             rate = FULL_BYTES * 8e3 * (len(received_ns) - 1) / float(received_ns[-1] - received_ns[0])
             spacing = float(np.percentile(_spacing_us(mbit, received_ns), 99))
         for check in (
-            Check("rate", "Mbit/s", float(mbit), mbit * percent / 100, reason, rate),
-            Check("error of spacing, 99 % point", "µs", 0.0, 60.0, f"60 µs; a packet takes {packet_us:g}", spacing),
+            QuantityCheck("rate", "Mbit/s", float(mbit), mbit * percent / 100, reason, rate),
+            QuantityCheck(
+                "error of spacing, 99 % point", "µs", 0.0, 60.0, f"60 µs; a packet takes {packet_us:g}", spacing
+            ),
         ):
             row = _row(f"{mbit} Mbit/s, saturated", check)
             # What this machine cannot ask says nothing about the link.
@@ -219,7 +223,7 @@ def _law_rows(packets: pd.DataFrame) -> Iterator[LiveRow]:
 
 def _depth_rows(depths: pd.DataFrame) -> Iterator[LiveRow]:
     for record in depths.to_dict("records"):
-        check = Check(
+        check = QuantityCheck(
             "packets that met another depth", "", 0.0, 0.0, "none: depths follow from arrivals", record["differing"]
         )
         yield _row(str(record["case"]), check)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from longlook.calibration.cases import Case, Coupled, StepMarks
-from longlook.calibration.check import Check, Times
+from longlook.calibration.check import QuantityCheck, Times
 
 MARKING = (StepMarks, Coupled)
 """The laws of this module."""
@@ -16,7 +16,7 @@ _SETTLED_NS = 4_000_000_000
 _DROPPED_TOLERANCE, _MARKED_TOLERANCE, _DELAY_SHARE = 0.01, 0.04, 0.1
 
 
-def judged(case: Case, sent_ns: Times, received_ns: Times, marked: NDArray[np.bool_] | None) -> Iterator[Check]:
+def judged(case: Case, sent_ns: Times, received_ns: Times, marked: NDArray[np.bool_] | None) -> Iterator[QuantityCheck]:
     """Yield the checks of a law of this module; those of marks have no value where nobody looked for them."""
     match case.law:
         case StepMarks() as law:
@@ -27,20 +27,20 @@ def judged(case: Case, sent_ns: Times, received_ns: Times, marked: NDArray[np.bo
             raise TypeError(f"no theory of {other}")
 
 
-def _step(law: StepMarks, case: Case, marked: NDArray[np.bool_] | None) -> Iterator[Check]:
+def _step(law: StepMarks, case: Case, marked: NDArray[np.bool_] | None) -> Iterator[QuantityCheck]:
     """The k-th packet, from 0, waits for k packets' times."""
     packet_ns = case.size_bytes * 8e9 / law.rate_bps
     unmarked = math.floor(law.threshold_ns / packet_ns) + 1
     reason = "one may come as another leaves"
     found = None if marked is None else float(np.sum(marked))
-    yield Check("packets marked", "", float(case.schedule.count - unmarked), 1.0, reason, found)
+    yield QuantityCheck("packets marked", "", float(case.schedule.count - unmarked), 1.0, reason, found)
     first = None if marked is None or not marked.any() else float(np.argmax(marked))
-    yield Check("the first of them", "", float(unmarked), 1.0, reason, first)
+    yield QuantityCheck("the first of them", "", float(unmarked), 1.0, reason, first)
 
 
 def _coupled(
     law: Coupled, case: Case, sent_ns: Times, received_ns: Times, marked: NDArray[np.bool_] | None
-) -> Iterator[Check]:
+) -> Iterator[QuantityCheck]:
     """L4S packets are served first and not dropped, and Classic ones get the rest of the rate.
 
     With Classic at c times the rate and L4S at l, a share d = 1 − (1 − l)/c of Classic is dropped. That is p'², and L4S
@@ -54,15 +54,17 @@ def _coupled(
     scalable = np.array([case.flow(sequence) == 1 for sequence in range(len(sent_ns))])
     classic, l4s = settled & ~scalable, settled & scalable
     share = float(np.mean(np.isnan(received_ns[classic])))
-    yield Check("share of Classic dropped", "", dropped, _DROPPED_TOLERANCE, "1 %: the queue's own swing", share)
+    yield QuantityCheck(
+        "share of Classic dropped", "", dropped, _DROPPED_TOLERANCE, "1 %: the queue's own swing", share
+    )
     delay_ms = (law.target_ns + packet_ns) / 1e6
     found_ms = float(np.nanmean((received_ns - sent_ns)[classic])) / 1e6
     swing = "10 %: the controller swings about its target"
-    yield Check("mean delay of Classic", "ms", delay_ms, delay_ms * _DELAY_SHARE, swing, found_ms)
+    yield QuantityCheck("mean delay of Classic", "ms", delay_ms, delay_ms * _DELAY_SHARE, swing, found_ms)
     if case.one_in:
         expected = law.coupling * math.sqrt(dropped)
         found = None if marked is None else float(np.mean(marked[l4s]))
         reason = "4 %: 99.9 % of such draws are within 3 %, and p' swings"
-        yield Check("share of L4S marked", "", expected, _MARKED_TOLERANCE, reason, found)
+        yield QuantityCheck("share of L4S marked", "", expected, _MARKED_TOLERANCE, reason, found)
         lost = float(np.sum(np.isnan(received_ns[l4s])))
-        yield Check("L4S packets lost", "", 0.0, 0.0, "none: they are marked instead", lost)
+        yield QuantityCheck("L4S packets lost", "", 0.0, 0.0, "none: they are marked instead", lost)

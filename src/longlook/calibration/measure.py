@@ -12,7 +12,7 @@ from longlook.calibration.link_probe import LinkBed, Sink, Source
 from longlook.calibration.netem import NetemBed
 from longlook.core import codec
 from longlook.core.errors import LonglookError
-from longlook.core.visible import CsvWriter
+from longlook.core.escape import CsvWriter
 from longlook.lab import link_options
 from longlook.lab.timing import Timing
 

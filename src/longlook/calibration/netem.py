@@ -10,7 +10,7 @@ from pyroute2.netlink.rtnl.tcmsg import sched_netem, tcmsg
 
 from longlook.calibration.cases import Netem
 from longlook.lab.linux.namespace import Namespace
-from longlook.lab.topology import CLIENT, PACKET, SERVER, Side
+from longlook.lab.topology import CLIENT, PACKET, SERVER, EndpointNamespace
 
 _ETHERNET_BYTES = 14
 _INGRESS = 0xFFFF0000  # TC_H_MAJ of the ingress qdisc
@@ -30,8 +30,8 @@ class NetemBed:
     def __enter__(self) -> Self:
         with ExitStack() as stack:
             router = stack.enter_context(Namespace())
-            self.client = stack.enter_context(Side(CLIENT, router, PACKET))
-            self.server = stack.enter_context(Side(SERVER, router, PACKET))
+            self.client = stack.enter_context(EndpointNamespace(CLIENT, router, PACKET))
+            self.server = stack.enter_context(EndpointNamespace(SERVER, router, PACKET))
             inward, outward = (router.index(end.router_device) for end in (CLIENT, SERVER))
             _add_netem(router.netlink, outward, self._settings)
             router.netlink.tc("add", "ingress", inward)

@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any, Self, TypeAlias
 from longlook.core.errors import LonglookError
 from longlook.core.programs import link_program
 from longlook.lab.linux.namespace import Namespace
-from longlook.lab.topology import Side
+from longlook.lab.topology import EndpointNamespace
 
 if TYPE_CHECKING:
     import numpy as np
@@ -42,7 +42,7 @@ _RECORD = (
 
 
 @dataclass(frozen=True)
-class Packet:
+class ProbePacket:
     """A packet to send: nanoseconds from the start, bytes of the IP packet, and the sender's port (0 or 1)."""
 
     offset_ns: int
@@ -119,7 +119,13 @@ class Receiver:
 
 
 def send_regularly(
-    side: Side, count: int, packets_per_s: float, size_bytes: int, group: int = 1, *, priority: int = SENDER_PRIORITY
+    side: EndpointNamespace,
+    count: int,
+    packets_per_s: float,
+    size_bytes: int,
+    group: int = 1,
+    *,
+    priority: int = SENDER_PRIORITY,
 ) -> None:
     """Send numbered datagrams at a rate, `group` at a time; rate 0: as fast as possible."""
     arguments = ["--count", str(count), "--rate", str(packets_per_s), "--size", str(size_bytes), "--group", str(group)]
@@ -127,7 +133,12 @@ def send_regularly(
 
 
 def send_by_schedule(
-    side: Side, packets: Sequence[Packet], folder: Path, *, priority: int = SENDER_PRIORITY, tos: int = 0
+    side: EndpointNamespace,
+    packets: Sequence[ProbePacket],
+    folder: Path,
+    *,
+    priority: int = SENDER_PRIORITY,
+    tos: int = 0,
 ) -> "NDArray[np.uint64]":
     """Send each packet at its time; return when each was sent, in nanoseconds since 1970."""
     import numpy as np
@@ -139,7 +150,7 @@ def send_by_schedule(
     return np.fromfile(stamps, "<u8")
 
 
-def stream_bps(sender: Side, receiver: Side, seconds: float, skip_s: float = 1.0) -> float:
+def stream_bps(sender: EndpointNamespace, receiver: EndpointNamespace, seconds: float, skip_s: float = 1.0) -> float:
     """Return the rate of one TCP connection in bit/s over that time, without its first `skip_s` seconds."""
     address = f"{receiver.end.address}:{_PORT}"
     taking = ProbeProcess(receiver.namespace, ["stream-receive", "--at", address, "--skip", str(skip_s)])
@@ -154,7 +165,7 @@ def stream_bps(sender: Side, receiver: Side, seconds: float, skip_s: float = 1.0
         taking.end()
 
 
-def _send(side: Side, arguments: Sequence[str], *, priority: int) -> None:
+def _send(side: EndpointNamespace, arguments: Sequence[str], *, priority: int) -> None:
     common = ["send", "--to", f"{side.end.peer_address}:{_PORT}", "--fifo", str(priority)]
     process = ProbeProcess(side.namespace, [*common, *arguments])
     try:

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from longlook.calibration.cases import NETEM, OURS, Case
-from longlook.calibration.check import VIRTUAL, Check, Lateness, Times
+from longlook.calibration.check import VIRTUAL, QuantityCheck, Times, WakeUpDelay
 from longlook.calibration.laws import checks
 
 
@@ -42,7 +42,7 @@ def verdicts(cases: Sequence[Case], packets: pd.DataFrame) -> list[Row]:
     return rows
 
 
-def judge(case: Case, packets: pd.DataFrame, late: Lateness = VIRTUAL) -> list[Check]:
+def judge(case: Case, packets: pd.DataFrame, late: WakeUpDelay = VIRTUAL) -> list[QuantityCheck]:
     """Return the checks of a case from the packets of one emulator."""
     chosen = packets[packets["case"] == case.name].sort_values("sequence")
     times = np.asarray(chosen["times"], dtype=np.int64) if "times" in chosen else None
@@ -54,7 +54,7 @@ def _times(column: "pd.Series[float]") -> Times:
     return np.asarray(column, dtype=np.float64)
 
 
-def _row(case: Case, ours: Check, netem: Check) -> Row:
+def _row(case: Case, ours: QuantityCheck, netem: QuantityCheck) -> Row:
     return Row(
         case=case.name,
         quantity=ours.quantity,

@@ -11,7 +11,7 @@ from longlook.explain.facts import Integers
 from longlook.explain.facts.columns import NEVER
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import drops, during, wait_ns
-from longlook.explain.side import Pair, Side
+from longlook.explain.pair import Pair, Side
 
 _CLASSES = (LedgerClass.ACK_WAIT, LedgerClass.CONGESTION_WINDOW, LedgerClass.TIMER)
 _FEW, _TIMES_AS_FEW, _LOST, _LATE = 4, 2, 0.1, 0.5

@@ -21,7 +21,7 @@ from longlook.explain.cause import (
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.ledger.handshake import AMPLIFICATION
 from longlook.explain.moments import hold, stretches, stretches_shown
-from longlook.explain.side import Pair
+from longlook.explain.pair import Pair
 
 _CLASSES = (LedgerClass.HANDSHAKE,)
 

@@ -6,7 +6,7 @@ from longlook.explain import changes, remedies
 from longlook.explain.cause import Cause, Finding, Intervention, Says, Sign, Target, Touches, Untestable
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import stretches, stretches_shown
-from longlook.explain.side import Pair
+from longlook.explain.pair import Pair
 
 _CLASSES = (LedgerClass.APPLICATION,)
 

@@ -8,7 +8,7 @@ from longlook.explain import changes, remedies
 from longlook.explain.cause import Cause, Change, Finding, Intervention, Sign, Target, Touches, Untestable
 from longlook.explain.facts import Integers
 from longlook.explain.moments import SENDER_WAITS
-from longlook.explain.side import Pair, Side
+from longlook.explain.pair import Pair, Side
 from longlook.explain.signs import QUEUE_REASONS, dropped_for, drops_shown
 
 _LEAST_TRAIN = 8

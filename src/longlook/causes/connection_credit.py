@@ -9,7 +9,7 @@ from longlook.explain.credit import credit_met, larger_windows, quic_window, win
 from longlook.explain.in_force import setting_bytes
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import stretches, stretches_shown
-from longlook.explain.side import Pair, Side
+from longlook.explain.pair import Pair, Side
 from longlook.explain.signs import bdp_bytes
 
 _CLASSES = (LedgerClass.CONNECTION_CREDIT,)

@@ -7,7 +7,7 @@ import numpy as np
 from longlook.explain import changes
 from longlook.explain.cause import Cause, Change, Finding, Intervention, Sign, Target, Touches, Untestable
 from longlook.explain.ledger import LedgerClass
-from longlook.explain.side import Pair
+from longlook.explain.pair import Pair
 from longlook.explain.signs import resent, resent_shown
 
 _CLASSES = (

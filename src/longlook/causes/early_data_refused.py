@@ -10,7 +10,7 @@ from longlook.explain.cause import Cause, Change, Evidence, Finding, Interventio
 from longlook.explain.facts.columns import are
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import during, numbers
-from longlook.explain.side import Pair
+from longlook.explain.pair import Pair
 from longlook.timeline.timeline import Kind
 
 _CLASSES = (LedgerClass.HANDSHAKE, LedgerClass.REQUEST, LedgerClass.SERVER_THINK)

@@ -9,7 +9,7 @@ from longlook.explain.cause import Cause, Finding, Intervention, Sign, Surgery, 
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.ledger.handshake import SERVER
 from longlook.explain.moments import hold, stretches, stretches_shown
-from longlook.explain.side import Pair, Side
+from longlook.explain.pair import Pair, Side
 
 _CLASSES = (LedgerClass.HANDSHAKE,)
 

@@ -10,7 +10,7 @@ from longlook.explain.facts import LinkFacts
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.ledger.handshake import LOSS
 from longlook.explain.moments import bounded_ns, drops, numbers, stretches
-from longlook.explain.side import Pair, Side
+from longlook.explain.pair import Pair, Side
 from longlook.explain.signs import drops_shown
 
 _CLASSES = (LedgerClass.HANDSHAKE,)

@@ -22,7 +22,7 @@ from longlook.explain.facts import ACKNOWLEDGEMENT_BYTES, Integers, LinkFacts, O
 from longlook.explain.ledger import BEHIND_PROXY, LedgerClass
 from longlook.explain.ledger.handshake import AMPLIFICATION, CLIENT, LOSS, SERVER
 from longlook.explain.moments import hold, stretches
-from longlook.explain.side import Pair, Side
+from longlook.explain.pair import Pair, Side
 
 _WAITS = (LOSS, SERVER, CLIENT)
 """Details of the handshake that are waits: for a timer, or for an end at work."""

@@ -8,7 +8,7 @@ from longlook.explain import changes
 from longlook.explain.cause import Cause, Finding, Intervention, Says, Sign, Target, Touches, Untestable
 from longlook.explain.facts.objects import ObjectFacts
 from longlook.explain.moments import Stretches, drops, numbers, stretches_shown
-from longlook.explain.side import Pair, Side
+from longlook.explain.pair import Pair, Side
 from longlook.timeline.reassembly import tcp_waits
 
 _SEVERAL = 2

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from longlook.explain.cause import Cause, Finding, Intervention, Sign, Untestable
 from longlook.explain.credit import http2_sign, http2_widened
 from longlook.explain.ledger import LedgerClass
-from longlook.explain.side import Pair
+from longlook.explain.pair import Pair
 
 
 def detect(pair: Pair) -> Sign | None:

@@ -16,7 +16,7 @@ from longlook.explain.cause import (
     Untestable,
 )
 from longlook.explain.ledger import LedgerClass
-from longlook.explain.side import Pair, Side
+from longlook.explain.pair import Pair, Side
 from longlook.explain.signs import first_window_bytes
 
 _PACKETS = 10  # of a log without windows (RFC 6928)

@@ -7,7 +7,7 @@ from longlook.explain.cause import Cause, Change, Finding, Intervention, Sign, T
 from longlook.explain.credit import LARGER, credit_met, quic_window, window_knobs
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import stretches, stretches_shown
-from longlook.explain.side import Pair, Side
+from longlook.explain.pair import Pair, Side
 from longlook.explain.signs import bdp_bytes
 
 _CLASSES = (LedgerClass.STREAM_CREDIT, LedgerClass.CONNECTION_CREDIT)

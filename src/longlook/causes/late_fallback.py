@@ -6,7 +6,7 @@ from longlook.explain import changes
 from longlook.explain.cause import Cause, Finding, Intervention, Sign, Target, Touches, Untestable
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import stretches, stretches_shown
-from longlook.explain.side import Pair
+from longlook.explain.pair import Pair
 
 _CLASSES = (LedgerClass.FALLBACK,)
 _SILENCE_S, _ROUND_TRIPS = 0.2, 3.0

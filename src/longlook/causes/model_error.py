@@ -8,7 +8,7 @@ from longlook.explain import changes, remedies
 from longlook.explain.cause import Cause, Evidence, Finding, Intervention, Sign, Target, Touches, Untestable
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import has_state
-from longlook.explain.side import Pair, Side
+from longlook.explain.pair import Pair, Side
 from longlook.explain.signs import within
 
 _CLASSES = (LedgerClass.PACING, LedgerClass.CONGESTION_WINDOW, LedgerClass.ACK_WAIT)

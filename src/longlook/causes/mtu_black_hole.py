@@ -6,7 +6,7 @@ from longlook.explain import changes, remedies
 from longlook.explain.cause import Cause, Finding, Intervention, Sign, Target, Touches, Untestable
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import SENDER_WAITS
-from longlook.explain.side import Pair
+from longlook.explain.pair import Pair
 from longlook.explain.signs import dropped_for, drops_shown
 
 _REASONS = ("mtu", "size_filter")

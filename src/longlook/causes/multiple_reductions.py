@@ -9,7 +9,7 @@ from longlook.explain.cause import Cause, Evidence, Finding, Intervention, Says,
 from longlook.explain.facts import Integers, Steps
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import drops, numbers
-from longlook.explain.side import Pair, Side
+from longlook.explain.pair import Pair, Side
 from longlook.explain.signs import MOST_EVIDENCE, within
 
 _CLASSES = (LedgerClass.CONGESTION_WINDOW, LedgerClass.ACK_WAIT, LedgerClass.PACING)

@@ -9,7 +9,7 @@ from longlook.explain import changes
 from longlook.explain.cause import Cause, Change, Evidence, Finding, Intervention, Sign, Target, Touches, Untestable
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import bounded_ns, during, numbers
-from longlook.explain.side import Pair, Side
+from longlook.explain.pair import Pair, Side
 
 _CLASSES = (LedgerClass.HANDSHAKE,)
 

@@ -19,7 +19,7 @@ from longlook.explain.cause import (
 )
 from longlook.explain.facts import NEVER, Booleans, Integers
 from longlook.explain.ledger import LedgerClass
-from longlook.explain.side import Pair, Side
+from longlook.explain.pair import Pair, Side
 from longlook.explain.signs import drops_shown
 
 _CLASSES = (LedgerClass.CONGESTION_WINDOW, LedgerClass.ACK_WAIT, LedgerClass.TIMER, LedgerClass.HANDSHAKE)

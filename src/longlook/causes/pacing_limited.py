@@ -6,7 +6,7 @@ from longlook.explain import changes, remedies
 from longlook.explain.cause import Cause, Change, Finding, Intervention, Sign, Target, Touches, Untestable
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import has_state, stretches, stretches_shown
-from longlook.explain.side import Pair
+from longlook.explain.pair import Pair
 
 _CLASSES = (LedgerClass.PACING,)
 _OF_BBR = "bbr_"

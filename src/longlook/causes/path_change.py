@@ -11,7 +11,7 @@ from longlook.explain.facts import Integers
 from longlook.explain.facts.columns import integers
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import SENDER_WAITS, drops, during
-from longlook.explain.side import Pair, Side
+from longlook.explain.pair import Pair, Side
 from longlook.explain.signs import MOST_EVIDENCE
 from longlook.timeline.timeline import Kind
 

@@ -10,7 +10,7 @@ from longlook.explain.facts import Integers
 from longlook.explain.in_force import in_force
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import datagram_bytes, drops, numbers
-from longlook.explain.side import Pair, Side
+from longlook.explain.pair import Pair, Side
 from longlook.explain.signs import MOST_EVIDENCE, within
 
 _CLASSES = (LedgerClass.CONGESTION_WINDOW, LedgerClass.ACK_WAIT, LedgerClass.TIMER)

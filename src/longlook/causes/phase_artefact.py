@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from longlook.explain import changes, remedies
 from longlook.explain.cause import Cause, Finding, Intervention, Says, Sign, Target, Touches, Untestable
 from longlook.explain.moments import SENDER_WAITS
-from longlook.explain.side import Pair
+from longlook.explain.pair import Pair
 from longlook.explain.signs import QUEUE_REASONS, RANDOM_REASONS, dropped_for, drops_shown
 
 _MOVING = ("access", "jitter")

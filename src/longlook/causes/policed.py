@@ -11,7 +11,7 @@ from longlook.explain.cause import Cause, Evidence, Finding, Intervention, Says,
 from longlook.explain.facts import UNNUMBERED, Booleans, Integers, SenderFacts, Steps
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import SENDER_WAITS, during
-from longlook.explain.side import Pair, Side
+from longlook.explain.pair import Pair, Side
 from longlook.explain.signs import MOST_EVIDENCE
 
 Floats = npt.NDArray[np.float64]

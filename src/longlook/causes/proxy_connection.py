@@ -6,7 +6,7 @@ from longlook.explain import changes
 from longlook.explain.cause import Cause, Finding, Intervention, Sign, Target, Touches, Untestable
 from longlook.explain.ledger import BEHIND_PROXY, LedgerClass
 from longlook.explain.moments import stretches, stretches_shown
-from longlook.explain.side import Pair, Side
+from longlook.explain.pair import Pair, Side
 
 _CLASSES = (LedgerClass.HANDSHAKE,)
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from longlook.explain import changes
 from longlook.explain.cause import Cause, Finding, Intervention, Says, Sign, Target, Touches, Untestable
 from longlook.explain.ledger import LedgerClass
-from longlook.explain.side import Pair
+from longlook.explain.pair import Pair
 from longlook.explain.signs import RANDOM_REASONS, losses_on_path
 
 _CLASSES = (LedgerClass.CONGESTION_WINDOW, LedgerClass.TIMER, LedgerClass.LOSS_DETECTION, LedgerClass.ACK_WAIT)

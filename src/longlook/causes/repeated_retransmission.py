@@ -9,7 +9,7 @@ from longlook.explain.cause import Cause, Finding, Intervention, Says, Sign, Tar
 from longlook.explain.facts import Booleans
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import drops, numbers
-from longlook.explain.side import Pair, Side
+from longlook.explain.pair import Pair, Side
 from longlook.explain.signs import drops_shown
 
 _CLASSES = (LedgerClass.TIMER, LedgerClass.LOSS_DETECTION, LedgerClass.CONGESTION_WINDOW, LedgerClass.ACK_WAIT)

@@ -11,7 +11,7 @@ from longlook.explain.facts import Integers
 from longlook.explain.facts.columns import are, integers
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import during
-from longlook.explain.side import Pair, Side
+from longlook.explain.pair import Pair, Side
 from longlook.timeline.timeline import Kind
 
 _CLASSES = (LedgerClass.HANDSHAKE,)

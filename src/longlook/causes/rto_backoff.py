@@ -10,7 +10,7 @@ from longlook.explain.cause import Cause, Finding, Intervention, Sign, Target, T
 from longlook.explain.in_force import in_force
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import Stretches, bounded_ns, drops, numbers, stretches, stretches_shown
-from longlook.explain.side import Pair, Side
+from longlook.explain.pair import Pair, Side
 
 _CLASSES = (LedgerClass.TIMER,)
 _LEAST_IN_A_ROW = 2

@@ -9,7 +9,7 @@ from longlook.explain.cause import Cause, Change, Evidence, Finding, Interventio
 from longlook.explain.facts import LinkFacts
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import wait_ns
-from longlook.explain.side import Pair, Side
+from longlook.explain.pair import Pair, Side
 from longlook.explain.signs import within
 
 _CLASSES = (LedgerClass.TIMER, LedgerClass.LOSS_DETECTION, LedgerClass.PACING)

@@ -9,7 +9,7 @@ from longlook.explain.cause import Cause, Evidence, Finding, Intervention, Says,
 from longlook.explain.facts.columns import NEVER
 from longlook.explain.facts.objects import ObjectFacts
 from longlook.explain.moments import wait_ns
-from longlook.explain.side import Pair, Side
+from longlook.explain.pair import Pair, Side
 
 _QUEUES_BDP = (0.25, 0.5, 1)
 

@@ -10,7 +10,7 @@ from longlook.explain.facts.credits import configured_buffer_bytes
 from longlook.explain.in_force import setting_bytes
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import stretches, stretches_shown
-from longlook.explain.side import Pair, Side
+from longlook.explain.pair import Pair, Side
 
 _CLASSES = (LedgerClass.SEND_BUFFER,)
 _IDLE = (*_CLASSES, LedgerClass.PACING, LedgerClass.UNEXPLAINED, LedgerClass.APPLICATION)

@@ -23,7 +23,7 @@ from longlook.explain.facts import Integers
 from longlook.explain.facts.objects import ObjectFacts
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import bounded_ns, during, hold, stretches
-from longlook.explain.side import Pair, Side
+from longlook.explain.pair import Pair, Side
 from longlook.explain.signs import MOST_EVIDENCE
 from longlook.study.processors import text_of, times
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from longlook.explain import changes, remedies
 from longlook.explain.cause import Cause, Evidence, Finding, Intervention, Sign, Target, Touches, Untestable
 from longlook.explain.ledger import LedgerClass
-from longlook.explain.moments import Exit, drops, slow_start_exit
-from longlook.explain.side import Pair, Side
+from longlook.explain.moments import SlowStartExit, drops, slow_start_exit
+from longlook.explain.pair import Pair, Side
 from longlook.explain.signs import bdp_bytes, largest_window_bytes
 from longlook.timeline.states import State
 
@@ -28,7 +28,7 @@ def detect(pair: Pair) -> Sign | None:
     return Sign(pair.excess_ns(*_CLASSES), (shown,), dose=float(left.window_bytes))
 
 
-def early_exit(side: Side) -> Exit | None:
+def early_exit(side: Side) -> SlowStartExit | None:
     """Return the end of slow start where it came too early; None where it did not."""
     left, product = slow_start_exit(side), bdp_bytes(side)
     if left is None or product is None or side.server is None or left.state != State.CONGESTION_AVOIDANCE:

@@ -10,7 +10,7 @@ from longlook.explain.facts import Booleans
 from longlook.explain.in_force import longer_queues
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import slow_start_exit
-from longlook.explain.side import Pair, Side
+from longlook.explain.pair import Pair, Side
 from longlook.explain.signs import QUEUE_REASONS, bdp_bytes, dropped_for, drops_shown
 
 _CLASSES = (

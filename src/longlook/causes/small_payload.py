@@ -8,7 +8,7 @@ from longlook.explain import changes, remedies
 from longlook.explain.cause import Cause, Change, Evidence, Finding, Intervention, Sign, Target, Touches, Untestable
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import datagram_bytes
-from longlook.explain.side import Pair, Side
+from longlook.explain.pair import Pair, Side
 
 _CLASSES = (LedgerClass.LINK_OVERHEAD,)
 _LESS = 0.97

@@ -9,7 +9,7 @@ from longlook.explain.cause import Cause, Change, Finding, Intervention, Sign, T
 from longlook.explain.facts import Booleans
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import Stretches, bounded_ns, datagram_bytes, drops, numbers, stretches
-from longlook.explain.side import Pair, Side
+from longlook.explain.pair import Pair, Side
 from longlook.explain.signs import drops_shown
 
 _CLASSES = (LedgerClass.TIMER,)

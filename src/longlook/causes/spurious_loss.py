@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from longlook.explain import changes
 from longlook.explain.cause import Cause, Finding, Intervention, Sign, Target, Touches, Untestable
 from longlook.explain.ledger import LedgerClass
-from longlook.explain.side import Pair
+from longlook.explain.pair import Pair
 from longlook.explain.signs import false_losses
 from longlook.explain.thresholds import later_losses
 

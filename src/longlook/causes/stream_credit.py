@@ -7,7 +7,7 @@ from longlook.explain.cause import Cause, Change, Evidence, Finding, Interventio
 from longlook.explain.credit import credit_met, larger_windows, quic_window, window_knobs
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import stretches, stretches_shown
-from longlook.explain.side import Pair, Side
+from longlook.explain.pair import Pair, Side
 from longlook.explain.signs import bdp_bytes
 
 _CLASSES = (LedgerClass.STREAM_CREDIT,)

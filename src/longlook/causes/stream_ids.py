@@ -10,7 +10,7 @@ from longlook.explain.credit import LARGER
 from longlook.explain.in_force import in_force
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import during
-from longlook.explain.side import Pair, Side
+from longlook.explain.pair import Pair, Side
 from longlook.explain.signs import MOST_EVIDENCE
 
 _CLASSES = (

@@ -10,7 +10,7 @@ from longlook.explain.facts import Integers, SenderFacts, Steps
 from longlook.explain.in_force import in_force
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import Stretches, bounded_ns, stretches, stretches_shown
-from longlook.explain.side import Pair, Side
+from longlook.explain.pair import Pair, Side
 
 _CLASSES = (LedgerClass.TIMER,)
 _TIMES_AS_LONG = 3

@@ -7,7 +7,7 @@ from longlook.core.model import Endpoint, Trial
 from longlook.explain import changes
 from longlook.explain.cause import Cause, Finding, Intervention, Sign, Target, Touches, Untestable
 from longlook.explain.moments import SENDER_WAITS, stretches, stretches_shown
-from longlook.explain.side import Pair
+from longlook.explain.pair import Pair
 
 
 def detect(pair: Pair) -> Sign | None:

@@ -7,7 +7,7 @@ import numpy as np
 from longlook.explain import changes, remedies
 from longlook.explain.cause import Cause, Change, Evidence, Finding, Intervention, Sign, Target, Touches, Untestable
 from longlook.explain.ledger import LedgerClass
-from longlook.explain.side import Pair, Side
+from longlook.explain.pair import Pair, Side
 from longlook.explain.signs import bdp_bytes, largest_window_bytes, within
 
 _ROUND_TRIPS = 10

@@ -8,7 +8,7 @@ from longlook.explain import changes, remedies
 from longlook.explain.cause import Cause, Finding, Intervention, Sign, Target, Touches, Untestable
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import Stretches, bounded_ns, datagram_bytes, stretches_shown
-from longlook.explain.side import Pair, Side
+from longlook.explain.pair import Pair, Side
 
 _CLASSES = (LedgerClass.CONGESTION_WINDOW, LedgerClass.PACING, LedgerClass.ACK_WAIT)
 _ROUND_TRIPS = 10

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from longlook.certification.bank import MadeRun
 from longlook.certification.exactness import Repeated
 from longlook.certification.fixed_rounds import Coverage, Power
-from longlook.certification.rates import Finding, Rate
+from longlook.certification.rates import Rate, RateFinding
+from longlook.certification.trial_bank import MadeRun
 from longlook.core import codec, files
 from longlook.core.errors import InputError
 from longlook.core.model import Analysis
@@ -33,7 +33,7 @@ class Part:
     @property
     def sound(self) -> bool:
         """Return whether no rate misses its level and every repeat was identical."""
-        missed = any(rate.finding is Finding.MISSED for rate in self.rates)
+        missed = any(rate.finding is RateFinding.MISSED for rate in self.rates)
         return not missed and all(item.identical == item.repeats for item in self.repeated)
 
 

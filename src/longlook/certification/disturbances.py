@@ -30,7 +30,7 @@ _BELOW_DISK = 64  # folders
 
 
 @dataclass(frozen=True)
-class Launch:
+class RepeatLaunch:
     """How repeats are started: words before the command, changes of the environment, and the run folder."""
 
     folder: Path
@@ -48,29 +48,29 @@ class Disturbance:
     name: str
     summary: str
     missing: Callable[[], str | None]
-    disturb: Callable[[Path, Path], AbstractContextManager[Launch]]
+    disturb: Callable[[Path, Path], AbstractContextManager[RepeatLaunch]]
 
 
 @contextmanager
-def _undisturbed(run: Path, _place: Path) -> Iterator[Launch]:
-    yield Launch(run)
+def _undisturbed(run: Path, _place: Path) -> Iterator[RepeatLaunch]:
+    yield RepeatLaunch(run)
 
 
 @contextmanager
-def _compilers(run: Path, place: Path) -> Iterator[Launch]:
+def _compilers(run: Path, place: Path) -> Iterator[RepeatLaunch]:
     source = place / "work.c"
     functions = (f"int f{n}(int x) {{ return x * {n} + f{n - 1}(x); }}" for n in range(1, 2000))
     source.write_text("\n".join(["int f0(int x) { return x; }", *functions, ""]))
     loop = 'while :; do cc -O2 -c -o "$1" "$2"; done'
     commands = [("sh", "-c", loop, "sh", f"{place}/{n}.o", str(source)) for n in range(2 * len(usable_cpus()))]
     with _running(commands):
-        yield Launch(run)
+        yield RepeatLaunch(run)
 
 
 @contextmanager
-def _busy_loops(run: Path, _place: Path) -> Iterator[Launch]:
+def _busy_loops(run: Path, _place: Path) -> Iterator[RepeatLaunch]:
     with _running([("sh", "-c", "while :; do :; done")] * (2 * len(usable_cpus()))):
-        yield Launch(run)
+        yield RepeatLaunch(run)
 
 
 _TOUCH = """
@@ -83,53 +83,53 @@ while True:
 
 
 @contextmanager
-def _memory(run: Path, _place: Path) -> Iterator[Launch]:
+def _memory(run: Path, _place: Path) -> Iterator[RepeatLaunch]:
     with _running([(sys.executable, "-c", _TOUCH, str(_memory_to_take()))]):
-        yield Launch(run)
+        yield RepeatLaunch(run)
 
 
 @contextmanager
-def _cold_files(run: Path, _place: Path) -> Iterator[Launch]:
+def _cold_files(run: Path, _place: Path) -> Iterator[RepeatLaunch]:
     stop = threading.Event()
     thread = threading.Thread(target=_evict, args=(stop,))
     thread.start()
     try:
-        yield Launch(run)
+        yield RepeatLaunch(run)
     finally:
         stop.set()
         thread.join()
 
 
 @contextmanager
-def _other_runs(run: Path, place: Path) -> Iterator[Launch]:
+def _other_runs(run: Path, place: Path) -> Iterator[RepeatLaunch]:
     command = (sys.executable, "-m", "longlook", "run", "exactness", "--rounds", "1000", "--no-cache")
     with _running([(*command, "--out", str(place / "other"))]):
-        yield Launch(run)
+        yield RepeatLaunch(run)
 
 
 @contextmanager
-def _other_environment(run: Path, place: Path) -> Iterator[Launch]:
+def _other_environment(run: Path, place: Path) -> Iterator[RepeatLaunch]:
     own = os.pathsep.join(f"{place}/{'bin' * (n % 7 + 1)}{n}" for n in range(_BELOW_DISK))
     more = {f"DISTURBANCE_{n}": "x" * n for n in range(_BELOW_DISK)}
     path = f"{own}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
-    yield Launch(run, environment={"PATH": path, "LANG": "C.UTF-8", "TZ": "Pacific/Auckland", **more})
+    yield RepeatLaunch(run, environment={"PATH": path, "LANG": "C.UTF-8", "TZ": "Pacific/Auckland", **more})
 
 
 @contextmanager
-def _other_folder(run: Path, place: Path) -> Iterator[Launch]:
+def _other_folder(run: Path, place: Path) -> Iterator[RepeatLaunch]:
     other = place / "a run folder of another name" / ("deep" * 20)
     shutil.copytree(run, other)
-    yield Launch(other)
+    yield RepeatLaunch(other)
 
 
 @contextmanager
-def _one_cpu(run: Path, _place: Path) -> Iterator[Launch]:
-    yield Launch(run, prefix=("taskset", "--cpu-list", str(max(usable_cpus()))))
+def _one_cpu(run: Path, _place: Path) -> Iterator[RepeatLaunch]:
+    yield RepeatLaunch(run, prefix=("taskset", "--cpu-list", str(max(usable_cpus()))))
 
 
 @contextmanager
-def _full_shm(run: Path, _place: Path) -> Iterator[Launch]:
-    yield Launch(run, prefix=_in_full_shm())
+def _full_shm(run: Path, _place: Path) -> Iterator[RepeatLaunch]:
+    yield RepeatLaunch(run, prefix=_in_full_shm())
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from longlook.certification.disturbances import DISTURBANCES, Disturbance, Launch
+from longlook.certification.disturbances import DISTURBANCES, Disturbance, RepeatLaunch
 from longlook.core import codec, files
 from longlook.core.errors import LonglookError, MachineError
 from longlook.core.run_folder import RunFolder, write_json
@@ -122,7 +122,7 @@ def _repeat(out: Path, run: Path, disturbance: Disturbance, number: int, repeats
         )
 
 
-def _verify(way: Launch, repeats: int, jobs: int) -> None:
+def _verify(way: RepeatLaunch, repeats: int, jobs: int) -> None:
     """Repeat the trials of a run in a process of its own; MachineError where that cannot go on."""
     changes = [word for key, value in CHANGES.items() for word in ("--set", f"{key}={value}")]
     command = [*way.prefix, sys.executable, "-m", "longlook", "run", STUDY, *changes, "--json"]

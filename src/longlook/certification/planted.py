@@ -20,7 +20,7 @@ from longlook.core.run_folder import RunFolder, write_json
 from longlook.explain.answer import Answer, Explained, FoundBy
 from longlook.explain.attribution import Conclusion
 from longlook.explain.ends import ENDS
-from longlook.network import further
+from longlook.network import extra_links
 from longlook.pipeline.explain import ExplainRequest, explain_run
 from longlook.pipeline.options import Observer, RunOptions
 from longlook.pipeline.sample import sample_study
@@ -33,7 +33,7 @@ ROUNDS = 10
 
 
 @dataclass(frozen=True)
-class Found:
+class PlantedOutcome:
     """What was said of a case.
 
     `share_pct` and its interval are of the one expected cause, by the change that `change` says. All of the gap was
@@ -58,10 +58,10 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Matrix:
+class PlantedMatrix:
     """All cases. A decoy, of which no cause at an end is true, is blamed if one was confirmed that is no name of it."""
 
-    cases: tuple[Found, ...]
+    cases: tuple[PlantedOutcome, ...]
 
     @property
     def planted(self) -> int:
@@ -96,12 +96,12 @@ class Matrix:
         return len(own), sum(bool(case.wrong) for case in own)
 
 
-def certify_explanations(out: Path, names: Sequence[str], options: RunOptions, observer: Observer) -> Matrix:
+def certify_explanations(out: Path, names: Sequence[str], options: RunOptions, observer: Observer) -> PlantedMatrix:
     """Run and explain the cases that are named, all by default, in the folder `out`; return what was said of them.
 
     Trials that `out` has are not run again. Raises InputError for an unknown name.
     """
-    found: list[Found] = []
+    found: list[PlantedOutcome] = []
     add_plugins(*(adapters_dir() / folder for folder in PATCHED))
     for case in _chosen(names):
         observer.say(f"case: {case.name}")
@@ -113,7 +113,7 @@ def certify_explanations(out: Path, names: Sequence[str], options: RunOptions, o
         answers = explain_run(RunFolder.open(folder), ExplainRequest(("all",)), options, observer)
         found.append(judged(case, answers[0]))
         write_json(out / MATRIX, codec.encode(tuple(found)))
-    return Matrix(tuple(found))
+    return PlantedMatrix(tuple(found))
 
 
 def study_of(case: Planted) -> Study:
@@ -134,7 +134,7 @@ def study_of(case: Planted) -> Study:
         "arms": {name: {"label": f"arm {name}", **arms[name]} for name in ("a", "b")},
         "workload": _below(settings, "workload."),
         "network": _tables(_below(settings, "network.")),
-        **{name: _tables(_below(settings, f"{name}.")) for name in further.names_in(settings)},
+        **{name: _tables(_below(settings, f"{name}.")) for name in extra_links.names_in(settings)},
         "factors": [{"name": "rate", "sets": "network.rate", "levels": [settings["network.rate"]]}],
         "contrasts": [{"name": "b vs a", "baseline": "a", "contender": "b", "metric": "page_load_time"}],
     }
@@ -149,7 +149,7 @@ def _is_of_path(key: str) -> bool:
     return key.startswith("network.") and not key.startswith("network.surgery.")
 
 
-def judged(case: Planted, answer: Answer) -> Found:
+def judged(case: Planted, answer: Answer) -> PlantedOutcome:
     """Return what an answer says of a case.
 
     A setting that screening found is right where it is the one that was planted. Single losses that were found by delta
@@ -161,7 +161,7 @@ def judged(case: Planted, answer: Answer) -> Found:
     true = {*case.expected, *case.also, *case.planted}
     other_end = {item.cause for item in named if (item.is_confirmed or item.is_placed) and _other_end(case, item)}
     share = _share_of(answer.findings, case.expected)
-    return Found(
+    return PlantedOutcome(
         case=case.name,
         expected=case.expected,
         status=str(answer.status),

@@ -14,7 +14,7 @@ class Limit(StrEnum):
     AT_LEAST = "at least"
 
 
-class Finding(StrEnum):
+class RateFinding(StrEnum):
     """How a rate's interval lies to its nominal level."""
 
     HELD = "held"  # all of the interval is on the right side
@@ -48,14 +48,14 @@ class Rate:
         return self.events / self.trials
 
     @property
-    def finding(self) -> Finding:
+    def finding(self) -> RateFinding:
         """Return whether the rate keeps its nominal level."""
         if self.nominal is None or self.limit is None:
-            return Finding.MEASURED
+            return RateFinding.MEASURED
         right, wrong = self.high <= self.nominal, self.low > self.nominal
         if self.limit is Limit.AT_LEAST:
             right, wrong = self.low >= self.nominal, self.high < self.nominal
-        return Finding.MISSED if wrong else Finding.HELD if right else Finding.COMPATIBLE
+        return RateFinding.MISSED if wrong else RateFinding.HELD if right else RateFinding.COMPATIBLE
 
 
 @dataclass(frozen=True)

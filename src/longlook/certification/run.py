@@ -7,9 +7,9 @@ from pathlib import Path
 
 from longlook import __version__
 from longlook.certification import exactness, fixed_rounds, stopped_rounds
-from longlook.certification.bank import METRIC, Bank, MadeRun, Scale
 from longlook.certification.certificate import CERTIFICATE, Certificate, Part, load, save
 from longlook.certification.populations import Population, populations, twins
+from longlook.certification.trial_bank import METRIC, Bank, MadeRun, Scale
 from longlook.core.digests import folder_digest
 from longlook.core.errors import InputError, MachineError
 from longlook.core.model import Analysis, Study
@@ -39,7 +39,7 @@ class CertifyOptions:
     use_cache: bool = True
 
 
-class Session:
+class CertificationSession:
     """One session of a certification: the bank, and what parts share of it."""
 
     def __init__(self, options: CertifyOptions, observer: Observer) -> None:
@@ -60,31 +60,31 @@ class Session:
         return populations(self.bank.samples(run), self.bank.study(run))
 
 
-def _cells(session: Session) -> Part:
+def _cells(session: CertificationSession) -> Part:
     return Part(tuple(fixed_rounds.false_verdicts(session.twins("cells"), session.study.analysis, "a against a")))
 
 
-def _live(session: Session) -> Part:
+def _live(session: CertificationSession) -> Part:
     return Part(tuple(fixed_rounds.false_verdicts(session.twins("live"), session.study.analysis, "live")))
 
 
-def _heatmaps(session: Session) -> Part:
+def _heatmaps(session: CertificationSession) -> Part:
     count = session.options.scale.heatmaps
     return Part(tuple(fixed_rounds.heatmaps(session.twins("cells"), session.study.analysis, SEED, count)))
 
 
-def _coverage(session: Session) -> Part:
+def _coverage(session: CertificationSession) -> Part:
     given = session.contrasts("dense"), session.study.analysis, SEED, session.options.scale.draws
     return Part(tuple(fixed_rounds.coverage(*given)), coverage=tuple(fixed_rounds.coverage_by_population(*given)))
 
 
-def _equivalence(session: Session) -> Part:
+def _equivalence(session: CertificationSession) -> Part:
     scale = session.options.scale
     given = session.twins("dense"), session.contrasts("dense"), session.study.analysis
     return Part(tuple(fixed_rounds.equivalence_at_margin(*given, SEED, scale.draws)))
 
 
-def _power(session: Session) -> Part:
+def _power(session: CertificationSession) -> Part:
     analysis, draws = session.study.analysis, session.options.scale.draws
     by_source: dict[str, dict[float, list[Population]]] = {"delay": {}, "delay under loss": {}}
     for population in session.contrasts("power"):
@@ -100,13 +100,13 @@ def _power(session: Session) -> Part:
     return Part(tuple(item.rate for item in table), power=tuple(table))
 
 
-def _sequential(session: Session) -> Part:
+def _sequential(session: CertificationSession) -> Part:
     given = session.contrasts("dense"), session.study.analysis, SEED, session.options.scale.paths
     rates = tuple(stopped_rounds.sequential_rates(session.twins("dense"), *given))
     return Part(rates, stopped_after=stopped_rounds.rounds_needed(*given))
 
 
-def _exactness(session: Session) -> Part:
+def _exactness(session: CertificationSession) -> Part:
     options = session.options
     scale = options.scale
     return Part(
@@ -116,7 +116,7 @@ def _exactness(session: Session) -> Part:
     )
 
 
-PARTS: Mapping[str, Callable[[Session], Part]] = {
+PARTS: Mapping[str, Callable[[CertificationSession], Part]] = {
     "a-against-a": _cells,
     "heatmaps": _heatmaps,
     "coverage": _coverage,
@@ -136,7 +136,7 @@ def certify(options: CertifyOptions, observer: Observer) -> Certificate:
     another scale or version. A part that this machine cannot measure in real time is noted as missing.
     """
     chosen = _chosen(options.parts)
-    session = Session(options, observer)
+    session = CertificationSession(options, observer)
     certificate = _begin(options, session)
     facts = host_facts()
     host = {name: facts[name] for name in _HOST}
@@ -163,7 +163,7 @@ def _merged(before: Sequence[MadeRun], bank: Bank) -> tuple[MadeRun, ...]:
     return tuple(by_name[name] for name in bank.scale.runs if name in by_name)
 
 
-def _made(name: str, session: Session) -> Part:
+def _made(name: str, session: CertificationSession) -> Part:
     try:
         return PARTS[name](session)
     except MachineError as error:
@@ -179,7 +179,7 @@ def _chosen(parts: Sequence[str]) -> list[str]:
     return [name for name in PARTS if not parts or name in parts]
 
 
-def _begin(options: CertifyOptions, session: Session) -> Certificate:
+def _begin(options: CertifyOptions, session: CertificationSession) -> Certificate:
     """Return the certificate of the folder, or what a new one begins with; InputError where the folder is another's."""
     out, path = options.out, options.out / CERTIFICATE
     new = empty(options.scale, session.study.analysis)

@@ -28,7 +28,7 @@ def certify(
     as_json: AsJsonLines = False,
 ) -> None:
     """Measure how often verdicts, intervals and repeats are wrong (docs/trust.md); exit 1 where a level is missed."""
-    from longlook.certification import bank
+    from longlook.certification import trial_bank
     from longlook.certification.run import CertifyOptions
     from longlook.certification.run import certify as run_certification
     from longlook.cli.show.certify import show_certificate
@@ -36,7 +36,7 @@ def certify(
     from longlook.core import codec
     from longlook.report.certification import write_figures
 
-    scale = bank.QUICK if quick else bank.FULL
+    scale = trial_bank.QUICK if quick else trial_bank.FULL
     folder = out or new_folder("certify")
     options = CertifyOptions(
         scale, folder, tuple(part or ()), before, jobs or len(usable_cpus()), use_cache=not no_cache

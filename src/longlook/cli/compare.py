@@ -10,7 +10,7 @@ from longlook.cli.options import Around, AsJsonLines, EngineOptions, expand_opti
 from longlook.core.errors import InputError, InterruptedByUserError
 
 if TYPE_CHECKING:
-    from longlook.compare.gate import Verdict
+    from longlook.compare.gate import GateVerdict
     from longlook.compare.spec import ComparisonSpec
     from longlook.explain.answer import Answer
 
@@ -154,7 +154,7 @@ def compare(
             files.markdown.write_text(text, encoding="utf-8")
         show_answers(answers, folder, as_json=as_json)
     if not judged.verdict.passed:
-        raise typer.Exit(UNDECIDED_EXIT if judged.verdict.answer is gate.Answer.UNDECIDED else 1)
+        raise typer.Exit(UNDECIDED_EXIT if judged.verdict.answer is gate.GateAnswer.UNDECIDED else 1)
 
 
 @expand_options
@@ -189,7 +189,7 @@ def bisect(
 
 
 def _explain(
-    verdict: "Verdict", folder: Path, why: WhyOptions, engine: EngineOptions, *, as_json: bool
+    verdict: "GateVerdict", folder: Path, why: WhyOptions, engine: EngineOptions, *, as_json: bool
 ) -> "list[Answer]":
     from longlook.cli.show.run import RunDisplay
     from longlook.compare.explain import explain_worse

@@ -32,7 +32,7 @@ class TrialOptions:
 
 
 @dataclass(frozen=True)
-class CertifyOptions:
+class PlantedCaseOptions:
     """Cases with planted causes in the place of a run."""
 
     certify: Annotated[
@@ -57,7 +57,7 @@ def explain(
     markdown: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the answers as Markdown.")] = None,
     *,
     trials: TrialOptions,
-    planted: CertifyOptions,
+    planted: PlantedCaseOptions,
     as_json: AsJsonLines = False,
 ) -> None:
     """Say why an arm lost: suspect causes from traces, change one thing at a time, and keep what closes the gap
@@ -108,7 +108,7 @@ def _explain(
         raise InterruptedByUserError("stopped", "repeat the command: finished trials are kept") from error
 
 
-def _certify(planted: CertifyOptions, trials: TrialOptions, *, as_json: bool) -> None:
+def _certify(planted: PlantedCaseOptions, trials: TrialOptions, *, as_json: bool) -> None:
     from longlook.certification.planted import certify_explanations
     from longlook.cli.show.explain import show_matrix
     from longlook.cli.show.run import RunDisplay

@@ -137,8 +137,8 @@ class StudyChanges:
         `begun` is that of a run which is continued: its traces count, and its neighbourhood unless `--around` asks for
         another.
         """
+        from longlook.study.contrast_filter import with_contrasts
         from longlook.study.files import find_study
-        from longlook.study.only import with_contrasts
 
         found = find_study(
             study,
@@ -153,7 +153,7 @@ class StudyChanges:
     @property
     def levels(self) -> tuple[str, ...]:
         """The filters of `only` that choose levels of factors."""
-        from longlook.study.only import levels_of
+        from longlook.study.contrast_filter import levels_of
 
         return levels_of(self.only or ())
 

@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-from longlook.core.visible import visible
+from longlook.core.escape import visible
 
 PIPE_COLUMNS = 200
 """Width of tables where standard output is no terminal, so that rows stay lines."""

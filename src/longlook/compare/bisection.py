@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Finding(StrEnum):
+class VersionFinding(StrEnum):
     """The finding about a version."""
 
     GOOD = "good"
@@ -14,7 +14,7 @@ class Finding(StrEnum):
 
 
 @dataclass(frozen=True)
-class Found:
+class BisectionResult:
     """`first_bad` and the newest good version before it; `between` are versions between them that could not be tested,
     so any of them may be the first."""
 
@@ -23,7 +23,7 @@ class Found:
     between: tuple[str, ...]
 
 
-def first_bad(versions: Sequence[str], test: Callable[[str], Finding]) -> Found:
+def first_bad(versions: Sequence[str], test: Callable[[str], VersionFinding]) -> BisectionResult:
     """Halve `versions`, whose first is good and whose last is bad, until no version that can be tested is between.
 
     Assumes that every version after the first bad one is bad too. Where a version is untestable, the candidate that is
@@ -35,10 +35,10 @@ def first_bad(versions: Sequence[str], test: Callable[[str], Finding]) -> Found:
         middle = (low + high) / 2
         index = min(candidates, key=lambda index: (abs(index - middle), index))
         finding = test(versions[index])
-        if finding is Finding.UNTESTABLE:
+        if finding is VersionFinding.UNTESTABLE:
             untestable.add(index)
-        elif finding is Finding.BAD:
+        elif finding is VersionFinding.BAD:
             high = index
         else:
             low = index
-    return Found(versions[low], versions[high], tuple(versions[low + 1 : high]))
+    return BisectionResult(versions[low], versions[high], tuple(versions[low + 1 : high]))

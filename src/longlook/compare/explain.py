@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from longlook.compare.gate import Answer as GateAnswer
-from longlook.compare.gate import Verdict
+from longlook.compare.gate import GateAnswer, GateVerdict
 from longlook.core.run_folder import RunFolder
 from longlook.explain.answer import Answer
 from longlook.pipeline.explain import ExplainRequest, explain_run
@@ -11,7 +10,7 @@ from longlook.pipeline.options import Observer, RunOptions
 
 
 def explain_worse(
-    verdict: Verdict, out: Path, budget: int | None, options: RunOptions, observer: Observer
+    verdict: GateVerdict, out: Path, budget: int | None, options: RunOptions, observer: Observer
 ) -> list[Answer]:
     """Explain every network and metric in which the contender of the comparison in the run folder `out` is worse.
 

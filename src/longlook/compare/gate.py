@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from longlook.analysis.stats import rare_losses
-from longlook.analysis.stats.stopping import Side, failures_side, metric_side
+from longlook.analysis.stats.stopping import AllowedSide, failures_side, metric_side
 from longlook.core.model import Analysis
 from longlook.core.results import Estimate
 from longlook.report import wording
@@ -18,7 +18,7 @@ FAILURES = "failed rounds"
 """Stands for a metric in the case about failures."""
 
 
-class Answer(StrEnum):
+class GateAnswer(StrEnum):
     """The answer of a gate for one network and metric, the gravest first."""
 
     WORSE = "worse"
@@ -27,16 +27,20 @@ class Answer(StrEnum):
     PASSED = "passed"
 
 
-_ANSWERS = {Side.BEYOND: Answer.WORSE, Side.WITHIN: Answer.PASSED, Side.ACROSS: Answer.UNDECIDED}
+_ANSWERS = {
+    AllowedSide.BEYOND: GateAnswer.WORSE,
+    AllowedSide.WITHIN: GateAnswer.PASSED,
+    AllowedSide.ACROSS: GateAnswer.UNDECIDED,
+}
 
 
 @dataclass(frozen=True)
-class Case:
+class GateCase:
     """One network and what was judged there: a metric, or FAILURES. `p` is the p value that stands beside it."""
 
     estimate: Estimate
     subject: str
-    answer: Answer
+    answer: GateAnswer
     p: float | None
     reason: str
 
@@ -52,25 +56,25 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class GateVerdict:
     """The answer of a gate for a comparison."""
 
     gate_pct: float
-    cases: tuple[Case, ...]
+    cases: tuple[GateCase, ...]
 
     @property
-    def answer(self) -> Answer:
+    def answer(self) -> GateAnswer:
         """Return the gravest answer of all cases."""
         found = {case.answer for case in self.cases}
-        return next((answer for answer in Answer if answer in found), Answer.UNMEASURED)
+        return next((answer for answer in GateAnswer if answer in found), GateAnswer.UNMEASURED)
 
     @property
     def passed(self) -> bool:
         """Whether every case was shown to be within the gate."""
-        return self.answer is Answer.PASSED
+        return self.answer is GateAnswer.PASSED
 
 
-def judge_gate(estimates: Sequence[Estimate], gate_pct: float, analysis: Analysis) -> Verdict:
+def judge_gate(estimates: Sequence[Estimate], gate_pct: float, analysis: Analysis) -> GateVerdict:
     """Judge every network's metrics by their intervals, and once each network's failures.
 
     The effect is that of docs/method.md: + % means that the contender is better, so a load time that is 6 % longer is
@@ -83,41 +87,41 @@ def judge_gate(estimates: Sequence[Estimate], gate_pct: float, analysis: Analysi
     for item in estimates:
         by_network.setdefault(item.cell_id, item)
     cases += [_failures(item, analysis) for item in by_network.values()]
-    return Verdict(gate_pct, tuple(cases))
+    return GateVerdict(gate_pct, tuple(cases))
 
 
-def _metric(item: Estimate, gate_pct: float, analysis: Analysis) -> Case:
+def _metric(item: Estimate, gate_pct: float, analysis: Analysis) -> GateCase:
     if item.n_pairs < analysis.min_rounds or item.effect_pct is None:
         reason = item.reason or "no effect can be computed"
-        return Case(item, item.metric, Answer.UNMEASURED, item.p_adjusted, reason)
+        return GateCase(item, item.metric, GateAnswer.UNMEASURED, item.p_adjusted, reason)
     interval = f"{wording.percent(analysis.confidence)} interval"
     span = wording.interval_pct(item.ci_low_pct, item.ci_high_pct)
     size = f"{wording.effect(item.effect_pct)} ({interval} {span}, {item.n_pairs} rounds)".replace(wording.NBSP, " ")
     answer = _ANSWERS[metric_side(item, gate_pct)]
     reason = {
-        Answer.WORSE: f"worse: {size}, the whole interval beyond the gate of {gate_pct:g} %",
-        Answer.PASSED: f"{size}, the whole interval within the gate of {gate_pct:g} %",
-        Answer.UNDECIDED: f"{size}, across the gate of {gate_pct:g} %: more rounds, or a wider gate, would decide",
+        GateAnswer.WORSE: f"worse: {size}, the whole interval beyond the gate of {gate_pct:g} %",
+        GateAnswer.PASSED: f"{size}, the whole interval within the gate of {gate_pct:g} %",
+        GateAnswer.UNDECIDED: f"{size}, across the gate of {gate_pct:g} %: more rounds, or a wider gate, would decide",
     }[answer]
-    if answer is Answer.UNDECIDED and item.random_losses is not None:
+    if answer is GateAnswer.UNDECIDED and item.random_losses is not None:
         reason += f"; {rare_losses.sentence(item.random_losses)}"
-    return Case(item, item.metric, answer, item.p_adjusted, reason)
+    return GateCase(item, item.metric, answer, item.p_adjusted, reason)
 
 
-def _failures(item: Estimate, analysis: Analysis) -> Case:
+def _failures(item: Estimate, analysis: Analysis) -> GateCase:
     rounds = "round" if item.n_judged == 1 else "rounds"
     counts = (
         f"of {item.n_judged} {rounds} the contender failed in {item.n_contender_failed}, "
         f"the baseline in {item.n_baseline_failed}"
     )
     answer = _ANSWERS[failures_side(item, analysis)]
-    if answer is not Answer.WORSE and item.n_judged < analysis.min_rounds:
-        answer = Answer.UNMEASURED
+    if answer is not GateAnswer.WORSE and item.n_judged < analysis.min_rounds:
+        answer = GateAnswer.UNMEASURED
     p = wording.p_value(item.p_failures).replace(wording.NBSP, " ")
     reason = {
-        Answer.WORSE: f"worse: {counts} (p {p})",
-        Answer.PASSED: counts,
-        Answer.UNDECIDED: f"{counts} (p {p}): more rounds would decide",
-        Answer.UNMEASURED: f"{counts}; {analysis.min_rounds} rounds are needed",
+        GateAnswer.WORSE: f"worse: {counts} (p {p})",
+        GateAnswer.PASSED: counts,
+        GateAnswer.UNDECIDED: f"{counts} (p {p}): more rounds would decide",
+        GateAnswer.UNMEASURED: f"{counts}; {analysis.min_rounds} rounds are needed",
     }[answer]
-    return Case(item, FAILURES, answer, item.p_failures, reason)
+    return GateCase(item, FAILURES, answer, item.p_failures, reason)

@@ -6,34 +6,34 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from longlook.compare.gate import FAILURES, Answer, Case, Verdict
+from longlook.compare.gate import FAILURES, GateAnswer, GateCase, GateVerdict
 from longlook.compare.spec import ComparisonSpec
 from longlook.report import wording
 from longlook.report.text import escaped, markdown_rows
 
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _MARKS = {
-    Answer.PASSED: "✓ passed",
-    Answer.WORSE: "✗ worse",
-    Answer.UNMEASURED: "✗ not measured",
-    Answer.UNDECIDED: "? undecided",
+    GateAnswer.PASSED: "✓ passed",
+    GateAnswer.WORSE: "✗ worse",
+    GateAnswer.UNMEASURED: "✗ not measured",
+    GateAnswer.UNDECIDED: "? undecided",
 }
 OUTCOMES = {
-    Answer.PASSED: "✓ passes",
-    Answer.WORSE: "✗ does not pass",
-    Answer.UNMEASURED: "✗ does not pass",
-    Answer.UNDECIDED: "? is undecided at",
+    GateAnswer.PASSED: "✓ passes",
+    GateAnswer.WORSE: "✗ does not pass",
+    GateAnswer.UNMEASURED: "✗ does not pass",
+    GateAnswer.UNDECIDED: "? is undecided at",
 }
 """The headline of a comparison with this answer, before `a gate of 5 %`."""
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedComparison:
     """A comparison with its answer, and where it came from. `programs`: name@version → SHA-256."""
 
     spec: ComparisonSpec
     title: str
-    verdict: Verdict
+    verdict: GateVerdict
     programs: Mapping[str, str]
     released: Mapping[str, str]  # name@version → ISO date, where it is known
     engine: str
@@ -42,7 +42,7 @@ class Judged:
     took_s: float
 
 
-def junit_xml(judged: Judged) -> str:
+def junit_xml(judged: JudgedComparison) -> str:
     """Return one suite with a case for each network and metric, and one for each network's failures.
 
     A failure is worse, an error was not measured, and what is undecided was skipped.
@@ -50,9 +50,9 @@ def junit_xml(judged: Judged) -> str:
     answers = [case.answer for case in judged.verdict.cases]
     counts = {
         "tests": len(answers),
-        "failures": answers.count(Answer.WORSE),
-        "errors": answers.count(Answer.UNMEASURED),
-        "skipped": answers.count(Answer.UNDECIDED),
+        "failures": answers.count(GateAnswer.WORSE),
+        "errors": answers.count(GateAnswer.UNMEASURED),
+        "skipped": answers.count(GateAnswer.UNDECIDED),
     }
     attributes = {name: str(count) for name, count in counts.items()} | {"time": f"{judged.took_s:.3f}"}
     root = ET.Element("testsuites", {"name": "longlook compare", **attributes})
@@ -66,24 +66,24 @@ def junit_xml(judged: Judged) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
 
 
-def _test_case(suite: ET.Element, case: Case, judged: Judged) -> None:
+def _test_case(suite: ET.Element, case: GateCase, judged: JudgedComparison) -> None:
     where = {"classname": _xml(f"longlook.{case.subject}"), "name": _xml(case.name)}
     element = ET.SubElement(suite, "testcase", where)
-    if case.answer is Answer.PASSED:
+    if case.answer is GateAnswer.PASSED:
         ET.SubElement(element, "system-out").text = _xml(case.reason)
         return
-    if case.answer is Answer.UNDECIDED:
+    if case.answer is GateAnswer.UNDECIDED:
         ET.SubElement(element, "skipped", {"message": _xml(f"undecided: {case.reason}")})
         return
-    kind = "failure" if case.answer is Answer.WORSE else "error"
+    kind = "failure" if case.answer is GateAnswer.WORSE else "error"
     problem = ET.SubElement(element, kind, {"type": str(case.answer), "message": _xml(case.reason)})
     problem.text = _xml(f"{judged.title}\n{case.name}\n{case.reason}\n{_values(case)}\nreport: {judged.report}\n")
 
 
-def markdown(judged: Judged) -> str:
+def markdown(judged: JudgedComparison) -> str:
     """Return a summary that fits a pull request."""
     verdict = judged.verdict
-    bad = sum(case.answer is not Answer.PASSED for case in verdict.cases)
+    bad = sum(case.answer is not GateAnswer.PASSED for case in verdict.cases)
     header = ("network", "metric", "rounds", "baseline", "contender", "effect", "interval", "p adj", "gate")
     rows = [_row(case) for case in verdict.cases]
     lines = [
@@ -95,7 +95,7 @@ def markdown(judged: Judged) -> str:
         markdown_rows(header, rows, frozenset(range(2, 8))),
     ]
     for case in verdict.cases:
-        if case.answer is not Answer.PASSED:
+        if case.answer is not GateAnswer.PASSED:
             lines.append(f"- **{escaped(case.name)}**: {escaped(case.reason)}")
     if bad:
         lines.append("")
@@ -105,7 +105,7 @@ def markdown(judged: Judged) -> str:
     return "\n".join([*lines, "", "</details>", ""])
 
 
-def _row(case: Case) -> tuple[str, ...]:
+def _row(case: GateCase) -> tuple[str, ...]:
     item = case.estimate
     of_metric = case.subject != FAILURES
     return (
@@ -121,19 +121,19 @@ def _row(case: Case) -> tuple[str, ...]:
     )
 
 
-def _values(case: Case) -> str:
+def _values(case: GateCase) -> str:
     what = "failed rounds" if case.subject == FAILURES else "medians"
     return f"{what}: {_value(case, baseline=True)} → {_value(case, baseline=False)}"
 
 
-def _value(case: Case, *, baseline: bool) -> str:
+def _value(case: GateCase, *, baseline: bool) -> str:
     item = case.estimate
     if case.subject == FAILURES:
         return f"{item.n_baseline_failed if baseline else item.n_contender_failed} of {item.n_judged}"
     return wording.quantity(item.baseline_median if baseline else item.contender_median, item.unit)
 
 
-def _facts(judged: Judged) -> list[tuple[str, str]]:
+def _facts(judged: JudgedComparison) -> list[tuple[str, str]]:
     dated = [
         (name, f"{f'released {judged.released[name]}, ' if judged.released.get(name) else ''}sha256 {digest}")
         for name, digest in judged.programs.items()
@@ -142,7 +142,7 @@ def _facts(judged: Judged) -> list[tuple[str, str]]:
     return [*dated, ("gate", gate), ("engine", judged.engine), ("command", judged.command), ("report", judged.report)]
 
 
-def answer_data(judged: Judged) -> dict[str, Any]:
+def answer_data(judged: JudgedComparison) -> dict[str, Any]:
     """Return the answer as plain JSON data."""
     verdict = judged.verdict
     return {
@@ -155,7 +155,7 @@ def answer_data(judged: Judged) -> dict[str, Any]:
     }
 
 
-def _case_data(case: Case) -> dict[str, Any]:
+def _case_data(case: GateCase) -> dict[str, Any]:
     item = case.estimate
     common = {"network": case.network, "metric": case.subject, "answer": str(case.answer), "reason": case.reason}
     if case.subject == FAILURES:

@@ -5,11 +5,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from longlook.compare.bisection import Finding, Found, first_bad
+from longlook.compare.bisection import BisectionResult, VersionFinding, first_bad
 from longlook.compare.candidates import Candidates, candidates
-from longlook.compare.gate import Answer, Verdict, judge_gate
-from longlook.compare.output import Judged
-from longlook.compare.spec import ComparisonSpec, Side, make_study
+from longlook.compare.gate import GateAnswer, GateVerdict, judge_gate
+from longlook.compare.output import JudgedComparison
+from longlook.compare.spec import ComparedSide, ComparisonSpec, make_study
 from longlook.core import registry
 from longlook.core.errors import InputError, LonglookError, MachineError
 from longlook.core.run_folder import RunFolder
@@ -20,14 +20,16 @@ from longlook.pipeline.run import run_study
 from longlook.provision.setup import install
 
 
-def run_comparison(spec: ComparisonSpec, out: Path, options: RunOptions, observer: Observer) -> tuple[Result, Judged]:
+def run_comparison(
+    spec: ComparisonSpec, out: Path, options: RunOptions, observer: Observer
+) -> tuple[Result, JudgedComparison]:
     """Run the comparison in the folder `out`, judge it and report it."""
     study = make_study(spec)
     began_s = time.monotonic()
     result = run_study(study, out, options, observer)
     manifest = RunFolder.open(out).manifest
     programs: Mapping[str, str] = manifest["programs"]
-    judged = Judged(
+    judged = JudgedComparison(
         spec,
         study.title,
         judge_gate(result.estimates, spec.gate_pct, study.analysis),
@@ -50,12 +52,12 @@ def _released(program: str) -> str:
 
 
 @dataclass(frozen=True)
-class Step:
+class BisectionStep:
     """A version that a bisection tried. `verdict` is None where it could not be tested; `reason` says why."""
 
     version: str
-    finding: Finding
-    verdict: Verdict | None
+    finding: VersionFinding
+    verdict: GateVerdict | None
     reason: str
 
 
@@ -68,14 +70,14 @@ class Bisection:
     first.
     """
 
-    found: Found
-    step: Step
+    found: BisectionResult
+    step: BisectionStep
     left_out: tuple[str, ...]
     left_out_here: tuple[str, ...]
 
 
 def run_bisection(
-    spec: ComparisonSpec, out: Path, options: RunOptions, observer: Observer, report: Callable[[Step], None]
+    spec: ComparisonSpec, out: Path, options: RunOptions, observer: Observer, report: Callable[[BisectionStep], None]
 ) -> Bisection:
     """Find the first version after the baseline's, up to the contender's, that is worse.
 
@@ -86,16 +88,16 @@ def run_bisection(
     stack = registry.stack(spec.contender.stack)
     searched = _between(stack, spec.baseline, spec.contender)
     make_study(spec)  # a mistake in the comparison itself is no version's fault
-    steps: dict[str, Step] = {}
+    steps: dict[str, BisectionStep] = {}
 
-    def test(version: str) -> Finding:
+    def test(version: str) -> VersionFinding:
         side = replace(spec.contender, version=version)
         step = steps[version] = _try(replace(spec, contender=side), out / version, options, observer)
         report(step)
         return step.finding
 
     bad = spec.contender.version
-    if test(bad) is not Finding.BAD:
+    if test(bad) is not VersionFinding.BAD:
         raise LonglookError(
             f"{spec.contender.name} is not worse than {spec.baseline.name} by more than {spec.gate_pct:g} %: "
             f"{steps[bad].reason}",
@@ -108,7 +110,7 @@ def run_bisection(
     return Bisection(found, steps[found.first_bad], searched.left_out, here)
 
 
-def _between(stack: Stack, good: Side, bad: Side) -> Candidates:
+def _between(stack: Stack, good: ComparedSide, bad: ComparedSide) -> Candidates:
     if good.stack != bad.stack:
         raise InputError(f"{good.name} and {bad.name} are different stacks", "name two versions of one stack")
     if good.protocol != bad.protocol:
@@ -116,19 +118,21 @@ def _between(stack: Stack, good: Side, bad: Side) -> Candidates:
     return candidates(stack.version_names, good.version, bad.version)
 
 
-def _try(spec: ComparisonSpec, out: Path, options: RunOptions, observer: Observer) -> Step:
+def _try(spec: ComparisonSpec, out: Path, options: RunOptions, observer: Observer) -> BisectionStep:
     version = spec.contender.version
     try:
         install(spec.contender.name, observer.say)
         make_study(spec)
     except (InputError, MachineError) as error:
-        return Step(version, Finding.UNTESTABLE, None, error.message)
+        return BisectionStep(version, VersionFinding.UNTESTABLE, None, error.message)
     _, judged = run_comparison(spec, out, options, observer)
     cases = judged.verdict.cases
-    worse = [case for case in cases if case.answer is Answer.WORSE]
-    open_ones = [case for case in cases if case.answer in (Answer.UNMEASURED, Answer.UNDECIDED)]
+    worse = [case for case in cases if case.answer is GateAnswer.WORSE]
+    open_ones = [case for case in cases if case.answer in (GateAnswer.UNMEASURED, GateAnswer.UNDECIDED)]
     decisive = worse or open_ones or cases
     reason = "; ".join(f"{case.name}: {case.reason}" for case in decisive)
     if worse:
-        return Step(version, Finding.BAD, judged.verdict, reason)
-    return Step(version, Finding.UNTESTABLE if open_ones else Finding.GOOD, judged.verdict, reason)
+        return BisectionStep(version, VersionFinding.BAD, judged.verdict, reason)
+    return BisectionStep(
+        version, VersionFinding.UNTESTABLE if open_ones else VersionFinding.GOOD, judged.verdict, reason
+    )

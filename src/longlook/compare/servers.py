@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from longlook.compare.spec import Side, parse_side
+from longlook.compare.spec import ComparedSide, parse_side
 from longlook.core import registry
 from longlook.core.errors import InputError
 from longlook.core.model import Scalar, Study
@@ -34,7 +34,7 @@ _LIKE_IT = {"h3": {}, "h2": {"tcp": "stock"}}
 
 
 @dataclass(frozen=True)
-class Compared:
+class ComparedServer:
     """One server: medians of waiting and receiving in s, and both against the reference (None: it is the reference,
     or nothing could be measured). `server` is the label of the arm, `program` the stack and its version."""
 
@@ -97,13 +97,15 @@ def servers_study(
     return parse_study("servers", document, Problems("servers"), known)
 
 
-def run_servers(study: Study, out: Path, options: RunOptions, observer: Observer) -> tuple[Result, list[Compared]]:
+def run_servers(
+    study: Study, out: Path, options: RunOptions, observer: Observer
+) -> tuple[Result, list[ComparedServer]]:
     """Run the study in the folder `out` and return what each server was found to be."""
     result = run_study(study, out, options, observer)
     return result, compared(study, result.estimates)
 
 
-def compared(study: Study, estimates: Sequence[Estimate]) -> list[Compared]:
+def compared(study: Study, estimates: Sequence[Estimate]) -> list[ComparedServer]:
     """Return every server that stands in a contrast of waiting or receiving, each reference before the others. Pure."""
     labels = {arm.name: arm.label for arm in study.arms}
     settings = {arm.name: {**study.settings, **arm.settings} for arm in study.arms}
@@ -116,7 +118,7 @@ def compared(study: Study, estimates: Sequence[Estimate]) -> list[Compared]:
         medians.setdefault(item.contender, {})[item.metric] = item.contender_median
         found.setdefault(item.contender, {})[item.metric] = item
     return [
-        Compared(
+        ComparedServer(
             name,
             labels[name],
             _program(str(settings[name]["server"])),
@@ -137,15 +139,15 @@ def _program(server: str) -> str:
     return f"{name}@{version or registry.stack(name).default_version}"
 
 
-def _label(side: Side) -> str:
+def _label(side: ComparedSide) -> str:
     return f"{side.name}, {'QUIC' if side.protocol == 'h3' else 'TCP'}"
 
 
-def _arm_name(side: Side) -> str:
+def _arm_name(side: ComparedSide) -> str:
     return f"{side.stack}-{side.version}-{side.protocol}".replace("+", "-")
 
 
-def _arm(side: Side) -> dict[str, Any]:
+def _arm(side: ComparedSide) -> dict[str, Any]:
     return {
         "label": _label(side),
         "protocol": side.protocol,
@@ -154,7 +156,7 @@ def _arm(side: Side) -> dict[str, Any]:
     }
 
 
-def _contrasts(side: Side) -> list[dict[str, str]]:
+def _contrasts(side: ComparedSide) -> list[dict[str, str]]:
     kind = "" if side.protocol == "h3" else ", TCP"
     reference, name = REFERENCES[side.protocol], _arm_name(side)
     return [

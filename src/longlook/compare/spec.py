@@ -25,7 +25,7 @@ _LARGEST_MARGIN_PCT = 5.0
 
 
 @dataclass(frozen=True)
-class Side:
+class ComparedSide:
     """One side of a comparison: a version of a stack and the protocol that it speaks."""
 
     stack: str
@@ -39,7 +39,7 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Knob:
+class SideKnob:
     """A setting of a program: of one side or of both, of one role or of all that have it."""
 
     name: str
@@ -52,15 +52,15 @@ class Knob:
 class ComparisonSpec:
     """The whole description of a comparison. `gate_pct` is how much worse the contender may be."""
 
-    baseline: Side
-    contender: Side
+    baseline: ComparedSide
+    contender: ComparedSide
     networks: Mapping[str, Mapping[str, Scalar]]  # label → settings by dotted key
     gate_pct: float
     role: str = BOTH
     peer: str = "quic-go"  # the other end where one role is compared
     connection: str = "cold"
     congestion_control: str = "cubic"  # of arms over TCP
-    knobs: tuple[Knob, ...] = ()
+    knobs: tuple[SideKnob, ...] = ()
     metrics: tuple[str, ...] = ("page_load_time",)
     workload: Mapping[str, Scalar] = field(default_factory=lambda: {"kind": "page", "objects": 1, "object": "1MB"})
     rounds: int | None = None  # None: as many as decide, at most `max_rounds`
@@ -80,7 +80,7 @@ def confidence(spec: ComparisonSpec) -> float:
     return 1 - 2 * spec.alpha / (len(spec.networks) * (len(spec.metrics) + 1))
 
 
-def parse_side(text: str, protocol: str) -> Side:
+def parse_side(text: str, protocol: str) -> ComparedSide:
     """Return one side of a comparison from text such as `quic-go`, `quic-go@0.65.0` or `quic-go:h2`."""
     name, colon, own = text.partition(":")
     stack_name, _, version = name.partition("@")
@@ -88,7 +88,7 @@ def parse_side(text: str, protocol: str) -> Side:
     if colon and not own:
         raise InputError(f"{text}: no protocol behind the colon", f"write for example {name}:h2")
     chosen = stack.version(version).name if version else stack.default_version
-    return Side(stack.name, chosen, own or protocol)
+    return ComparedSide(stack.name, chosen, own or protocol)
 
 
 def parse_gate(text: str) -> float:
@@ -99,7 +99,7 @@ def parse_gate(text: str) -> float:
         raise InputError(f"--gate {text}: {error}", "write for example --gate 5%") from error
 
 
-def parse_knob(text: str) -> Knob:
+def parse_knob(text: str) -> SideKnob:
     """Return a knob from `[baseline:|contender:][server.|client.]NAME=VALUE`."""
     key, equals, value = text.partition("=")
     side, colon, name = key.partition(":")
@@ -115,7 +115,7 @@ def parse_knob(text: str) -> Knob:
             f"--knob {text}: not [baseline:|contender:][server.|client.]NAME=VALUE",
             "write for example --knob contender:server.initial_window=32",
         )
-    return Knob(name, toml_value(value), side or None, role or None)
+    return SideKnob(name, toml_value(value), side or None, role or None)
 
 
 def parse_networks(texts: Iterable[str]) -> dict[str, dict[str, Scalar]]:
@@ -233,7 +233,7 @@ def _arm(spec: ComparisonSpec, which: str, catalogue: Catalogue) -> dict[str, An
 
 
 def _knob_tables(
-    side: Side, knobs: Sequence[Knob], compared: Sequence[str], catalogue: Catalogue
+    side: ComparedSide, knobs: Sequence[SideKnob], compared: Sequence[str], catalogue: Catalogue
 ) -> dict[str, dict[str, Scalar]]:
     """Put each knob in the table of every role that has it; where none has, reading the study names those there are."""
     stack = catalogue.stacks[side.stack]

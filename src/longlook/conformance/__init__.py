@@ -1,7 +1,7 @@
 """The conformance suite: it checks over real trials that a stack does what it declares (adapters/CONTRACT.md).
 
 A version of a stack goes in, a `Report` comes out; `cli` uses it for `longlook stacks`. A `Check` is data: the trials
-that it needs (`Want`), and a pure function from their results (`evidence.Seen`) to a `Finding`. `suite` lists the
+that it needs (`Want`), and a pure function from their results (`evidence.Seen`) to a `CheckFinding`. `suite` lists the
 checks of a version, `proofs` has one for each knob, `runner` runs them, `matrix` tries all pairs.
 
 Entry points: `session.check_all`, `session.matrices`, `documents.update`, `saved.write_reports`, `suite.checks`.
@@ -15,11 +15,11 @@ from longlook.conformance.evidence import Seen
 from longlook.core import codec
 from longlook.core.model import Capture, ConnectionState, Endpoint, Flow, Link, Scalar, Trial, Workload
 from longlook.core.protocol import find_protocol
-from longlook.network.further import SECOND
+from longlook.network.extra_links import SECOND
 from longlook.study.tcp import parameters
 
 
-class Status(StrEnum):
+class CheckStatus(StrEnum):
     """The result of a check."""
 
     PASSED = "passed"
@@ -28,16 +28,16 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True)
-class Finding:
+class CheckFinding:
     """A check's result; `seen` is what was observed, in words with numbers and units."""
 
-    status: Status
+    status: CheckStatus
     seen: str
 
 
-def verdict(holds: bool, seen: str) -> Finding:
+def verdict(holds: bool, seen: str) -> CheckFinding:
     """Return the finding `passed` where something holds, else `failed`."""
-    return Finding(Status.PASSED if holds else Status.FAILED, seen)
+    return CheckFinding(CheckStatus.PASSED if holds else CheckStatus.FAILED, seen)
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class Want:
         )
 
 
-Judge = Callable[[Mapping[str, Seen]], Finding]
+Judge = Callable[[Mapping[str, Seen]], CheckFinding]
 
 
 @dataclass(frozen=True)
@@ -124,15 +124,15 @@ class Check:
 
 def inapplicable(name: str, why: str, knob: str | None = None, role: str | None = None) -> Check:
     """Return a check that does not apply here, with the reason."""
-    return Check(name, {}, lambda _seen: Finding(Status.NOT_APPLICABLE, why), knob, role)
+    return Check(name, {}, lambda _seen: CheckFinding(CheckStatus.NOT_APPLICABLE, why), knob, role)
 
 
 @dataclass(frozen=True)
-class Result:
+class CheckResult:
     """A check and its finding, as saved; `trials` are the ids of the trials it is based on."""
 
     check: str
-    status: Status
+    status: CheckStatus
     seen: str
     knob: str | None = None
     role: str | None = None
@@ -148,10 +148,10 @@ class Report:
     digest: str | None
     engine: str
     made_unix_s: int
-    results: tuple[Result, ...]
+    results: tuple[CheckResult, ...]
     setting: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def failed(self) -> tuple[Result, ...]:
+    def failed(self) -> tuple[CheckResult, ...]:
         """Return the checks that failed."""
-        return tuple(result for result in self.results if result.status is Status.FAILED)
+        return tuple(result for result in self.results if result.status is CheckStatus.FAILED)

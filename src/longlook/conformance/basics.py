@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from longlook.conformance import Check, Finding, Want, inapplicable, verdict
+from longlook.conformance import Check, CheckFinding, Want, inapplicable, verdict
 from longlook.conformance.choice import choice
 from longlook.conformance.evidence import Seen
 from longlook.conformance.links import path, usual
@@ -65,7 +65,7 @@ def _one(name: str, want: Want, judge: object) -> Check:
 def page(subject: Subject, role: str, protocol: str) -> Check:
     """Check that all objects arrive with the right digests over the declared protocol, which the outcome decides."""
 
-    def judge(seen: Seen) -> Finding:
+    def judge(seen: Seen) -> CheckFinding:
         objects = len(seen.events("client", "object"))
         return verdict(seen.ok, f"{objects} objects in {_took_s(seen):.2f} s" if seen.ok else seen.why)
 
@@ -78,7 +78,7 @@ def page(subject: Subject, role: str, protocol: str) -> Check:
 def download(subject: Subject, role: str, protocol: str) -> Check:
     """Check a download of 5 MB at 20 Mbit/s."""
 
-    def judge(seen: Seen) -> Finding:
+    def judge(seen: Seen) -> CheckFinding:
         if not seen.ok:
             return verdict(False, seen.why)
         took_s = _took_s(seen)
@@ -110,11 +110,11 @@ def state(subject: Subject, role: str, protocol: str, wanted: ConnectionState) -
     return _one(name, want, _refused)
 
 
-def _reported(seen: Seen) -> Finding:
+def _reported(seen: Seen) -> CheckFinding:
     return verdict(seen.ok, _states(seen) if seen.ok else seen.why)
 
 
-def _reported_by_both(seen: Seen) -> Finding:
+def _reported_by_both(seen: Seen) -> CheckFinding:
     """Demand lines of both endpoints: cross traffic may have no connection in a trial that is ok."""
     both = all(seen.events(role, "connection") for role in ("client", "server"))
     return verdict(seen.ok and both, _states(seen) if seen.ok else seen.why)
@@ -132,7 +132,7 @@ def _state_of(line: Mapping[str, object]) -> str:
     return "0rtt" if line.get("used_0rtt") else "resumed" if line.get("resumed") else "cold"
 
 
-def _refused(seen: Seen) -> Finding:
+def _refused(seen: Seen) -> CheckFinding:
     return verdict(seen.run.outcome is Outcome.UNSUPPORTED, seen.why)
 
 
@@ -145,7 +145,7 @@ def several(subject: Subject, protocol: str) -> Check:
     if not states:
         return inapplicable(name, f"{subject.other('client').stack} has none of its connection states")
 
-    def judge(seen: Seen) -> Finding:
+    def judge(seen: Seen) -> CheckFinding:
         ports = {line.get("local") for line in seen.events("client", "connection") if not line.get("primes")}
         return verdict(seen.ok and len(ports) == _CONNECTIONS, f"{len(ports)} sockets" if seen.ok else seen.why)
 
@@ -162,7 +162,7 @@ def waiting(subject: Subject, protocol: str) -> Check:
     if not states:
         return inapplicable(name, f"{subject.other('client').stack} has none of its connection states")
 
-    def judge(seen: Seen) -> Finding:
+    def judge(seen: Seen) -> CheckFinding:
         if not seen.ok:
             return verdict(False, seen.why)
         (connection,) = (line for line in seen.events("client", "connection") if not line.get("primes"))
@@ -179,7 +179,7 @@ def waiting(subject: Subject, protocol: str) -> Check:
 def ready(subject: Subject, protocol: str) -> Check:
     """Check the server's first line."""
 
-    def judge(seen: Seen) -> Finding:
+    def judge(seen: Seen) -> CheckFinding:
         first = dict(next(iter(seen.lines["server"]), {}))
         wanted = {"event": "ready", "role": "server", "protocol": protocol}
         version = str(first.get("version"))
@@ -196,7 +196,7 @@ def lines(subject: Subject, protocol: str) -> Check:
     Where it chooses, it may have opened one of each protocol.
     """
 
-    def judge(seen: Seen) -> Finding:
+    def judge(seen: Seen) -> CheckFinding:
         paths = Counter(line.get("path") for line in seen.events("client", "object"))
         often = [str(path) for path, times in paths.items() if times != 1]
         connections = len(seen.events("client", "connection"))
@@ -220,7 +220,7 @@ def logs(subject: Subject, role: str, protocol: str) -> Check:
     if "qlog" not in subject.stack.log_formats or not quic:
         return inapplicable(name, "not declared" if quic else "qlog is for QUIC only")
 
-    def judge(seen: Seen) -> Finding:
+    def judge(seen: Seen) -> CheckFinding:
         events = seen.qlogs[role]
         packets = count(events, "packet_sent") + count(events, "packet_received")
         text = f"{seen.logs[role]} files, {len(events)} events, {packets} of packets"

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping
 
-from longlook.conformance import Check, Finding, Want, verdict
+from longlook.conformance import Check, CheckFinding, Want, verdict
 from longlook.conformance.evidence import Seen
 from longlook.conformance.links import path
 from longlook.conformance.subject import Subject, stack_of
@@ -29,7 +29,7 @@ def choice(subject: Subject, role: str) -> Check:
     block = (Stage("block", {"protocol": "udp"}),)
     links = {_OPEN: path(20, 0.04), _BLOCKED: path(20, 0.04, up=block, down=block)}
 
-    def judge(seen: Mapping[str, Seen]) -> Finding:
+    def judge(seen: Mapping[str, Seen]) -> CheckFinding:
         if failed := [f"{name}: {found.why}" for name, found in seen.items() if not found.ok]:
             return verdict(False, "; ".join(failed))
         carried = {name: _carried(found) for name, found in seen.items()}

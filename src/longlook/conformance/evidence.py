@@ -31,7 +31,7 @@ _LONG = frozenset({"initial", "0rtt", "handshake", "retry", "version_negotiation
 
 
 @dataclass(frozen=True)
-class Packets:
+class RouterPackets:
     """The measured connection's packets at the router, in order of arrival; all arrays have one entry a packet.
 
     Neither sender is delayed before the router: a packet arrives when it is sent (`sent_s`), and `left_s` is when it is
@@ -46,9 +46,9 @@ class Packets:
     ecn: Integers  # codepoint; 0 where unknown
     short: Flags  # no long header of QUIC: after the handshake, whose fixed bit some ends grease (RFC 9287)
 
-    def chosen(self, mask: Flags) -> "Packets":
+    def chosen(self, mask: Flags) -> "RouterPackets":
         """Return the packets that a mask selects."""
-        return Packets(
+        return RouterPackets(
             sent_s=self.sent_s[mask],
             left_s=self.left_s[mask],
             up=self.up[mask],
@@ -58,7 +58,7 @@ class Packets:
             short=self.short[mask],
         )
 
-    def of(self, sender: str) -> "Packets":
+    def of(self, sender: str) -> "RouterPackets":
         """Return the packets that the `client` or the `server` sent."""
         return self.chosen(self.up if sender == "client" else ~self.up)
 
@@ -72,7 +72,7 @@ class Seen:
 
     run: Run
     lines: Mapping[str, Sequence[Line]]
-    packets: Packets
+    packets: RouterPackets
     qlogs: Mapping[str, Sequence[Event]] = field(default_factory=dict)
     logs: Mapping[str, int] = field(default_factory=dict)  # qlog files by role
     moved_s: float | None = None  # from the link's first packet to the first from another address of the client
@@ -135,14 +135,14 @@ def _answers(log: LinkLog | None) -> list[int]:
     return found
 
 
-def packets_of(timeline: Timeline) -> Packets:
+def packets_of(timeline: Timeline) -> RouterPackets:
     """Return the packets of a timeline, without those of priming connections, which only obtain a session ticket."""
     table = timeline.select(_PACKETS, "link").sort_by("arrival_ns")
     table = table.filter(pc.is_in(table["protocol"].cast(pa.string()), value_set=pa.array(["tcp", "udp"])))  # no ICMP
     kinds = np.array(table["kind"].to_pylist(), dtype=object)
     left_s = np.array(table["time_ns"].to_pylist(), dtype=np.float64) / 1e9
     left_s[kinds != Kind.PACKET_DELIVERED] = np.nan
-    return Packets(
+    return RouterPackets(
         sent_s=np.array(table["arrival_ns"].to_pylist(), dtype=np.float64) / 1e9,
         left_s=left_s,
         up=np.array([value == "up" for value in table["direction"].to_pylist()], dtype=np.bool_),

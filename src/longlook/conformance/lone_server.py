@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from longlook.conformance import Result, Status
+from longlook.conformance import CheckResult, CheckStatus
 from longlook.conformance.subject import Subject
 from longlook.core.job import Content, Program
 from longlook.core.protocol import EITHER
@@ -21,7 +21,7 @@ _GIVES_UP_S = 10.0
 _TRIES = 2  # the machine may be busy with something else during the first
 
 
-def lone_server(subject: Subject, program: Program, content: Content) -> Iterator[Result]:
+def lone_server(subject: Subject, program: Program, content: Content) -> Iterator[CheckResult]:
     """Yield for each protocol whether SIGTERM ends an idle server with exit code 0 within a second."""
     if subject.stack.server_command is None:
         return
@@ -29,13 +29,13 @@ def lone_server(subject: Subject, program: Program, content: Content) -> Iterato
     for protocol in (*own, *([EITHER.name] if subject.stack.speaks(subject.version, EITHER.name) else [])):
         name = f"SIGTERM over {protocol} (server)"
         found = [_stopped(subject, program, content, protocol)]
-        if found[0][0] is Status.FAILED and found[0][2]:
+        if found[0][0] is CheckStatus.FAILED and found[0][2]:
             found = [_stopped(subject, program, content, protocol) for _ in range(_TRIES - 1)]
         status, text, _late = found[-1]
-        yield Result(name, status, text)
+        yield CheckResult(name, status, text)
 
 
-def _stopped(subject: Subject, program: Program, content: Content, protocol: str) -> tuple[Status, str, bool]:
+def _stopped(subject: Subject, program: Program, content: Content, protocol: str) -> tuple[CheckStatus, str, bool]:
     """Return the status, what was observed, and whether the only fault is that it ended late."""
     make = subject.stack.server_command
     assert make is not None  # noqa: S101 lone_server has checked it
@@ -51,20 +51,20 @@ def _stopped(subject: Subject, program: Program, content: Content, protocol: str
     try:
         first = _first_line(process)
         if first.get("event") != "ready":
-            return Status.FAILED, f"it did not become ready: {first.get('reason', 'it printed nothing')}", False
+            return CheckStatus.FAILED, f"it did not become ready: {first.get('reason', 'it printed nothing')}", False
         began = time.monotonic()
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=_GIVES_UP_S)
         took_s = time.monotonic() - began
     except subprocess.TimeoutExpired:
-        return Status.FAILED, f"still running {_GIVES_UP_S:g} s after SIGTERM", False
+        return CheckStatus.FAILED, f"still running {_GIVES_UP_S:g} s after SIGTERM", False
     finally:
         if process.poll() is None:
             process.kill()
             process.communicate()
     late = took_s > _ENDS_WITHIN_S
     holds = process.returncode == 0 and not late
-    return Status.PASSED if holds else Status.FAILED, f"exit {process.returncode} after {took_s:.2f} s", late
+    return CheckStatus.PASSED if holds else CheckStatus.FAILED, f"exit {process.returncode} after {took_s:.2f} s", late
 
 
 def _first_line(process: "subprocess.Popen[bytes]") -> dict[str, Any]:

@@ -30,7 +30,7 @@ NOT_REPORTED = "·"
 
 
 @dataclass(frozen=True)
-class Pair:
+class MatrixCell:
     """A cell of the matrix. `reason` is None where it works; `shared` is false where one lacks the protocol.
 
     `handshake_round_trips` is the client's time from opening its connection to the completed handshake in round trips
@@ -53,7 +53,7 @@ class Matrix:
     made_unix_s: int
     servers: tuple[str, ...]
     clients: tuple[str, ...]
-    pairs: tuple[Pair, ...]
+    pairs: tuple[MatrixCell, ...]
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -80,7 +80,7 @@ class Matrix:
         whole = round(value)
         return f"{whole} RTT" if abs(value - whole) <= _WHOLE_WITHIN else f"{value:.1f} RTT"
 
-    def _pair(self, server: str, client: str) -> Pair:
+    def _pair(self, server: str, client: str) -> MatrixCell:
         (found,) = (pair for pair in self.pairs if (pair.server, pair.client) == (server, client))
         return found
 
@@ -119,11 +119,13 @@ def make_matrix(
     return Matrix(protocol, engine.name, int(time.time()), tuple(names), tuple(others), tuple(pairs))
 
 
-def _pair(server: str, client: str, wants: Mapping[str, Want] | None, found: Mapping[str, Seen | str]) -> Pair:
+def _pair(server: str, client: str, wants: Mapping[str, Want] | None, found: Mapping[str, Seen | str]) -> MatrixCell:
     if wants is None:
-        return Pair(server, client, shared=False, reason=None)
+        return MatrixCell(server, client, shared=False, reason=None)
     first = found[next(iter(wants.values())).trial().id]
-    return Pair(server, client, True, _reason(wants, found), None if isinstance(first, str) else round_trips(first))
+    return MatrixCell(
+        server, client, True, _reason(wants, found), None if isinstance(first, str) else round_trips(first)
+    )
 
 
 def round_trips(seen: Seen) -> float | None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from longlook.conformance import Report, tables
 from longlook.conformance.matrix import Matrix
-from longlook.provision.catalogue import Entry
+from longlook.provision.catalogue import StackVersion
 
 Declared = Mapping[str, Sequence[str]]
 """The versions of each registered stack, oldest first."""
@@ -26,7 +26,7 @@ class Merged:
     kept: tuple[str, ...] = ()
 
 
-def stacks(old: str, entries: Sequence[Entry], declared: Declared) -> Merged:
+def stacks(old: str, entries: Sequence[StackVersion], declared: Declared) -> Merged:
     """Merge the table of all stacks: rows of stacks that are not registered here stay."""
     made = tables.stacks_rows(entries)
     rows = {row[0]: row for row in tables.parsed(old)[1:] if row[0] not in declared}

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from longlook.conformance import Check, Report, Result, Status, Want
+from longlook.conformance import Check, CheckResult, CheckStatus, Report, Want
 from longlook.conformance.basics import SMALL
 from longlook.conformance.evidence import Seen, read_seen
 from longlook.conformance.lone_server import lone_server
@@ -37,11 +37,11 @@ def check_subject(
     try:
         program = install(subject.name, say)
     except LonglookError as error:
-        broken = Result("install", Status.FAILED, _in_full(error))
+        broken = CheckResult("install", CheckStatus.FAILED, _in_full(error))
         return Report(subject.stack.name, subject.version, None, engine.name, made_unix_s, (broken,))
     there = subject.stack.installed(subject.version)
     results = [
-        Result("install", Status.PASSED if there else Status.FAILED, f"sha256 {program.digest[:12]}"),
+        CheckResult("install", CheckStatus.PASSED if there else CheckStatus.FAILED, f"sha256 {program.digest[:12]}"),
     ]
     suite = checks(subject)
     found = run_wants([want for check in suite for want in check.wants.values()], engine, out, say, jobs, use_cache)
@@ -59,17 +59,17 @@ def check_subject(
     )
 
 
-def judged(check: Check, found: Mapping[str, Seen | str]) -> Result:
+def judged(check: Check, found: Mapping[str, Seen | str]) -> CheckResult:
     """Return a check's result; in `found`, by trial id, a text in place of the evidence is the reason for its lack."""
     ids = {name: want.trial().id for name, want in check.wants.items()}
     evidence: dict[str, Seen] = {}
     for name, trial_id in ids.items():
         one = found[trial_id]
         if isinstance(one, str):
-            return Result(check.name, Status.FAILED, one, check.knob, check.role, tuple(ids.values()))
+            return CheckResult(check.name, CheckStatus.FAILED, one, check.knob, check.role, tuple(ids.values()))
         evidence[name] = one
     finding = check.judge(evidence)
-    return Result(check.name, finding.status, finding.seen, check.knob, check.role, tuple(ids.values()))
+    return CheckResult(check.name, finding.status, finding.seen, check.knob, check.role, tuple(ids.values()))
 
 
 def run_wants(

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from longlook.conformance import Report, Result, Status, tables
+from longlook.conformance import CheckResult, CheckStatus, Report, tables
 from longlook.conformance.documents import save_matrix
 from longlook.conformance.matrix import Matrix, make_matrix
 from longlook.conformance.page import write_page
@@ -53,7 +53,7 @@ def _checked(each: Subject, engine: Engine, out: Path, say: Say, jobs: int, *, u
     try:
         return check_subject(each, engine, out, say, jobs=jobs, use_cache=use_cache)
     except LonglookError as error:
-        broken = Result("the suite", Status.FAILED, f"it could not be run: {error.message}")
+        broken = CheckResult("the suite", CheckStatus.FAILED, f"it could not be run: {error.message}")
         return Report(each.stack.name, each.version, None, engine.name, int(time.time()), (broken,))
 
 

@@ -4,14 +4,14 @@ import re
 import textwrap
 from collections.abc import Iterable, Sequence
 
-from longlook.conformance import Report, Result, Status
+from longlook.conformance import CheckResult, CheckStatus, Report
 from longlook.conformance.matrix import NOT_REPORTED, NOTHING_SHARED, WORKS, Matrix, key_of
 from longlook.core.stack import Stack
 from longlook.core.versions import is_tunable
-from longlook.provision.catalogue import Entry
+from longlook.provision.catalogue import StackVersion
 from longlook.study.tcp import OF_KNOB
 
-MARKS = {Status.PASSED: "✓", Status.FAILED: "✗", Status.NOT_APPLICABLE: "·"}
+MARKS = {CheckStatus.PASSED: "✓", CheckStatus.FAILED: "✗", CheckStatus.NOT_APPLICABLE: "·"}
 BELOW = "below"
 """Stands in the last cell of a row that would be too long to read; the cell's text is in a list below the table."""
 
@@ -21,9 +21,9 @@ _FAILURES_SHOWN = 3  # those of a version that fails altogether would fill the p
 _CELLS = re.compile(r"(?<!\\)\|")
 
 
-def stacks_rows(entries: Iterable[Entry]) -> list[list[str]]:
+def stacks_rows(entries: Iterable[StackVersion]) -> list[list[str]]:
     """Return the table of all stacks, one row each, with their versions and dates; the first row is the head."""
-    by_stack: dict[str, list[Entry]] = {}
+    by_stack: dict[str, list[StackVersion]] = {}
     for entry in entries:
         by_stack.setdefault(entry.stack, []).append(entry)
     rows = [["stack", "roles", "protocols", "connection states", "versions (published)"]]
@@ -67,14 +67,14 @@ def _cell_of(stack: Stack, version: str, knob: str) -> str:
     if not roles:
         until = stack.knobs[knob].until if knob in stack.knobs else None
         return "" if until is None else f"until {until}"
-    return MARKS[Status.PASSED] if roles == list(stack.roles) else ", ".join(roles)
+    return MARKS[CheckStatus.PASSED] if roles == list(stack.roles) else ", ".join(roles)
 
 
 def checks_rows(reports: Sequence[Report]) -> list[list[str]]:
     """Return a row for each version: how many checks passed, failed or do not apply, and its first failures."""
     rows = [["stack", "passed", "failed", "not applicable", "what failed"]]
     for report in reports:
-        counts = [sum(result.status is status for result in report.results) for status in Status]
+        counts = [sum(result.status is status for result in report.results) for status in CheckStatus]
         shown = [f"{result.check}: {result.seen}" for result in report.failed[:_FAILURES_SHOWN]]
         more = len(report.failed) - _FAILURES_SHOWN
         failed = "; ".join([*shown, *([f"{more} more"] if more > 0 else [])])
@@ -94,7 +94,7 @@ def knobs_rows(reports: Sequence[Report]) -> list[list[str]]:
 def _mark(report: Report, knob: str) -> str:
     """Return the mark of a knob over all its checks: one failure outweighs all, then a pass outweighs the rest."""
     found = {result.status for result in report.results if result.knob == knob}
-    for status in (Status.FAILED, Status.PASSED, Status.NOT_APPLICABLE):
+    for status in (CheckStatus.FAILED, CheckStatus.PASSED, CheckStatus.NOT_APPLICABLE):
         if status in found:
             return MARKS[status]
     return ""
@@ -107,8 +107,8 @@ def proofs_table(report: Report) -> str:
     return markdown(rows)
 
 
-def _of_knobs(report: Report) -> Iterable[Result]:
-    return (result for result in report.results if result.knob and result.status is not Status.NOT_APPLICABLE)
+def _of_knobs(report: Report) -> Iterable[CheckResult]:
+    return (result for result in report.results if result.knob and result.status is not CheckStatus.NOT_APPLICABLE)
 
 
 def matrix_table(matrix: Matrix) -> str:

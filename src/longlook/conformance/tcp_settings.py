@@ -7,8 +7,8 @@ congestion control. `study.tcp.SETTINGS` has the settings, and `checks` is the e
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from longlook.conformance import Check, Finding, Want, verdict, wire
-from longlook.conformance.evidence import Packets, Seen
+from longlook.conformance import Check, CheckFinding, Want, verdict, wire
+from longlook.conformance.evidence import RouterPackets, Seen
 from longlook.conformance.links import path, usual
 from longlook.conformance.proofs.ask import transfer
 from longlook.conformance.subject import endpoint
@@ -38,7 +38,7 @@ class _Proof:
     def check(self, setting: str, server: str, client: str) -> Check:
         """Return the check of this proof for a pair of stacks."""
 
-        def judge(seen: Mapping[str, Seen]) -> Finding:
+        def judge(seen: Mapping[str, Seen]) -> CheckFinding:
             if broken := [found.why for found in seen.values() if not found.ok]:
                 return verdict(False, broken[0])
             one, other = (self.measure(seen[name]) for name in ("one", "other"))
@@ -65,7 +65,7 @@ class _Rescue:
     def check(self, setting: str, server: str, client: str) -> Check:
         """Return the check of this proof for a pair of stacks."""
 
-        def judge(seen: Mapping[str, Seen]) -> Finding:
+        def judge(seen: Mapping[str, Seen]) -> CheckFinding:
             arrives = {name: found.ok and bool(len(found.packets.of("server"))) for name, found in seen.items()}
             said = {name: "arrives" if each else "does not arrive" for name, each in arrives.items()}
             text = f"{self.path}: an object {said['with']} when on, {said['without']} when off"
@@ -169,7 +169,7 @@ def _ecn(seen: Seen) -> float | None:
     return wire.ecn_share(seen.packets, "server")
 
 
-def _large(packets: Packets) -> Packets:
+def _large(packets: RouterPackets) -> RouterPackets:
     server = packets.of("server")
     return server.chosen(server.payload_bytes > wire.LARGE_BYTES)
 

@@ -5,7 +5,7 @@ Functions return None where there is nothing to measure, never zero instead.
 
 import numpy as np
 
-from longlook.conformance.evidence import Packets
+from longlook.conformance.evidence import RouterPackets
 
 LARGE_BYTES = 600
 """Larger packets carry data; those with ACKs, settings and requests are smaller."""
@@ -20,13 +20,13 @@ _FLIGHT = 0.9
 """Share of a round trip: before its end no answer to the first packet can have come back."""
 
 
-def data_begins_s(packets: Packets) -> float | None:
+def data_begins_s(packets: RouterPackets) -> float | None:
     """Return when the server sent its first large packet after the handshake."""
     data = _data(packets)
     return float(data.sent_s[0]) if len(data) else None
 
 
-def first_flight(packets: Packets, rtt_s: float) -> tuple[int, int]:
+def first_flight(packets: RouterPackets, rtt_s: float) -> tuple[int, int]:
     """Return how many large packets, and how many bytes, the server sent before its first data can be acknowledged."""
     begin = data_begins_s(packets)
     if begin is None:
@@ -36,13 +36,13 @@ def first_flight(packets: Packets, rtt_s: float) -> tuple[int, int]:
     return int((flight.payload_bytes > LARGE_BYTES).sum()), int(flight.payload_bytes.sum())
 
 
-def largest(packets: Packets, sender: str) -> int | None:
+def largest(packets: RouterPackets, sender: str) -> int | None:
     """Return the largest payload that an endpoint sent."""
     own = packets.of(sender)
     return int(own.payload_bytes.max()) if len(own) else None
 
 
-def second_sending_s(packets: Packets, sender: str, pause_s: float = 0.005) -> float | None:
+def second_sending_s(packets: RouterPackets, sender: str, pause_s: float = 0.005) -> float | None:
     """Return the time from an endpoint's first packet to the first one behind a pause.
 
     Where nothing comes back, that is its first retransmission.
@@ -52,7 +52,7 @@ def second_sending_s(packets: Packets, sender: str, pause_s: float = 0.005) -> f
     return float(sent_s[pauses[0] + 1] - sent_s[0]) if len(pauses) else None
 
 
-def most_in(packets: Packets, window_s: float) -> int | None:
+def most_in(packets: RouterPackets, window_s: float) -> int | None:
     """Return the most bytes that reached the client within any interval of the length `window_s`."""
     server = packets.of("server")
     arrived = server.chosen(~np.isnan(server.left_s))
@@ -64,7 +64,7 @@ def most_in(packets: Packets, window_s: float) -> int | None:
     return int((total[ends] - total[:-1]).max())
 
 
-def sent_in_turn(packets: Packets, rtt_s: float, turn: int) -> int:
+def sent_in_turn(packets: RouterPackets, rtt_s: float, turn: int) -> int:
     """Return how many bytes the server sends in a round trip, counted from 1, of its data."""
     begin = data_begins_s(packets)
     if begin is None:
@@ -74,13 +74,13 @@ def sent_in_turn(packets: Packets, rtt_s: float, turn: int) -> int:
     return int(data.payload_bytes[(turns >= turn - 1) & (turns < turn)].sum())
 
 
-def sending_s(packets: Packets) -> float:
+def sending_s(packets: RouterPackets) -> float:
     """Return the time from the server's first large packet after the handshake to its last."""
     sent_s = _data(packets).sent_s
     return float(sent_s[-1] - sent_s[0]) if len(sent_s) else 0.0
 
 
-def acks_per_packet(packets: Packets) -> float | None:
+def acks_per_packet(packets: RouterPackets) -> float | None:
     """Return how many packets the client sends for each large one that the server sends, after the first of these."""
     begin = data_begins_s(packets)
     if begin is None:
@@ -89,7 +89,7 @@ def acks_per_packet(packets: Packets) -> float | None:
     return float((client.sent_s > begin).sum()) / len(_data(packets))
 
 
-def spread(packets: Packets, rtt_s: float, parts: int = 20) -> float | None:
+def spread(packets: RouterPackets, rtt_s: float, parts: int = 20) -> float | None:
     """Return the share of the parts of a round trip in which the server sends, in the second to fourth round trip."""
     begin = data_begins_s(packets)
     if begin is None:
@@ -101,13 +101,13 @@ def spread(packets: Packets, rtt_s: float, parts: int = 20) -> float | None:
     return len(np.unique((inside / (rtt_s / parts)).astype(np.int64))) / (3 * parts)
 
 
-def longest_train(packets: Packets, gap_s: float) -> int:
+def longest_train(packets: RouterPackets, gap_s: float) -> int:
     """Return how many large packets the server sends with less than a gap between each and the next, at most."""
     gaps = np.flatnonzero(np.diff(_data(packets).sent_s, prepend=-np.inf, append=np.inf) >= gap_s)
     return int(np.diff(gaps).max(initial=0))
 
 
-def window_after_loss(packets: Packets, rtt_s: float, path_bytes: float, later_turns: int = 0) -> float | None:
+def window_after_loss(packets: RouterPackets, rtt_s: float, path_bytes: float, later_turns: int = 0) -> float | None:
     """Return the share of the window that the last loss leaves: bytes sent in a round trip after it over those before.
 
     Consecutive lost packets are one loss. At most `path_bytes`, which the path carries in a round trip, count as
@@ -130,7 +130,7 @@ def window_after_loss(packets: Packets, rtt_s: float, path_bytes: float, later_t
     return after / min(before, path_bytes) if before else None
 
 
-def sent_after_outage(packets: Packets, rtt_s: float) -> int:
+def sent_after_outage(packets: RouterPackets, rtt_s: float) -> int:
     """Return how many large packets the server sends in the second round trip behind the longest time in which none of
     them passed.
     """
@@ -143,24 +143,24 @@ def sent_after_outage(packets: Packets, rtt_s: float) -> int:
     return int(((turns >= 1) & (turns < 2)).sum())
 
 
-def overtaken(packets: Packets, by: int = 3) -> int:
+def overtaken(packets: RouterPackets, by: int = 3) -> int:
     """Return how many of the server's packets were overtaken by at least `by` later ones."""
     server = packets.of("server")
     left_s = server.left_s[~np.isnan(server.left_s)]
     return sum(int((left_s[at + 1 : at + _NEAR] < left_s[at]).sum()) >= by for at in range(len(left_s)))
 
 
-def data_packets(packets: Packets) -> int:
+def data_packets(packets: RouterPackets) -> int:
     """Return how many large packets the server sent after the handshake."""
     return len(_data(packets))
 
 
-def ecn_share(packets: Packets, sender: str) -> float | None:
+def ecn_share(packets: RouterPackets, sender: str) -> float | None:
     """Return the share of an endpoint's packets that carry an ECN codepoint."""
     own = packets.of(sender)
     return float((own.ecn > 0).mean()) if len(own) else None
 
 
-def _data(packets: Packets) -> Packets:
+def _data(packets: RouterPackets) -> RouterPackets:
     server = packets.of("server")
     return server.chosen(server.short & (server.payload_bytes > LARGE_BYTES))

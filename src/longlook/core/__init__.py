@@ -9,10 +9,10 @@ Everything may import this package; it imports nothing of ours. Modules that oth
   `content_store.ContentStore`: caches by content; `kept_files`: single files by theirs;
   `files`: how all of them, and whatever else others may have made, are opened; `lock.Lock`: one writer of a folder;
   `packed`: files that a user names, as they are when unpacked; `mistaken`: which command reads what is no run folder;
-  `folded`: where sampled call stacks are, and how they name functions.
+  `stack_files`: where sampled call stacks are, and how they name functions.
 - `errors`: failures that a user can act on; `problems.Problems`: all that is wrong with one file; `trust`: whether
   programs may run where nothing confines them.
-- `document.read_toml`: a TOML file within limits; `visible.visible`: text of others, which steers no terminal.
+- `document.read_toml`: a TOML file within limits; `escape.visible`: text of others, which steers no terminal.
 - `units`, `versions`, `flows`, `paths`, `digests`, `programs`: quantities, names of versions, competing flows, places,
   digests and our binaries.
 - `echoes`: the sizes that an echo tries; `cpus.usable_cpus`: the processors that this process may use;

@@ -12,7 +12,7 @@ from typing import Any
 
 from longlook.core import files
 from longlook.core.errors import InputError
-from longlook.core.visible import steers, visible
+from longlook.core.escape import steers, visible
 
 MOST_BYTES = 1 << 20
 MOST_NESTED = 16

@@ -42,7 +42,7 @@ _CHOSEN: "dict[str, list[_Source]]" = {}
 
 
 @dataclass(frozen=True)
-class Place:
+class ModulePlace:
     """Where the module of a plug-in is: its name, and its file where Python does not find it by that name."""
 
     folder: str
@@ -76,15 +76,15 @@ def load(folder: str) -> Mapping[str, Any]:
     return {name: plugin for name, (_, _, plugin) in _found(folder).plugins.items()}
 
 
-def place(folder: str, name: str) -> Place:
+def place(folder: str, name: str) -> ModulePlace:
     """Return where a plug-in is, for `load_only` in another process; InputError where there is no such plug-in."""
     get(folder, name)
     module = _found(folder).plugins[name][1]
     in_root = module.__name__.startswith(f"{_IN_ROOTS}.")
-    return Place(folder, module.__name__, str(module.__file__) if in_root else None)
+    return ModulePlace(folder, module.__name__, str(module.__file__) if in_root else None)
 
 
-def load_only(folder: str, places: Iterable[Place]) -> None:
+def load_only(folder: str, places: Iterable[ModulePlace]) -> None:
     """Load the plug-ins at these places, and let this process know no others of the folder.
 
     A guest needs one or two of all stacks: to import every one, and to search what is installed for more, would take a
@@ -277,7 +277,7 @@ def _sources(folder: str) -> Iterator[_Source]:
         yield _Source(f"{point.name} ({point.value})", point.load, shipped=False)
 
 
-def _module_at(place: Place) -> ModuleType:
+def _module_at(place: ModulePlace) -> ModuleType:
     if place.file is None:
         return importlib.import_module(place.module)
     return _module_of_file(place.folder, Path(place.file))

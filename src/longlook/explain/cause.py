@@ -15,7 +15,7 @@ from longlook.core.model import Scalar
 from longlook.explain.ledger.classes import LedgerClass
 
 if TYPE_CHECKING:
-    from longlook.explain.side import Pair
+    from longlook.explain.pair import Pair
 
 
 _DOSE = re.compile(r"\{(dose|size)(:[^}]*)?\}")

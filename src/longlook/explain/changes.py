@@ -14,7 +14,7 @@ from longlook.core.problems import SettingError
 from longlook.core.protocol import EITHER, find_protocol
 from longlook.core.stack import Knob, Stack
 from longlook.explain.cause import Change, Finding, Intervention, Kind, Surgery, Target, Touches, Untestable
-from longlook.network.further import BEHIND
+from longlook.network.extra_links import BEHIND
 from longlook.study import tcp
 from longlook.study.settings import NO_PROXY, PROXY
 

@@ -15,7 +15,7 @@ from longlook.explain.facts.credits import FirstCredits, Http2Windows
 from longlook.explain.in_force import in_force
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import during, stretches, stretches_shown
-from longlook.explain.side import Pair, Side
+from longlook.explain.pair import Pair, Side
 from longlook.explain.signs import bdp_bytes
 
 LARGER = (2, 4, 8)

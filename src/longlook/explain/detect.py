@@ -14,7 +14,7 @@ from longlook.core import codec
 from longlook.explain.cause import Cause, Finding, Intervention, Kind, Says, Sign, Target, Touches, Untestable
 from longlook.explain.ends import alike
 from longlook.explain.facts import DoubtError
-from longlook.explain.side import Pair
+from longlook.explain.pair import Pair
 
 LEAST_SHARE_OF_GAP = 0.05
 """A cause that could save less of the gap than this, on average over rounds, is not worth a trial."""

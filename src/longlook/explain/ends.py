@@ -1,7 +1,7 @@
 """Which ends two arms have alike: what differs between the arms is then not that end's doing. Pure."""
 
 from longlook.core.model import Trial
-from longlook.explain.side import Pair
+from longlook.explain.pair import Pair
 
 ENDS = ("server", "client")
 

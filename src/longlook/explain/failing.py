@@ -11,7 +11,7 @@ import pyarrow as pa
 from longlook.core.model import Trial
 from longlook.explain.cause import Cause
 from longlook.explain.facts import DROPPED, LinkFacts
-from longlook.explain.side import Pair
+from longlook.explain.pair import Pair
 from longlook.timeline.timeline import Kind, Timeline
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")

@@ -11,7 +11,7 @@ from longlook.core import registry, units
 from longlook.core.model import Scalar, Trial
 from longlook.explain import changes
 from longlook.explain.cause import Change
-from longlook.explain.side import Side
+from longlook.explain.pair import Side
 from longlook.explain.signs import bdp_bytes
 from longlook.study import tcp
 

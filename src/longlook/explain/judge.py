@@ -109,7 +109,7 @@ class Gap:
 
 
 @dataclass(frozen=True)
-class Reading:
+class RoundsReading:
     """How tests were read: after all rounds, or, if `at_looks`, at several looks, at which some of them stopped.
 
     `stopped` has the last round of those, by their place among the tests. `spared` counts tests that were not made
@@ -136,10 +136,10 @@ def judge(
     untestable: Mapping[str, Sequence[Untestable]],
     causes: Mapping[str, Cause],
     analysis: Analysis,
-    reading: Reading | None = None,
+    reading: RoundsReading | None = None,
 ) -> list[Explained]:
     """Return every finding with its verdict, the largest confirmed share first; by default all rounds are read once."""
-    how = reading or Reading()
+    how = reading or RoundsReading()
     read = []
     for place, test in enumerate(tests):
         seen = gap.until(how.stopped.get(place))

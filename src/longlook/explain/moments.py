@@ -8,7 +8,7 @@ from longlook.explain.cause import Evidence
 from longlook.explain.facts import Booleans, Integers, LinkFacts, SenderFacts
 from longlook.explain.facts.columns import are
 from longlook.explain.ledger import LedgerClass
-from longlook.explain.side import Pair, Side
+from longlook.explain.pair import Pair, Side
 from longlook.explain.signs import MOST_EVIDENCE, dropped_for
 from longlook.timeline.states import State
 
@@ -110,7 +110,7 @@ def wait_ns(link: LinkFacts) -> Integers:
 
 
 @dataclass(frozen=True)
-class Exit:
+class SlowStartExit:
     """The first end of slow start: when, with what window in bytes, and into which state."""
 
     time_ns: int
@@ -118,7 +118,7 @@ class Exit:
     state: str
 
 
-def slow_start_exit(side: Side) -> Exit | None:
+def slow_start_exit(side: Side) -> SlowStartExit | None:
     """Return the first end of the server's slow start within the load; None where it did not end or no log says so.
 
     Pauses in which the application limits the sender do not end it.
@@ -135,7 +135,7 @@ def slow_start_exit(side: Side) -> Exit | None:
             if not side.start_ns <= time_ns <= side.ledger.span_ns[1]:
                 return None
             window = int(sender.window.at(np.array([time_ns - 1]), 0)[0])
-            return Exit(time_ns, window, name)
+            return SlowStartExit(time_ns, window, name)
     return None
 
 

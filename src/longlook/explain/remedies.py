@@ -7,7 +7,7 @@ from longlook.core.model import Scalar, Trial
 from longlook.core.protocol import EITHER
 from longlook.explain import changes
 from longlook.explain.cause import Change, Finding
-from longlook.explain.side import Pair, Side
+from longlook.explain.pair import Pair, Side
 from longlook.study import processors
 
 PACKET_BYTES = 1460

@@ -4,7 +4,7 @@ import numpy as np
 
 from longlook.explain.cause import Evidence
 from longlook.explain.facts import DROPPED, UNNUMBERED, Booleans, LinkFacts, Marks, SenderFacts, Steps
-from longlook.explain.side import Side
+from longlook.explain.pair import Side
 
 QUEUE_REASONS = ("queue", "aqm")
 """Reasons of drops that a sender's own window can bring about."""

@@ -5,7 +5,7 @@ from longlook.explain import changes, remedies
 from longlook.explain.cause import Change, Intervention, Target, Touches
 from longlook.explain.changes import Proposal
 from longlook.explain.in_force import raised
-from longlook.explain.side import Side
+from longlook.explain.pair import Side
 
 _TIMES = (3.0, 10.0, 30.0, 100.0)
 _LOWER = 1 / 3

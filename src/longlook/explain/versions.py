@@ -16,7 +16,7 @@ from longlook.explain.cause import (
     Touches,
     Untestable,
 )
-from longlook.explain.side import Pair, Side
+from longlook.explain.pair import Pair, Side
 
 
 def version_cause(role: str) -> Cause:

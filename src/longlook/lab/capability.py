@@ -15,7 +15,7 @@ from longlook.lab.linux.compartment import start_init
 from longlook.lab.linux.namespace import Namespace
 from longlook.lab.linux.seccomp import filters_here, refuse_administration
 from longlook.lab.linux.users import FIRST_USER, USERS, can_be_others
-from longlook.lab.topology import CLIENT, OFFLOAD, PACKET, TUN, Side, datapath
+from longlook.lab.topology import CLIENT, OFFLOAD, PACKET, TUN, EndpointNamespace, datapath
 
 _ROUTER_PRIORITY = 50
 _UDP_BUFFER_BYTES = 2 << 20
@@ -162,12 +162,12 @@ def _optional() -> Iterator[Capability]:
 
 
 def _use_packet() -> None:
-    with Namespace() as router, Side(CLIENT, router, PACKET), router.inside():
+    with Namespace() as router, EndpointNamespace(CLIENT, router, PACKET), router.inside():
         socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0).close()
 
 
 def _use_tun(path: str) -> None:
-    with Namespace() as router, Side(CLIENT, router, path):
+    with Namespace() as router, EndpointNamespace(CLIENT, router, path):
         pass
 
 

@@ -14,7 +14,7 @@ from longlook.lab.linux.cpuquota import CpuQuota
 from longlook.lab.linux.proctable import cpu_of_tree
 from longlook.lab.prepared import Prepared
 from longlook.lab.process import Process, stop
-from longlook.lab.session import Session, Sessions
+from longlook.lab.session import ClientSession, Sessions
 from longlook.lab.session_traces import SessionTraces
 
 
@@ -101,7 +101,7 @@ class SessionClient:
 
     session = True
 
-    def __init__(self, session: Session, sessions: Sessions, folder: Path) -> None:
+    def __init__(self, session: ClientSession, sessions: Sessions, folder: Path) -> None:
         self._session, self._sessions, self._folder = session, sessions, folder
         self.remote = session.remote
         self.clock_ns: int | None = session.clock_ns

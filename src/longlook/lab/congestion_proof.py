@@ -7,7 +7,7 @@ from longlook.lab.flow_run import FlowRun
 from longlook.lab.linux.sockets import SocketProbe
 from longlook.lab.observations import FlowKind
 from longlook.lab.programs import stack_of
-from longlook.lab.topology import Side
+from longlook.lab.topology import EndpointNamespace
 
 PROOF_EVERY_S = 0.01
 """How often the kernel is asked for the congestion control of a connection that no program announces."""
@@ -19,7 +19,7 @@ class CongestionProof:
     Flows whose congestion control is not the kernel's are left out.
     """
 
-    def __init__(self, flow_runs: Sequence[FlowRun], sides: Sequence[Side]) -> None:
+    def __init__(self, flow_runs: Sequence[FlowRun], sides: Sequence[EndpointNamespace]) -> None:
         self._flow_runs = [run for run in flow_runs if run.trial.congestion_control is not None]
         self._probes = (
             [SocketProbe(namespace) for namespace in dict.fromkeys(side.namespace for side in sides)]

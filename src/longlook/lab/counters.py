@@ -4,9 +4,9 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from longlook.lab.guard import Reading
+from longlook.lab.guard import CounterReading
 from longlook.lab.linux import cpufreq
-from longlook.lab.topology import Side
+from longlook.lab.topology import EndpointNamespace
 
 _IDLE, _IOWAIT, _STEAL, _COLUMNS = (
     3,
@@ -16,13 +16,13 @@ _IDLE, _IOWAIT, _STEAL, _COLUMNS = (
 )  # of /proc/stat; the columns behind them count guests, which user time already includes
 
 
-def take_reading(sides: Iterable[Side]) -> Reading:
+def take_reading(sides: Iterable[EndpointNamespace]) -> CounterReading:
     """Read all counters now; `sides` are the endpoints' sides of the network."""
     first = Path("/proc/stat").read_text().partition("\n")[0]
     ticks = [int(word) for word in first.split()[1 : _COLUMNS + 1]]
     idle = ticks[_IDLE] + ticks[_IOWAIT]
     sides = tuple(sides)
-    return Reading(
+    return CounterReading(
         monotonic_s=time.monotonic(),
         busy_ticks=sum(ticks) - idle - ticks[_STEAL],
         idle_ticks=idle,

@@ -12,7 +12,7 @@ _QUIET = "quiet the machine: end other work, or give it more cores; the trial is
 
 
 @dataclass(frozen=True)
-class Reading:
+class CounterReading:
     """Counters at one moment; the difference of two is judged. Ticks are the kernel's, of 10 ms."""
 
     monotonic_s: float
@@ -57,14 +57,16 @@ def limits(*, limited_client: bool) -> Thresholds:
 
 
 @dataclass(frozen=True)
-class Finding:
+class GuardFinding:
     """One reason why a measurement is invalid, and what to do about it."""
 
     reason: str
     hint: str
 
 
-def observe(before: Reading, after: Reading, summary: Mapping[str, Any], own_cpu_s: float = 0.0) -> dict[str, float]:
+def observe(
+    before: CounterReading, after: CounterReading, summary: Mapping[str, Any], own_cpu_s: float = 0.0
+) -> dict[str, float]:
     """Return the guard's numbers of one trial, from the readings around it and the router's summary line.
 
     `own_cpu_s` are the CPU seconds of the trial's programs, divided by the number of CPUs. Counts of packets come as
@@ -125,69 +127,69 @@ _JOINED: Mapping[str, Callable[[list[int]], int]] = {
 """How a number of several links becomes one, where it is no sum."""
 
 
-def findings(observed: Mapping[str, float], limits: Thresholds = Thresholds()) -> list[Finding]:
+def findings(observed: Mapping[str, float], limits: Thresholds = Thresholds()) -> list[GuardFinding]:
     """Return a finding for each limit that was exceeded, the most informative first; none for a valid measurement."""
     return [*_losses(observed, limits), *_router_lateness(observed, limits), *_processor(observed, limits)]
 
 
-def _losses(observed: Mapping[str, float], limits: Thresholds) -> Iterator[Finding]:
+def _losses(observed: Mapping[str, float], limits: Thresholds) -> Iterator[GuardFinding]:
     if observed["unaccounted"]:
-        yield Finding(
+        yield GuardFinding(
             f"the router's packet counters do not add up: {observed['unaccounted']:.0f} packets are unaccounted for",
             "this is a bug of longlook-link: keep link.bin and report it",
         )
     if observed["ring_drops"] > limits.ring_drops:
-        yield Finding(f"the router missed {observed['ring_drops']:.0f} packets", _QUIET)
+        yield GuardFinding(f"the router missed {observed['ring_drops']:.0f} packets", _QUIET)
     if observed["overflow"]:
-        yield Finding(
+        yield GuardFinding(
             f"the router's own buffer had no room for {observed['overflow']:.0f} packets",
             "use less delay at this rate, or a shorter queue",
         )
     if observed["log_lost"]:
-        yield Finding(f"the packet log lacks {observed['log_lost']:.0f} records", "put the run on a faster disk")
+        yield GuardFinding(f"the packet log lacks {observed['log_lost']:.0f} records", "put the run on a faster disk")
     if offloaded := observed["oversize"] + observed["unfinished_checksums"]:
-        yield Finding(
+        yield GuardFinding(
             f"{offloaded:.0f} packets were larger than the MTU or lacked their checksum: an offload is on",
             "do not change the laboratory's devices, or use another kernel",
         )
     if observed["dropped_outside"] > limits.dropped:
-        yield Finding(f"{observed['dropped_outside']:.0f} packets were lost outside the link", _QUIET)
+        yield GuardFinding(f"{observed['dropped_outside']:.0f} packets were lost outside the link", _QUIET)
     if observed["udp_errors"] > limits.udp_errors:
-        yield Finding(
+        yield GuardFinding(
             f"the kernel dropped {observed['udp_errors']:.0f} received datagrams because a buffer was full",
             "raise the host's limit: sysctl -w net.core.rmem_max=16777216",
         )
 
 
-def _router_lateness(observed: Mapping[str, float], limits: Thresholds) -> Iterator[Finding]:
+def _router_lateness(observed: Mapping[str, float], limits: Thresholds) -> Iterator[GuardFinding]:
     fifo = "" if observed["fifo"] else "; the router has no real-time priority here (longlook doctor)"
     if observed["late_share"] > limits.late_share and observed["late_packets"] > limits.late_packets:
-        yield Finding(
+        yield GuardFinding(
             f"{observed['late_packets']:.0f} packets ({observed['late_share']:.2%}) left the link more than 1 ms late",
             _QUIET + fifo,
         )
     if observed["max_gap_ms"] > limits.max_gap_ms:
-        yield Finding(f"the router did not run for {observed['max_gap_ms']:.1f} ms", _QUIET + fifo)
+        yield GuardFinding(f"the router did not run for {observed['max_gap_ms']:.1f} ms", _QUIET + fifo)
 
 
-def _processor(observed: Mapping[str, float], limits: Thresholds) -> Iterator[Finding]:
+def _processor(observed: Mapping[str, float], limits: Thresholds) -> Iterator[GuardFinding]:
     if before := observed.get("cpu_mhz_before"):
         after = observed["cpu_mhz"]
         if abs(after / before - 1) > limits.frequency_change:
-            yield Finding(
+            yield GuardFinding(
                 f"the CPUs ran at {before:.0f} MHz before and at {after:.0f} MHz after: a share of one is not the same",
                 "cool the machine, or limit its frequency (cpupower frequency-set -u); the trial is tried again",
             )
     if observed["interval_s"] < limits.cpu_interval_s:
         return
     if observed["steal_share"] > limits.steal_share:
-        yield Finding(
+        yield GuardFinding(
             f"other machines on this host took {observed['steal_share']:.1%} of the CPU time",
             "use a dedicated machine, or a quieter hour; the trial is tried again",
         )
     own, other = observed["own_share"], observed["busy_share"] - observed["own_share"]
     if observed["busy_share"] > limits.busy_share and own > limits.own_share and other > limits.other_share:
-        yield Finding(
+        yield GuardFinding(
             f"the CPUs were busy {observed['busy_share']:.1%} of the time, {other:.1%} with other work",
             _QUIET,
         )

@@ -22,7 +22,7 @@ from pathlib import Path
 from longlook.core import codec
 from longlook.core.errors import InputError, LonglookError
 from longlook.core.job import Job
-from longlook.core.registry import Place, load_only
+from longlook.core.registry import ModulePlace, load_only
 from longlook.lab import limits
 from longlook.lab.linux import system, view
 from longlook.lab.linux.program_view import RoomSize
@@ -61,7 +61,7 @@ class GuestRequest:
     exact: bool
     host_folders: tuple[str, ...] = ()  # folders of the host that the guest's own file systems would hide
     closed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # as `view.closed_folders` returns them
-    plugins: tuple[Place, ...] = ()  # the stacks of the jobs
+    plugins: tuple[ModulePlace, ...] = ()  # the stacks of the jobs
 
 
 @dataclass(frozen=True)

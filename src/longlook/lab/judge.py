@@ -14,7 +14,6 @@ from longlook.core.model import Outcome
 from longlook.lab import judge_connections as connections
 from longlook.lab import judge_proxy
 from longlook.lab.answers import wrong_answer
-from longlook.lab.elsewhere import fault_elsewhere
 from longlook.lab.judge_echo import echoed
 from longlook.lab.judge_knobs import knobs
 from longlook.lab.judge_lines import lines
@@ -23,13 +22,14 @@ from longlook.lab.judge_video import played
 from longlook.lab.judge_witness import witnessed
 from longlook.lab.judgement import Judgement
 from longlook.lab.link_drops import link_drops
-from longlook.lab.observations import Case, FlowKind, Line, Observations, Stopped, bounded, signal_name
+from longlook.lab.observations import FlowCase, FlowKind, Line, Observations, Stopped, bounded, signal_name
+from longlook.lab.remote_faults import fault_elsewhere
 from longlook.lab.vocabulary import vocabulary
 
 UNSUPPORTED_EXIT = 127
 
 
-def judge_all(cases: Sequence[Case]) -> Judgement:
+def judge_all(cases: Sequence[FlowCase]) -> Judgement:
     """Return the outcome of a trial with several flows: that of the flow at fault, whose name begins the reason.
 
     The outcome is ok when nothing went wrong in any flow.
@@ -41,7 +41,7 @@ def judge_all(cases: Sequence[Case]) -> Judgement:
     return Judgement(Outcome.OK)
 
 
-def _blame_order(case: Case) -> int:
+def _blame_order(case: FlowCase) -> int:
     """Return a sort key: the flow most likely to have stopped the trial comes first.
 
     A flow that was stopped because another one ended has not failed itself.
@@ -56,7 +56,7 @@ def _blame_order(case: Case) -> int:
     return 2 if case.client.exit_code is None else 3
 
 
-def judge(case: Case) -> Judgement:
+def judge(case: FlowCase) -> Judgement:
     """Return the outcome of one flow: the first check that fails decides, in the order of how much it explains."""
     if not case.started and _blame_order(case) > 0:
         return Judgement(Outcome.OK)
@@ -84,7 +84,7 @@ def judge(case: Case) -> Judgement:
     return Judgement(Outcome.OK)
 
 
-def _elsewhere(case: Case) -> Judgement | None:
+def _elsewhere(case: FlowCase) -> Judgement | None:
     reason = fault_elsewhere(case)
     return None if reason is None else Judgement(Outcome.INVALID, reason, "see docs/phones.md")
 
@@ -96,7 +96,7 @@ def succeeded(client: Observations, *, session: bool) -> bool:
     return client.exit_code == 0
 
 
-def _limits(case: Case) -> Judgement | None:
+def _limits(case: FlowCase) -> Judgement | None:
     """Check that all programs kept their limits. One that broke a limit may have disturbed everything else."""
     for role, program in (("server", case.server), ("proxy", case.proxy), ("client", case.client)):
         if program.broke is not None:
@@ -108,7 +108,7 @@ def _limits(case: Case) -> Judgement | None:
     return None
 
 
-def _support(case: Case) -> Judgement | None:
+def _support(case: FlowCase) -> Judgement | None:
     for role, program, end in (
         ("server", case.server, case.trial.server),
         ("proxy", case.proxy, case.trial.proxy),
@@ -127,14 +127,14 @@ def _support(case: Case) -> Judgement | None:
     return None
 
 
-def _link(case: Case) -> Judgement | None:
+def _link(case: FlowCase) -> Judgement | None:
     if case.stopped is not Stopped.LINK_ENDED:
         return None
     reason = f"the link emulator stopped in the middle ({_ending(case.link)}){case.link.cause()}"
     return Judgement(Outcome.INVALID, reason, "see link.stderr")
 
 
-def _server(case: Case) -> Judgement | None:
+def _server(case: FlowCase) -> Judgement | None:
     server = case.server
     if case.stopped is Stopped.SERVER_STARTED_LATE:
         return Judgement(Outcome.TIMED_OUT, "the server hung: it never printed its ready line", "see server.stderr")
@@ -145,7 +145,7 @@ def _server(case: Case) -> Judgement | None:
     return Judgement(Outcome.FAILED, reason, _crash_hint(case, "server", server))
 
 
-def _client(case: Case) -> Judgement | None:
+def _client(case: FlowCase) -> Judgement | None:
     client = case.client
     if case.stopped is Stopped.CLIENT_STARTED_LATE:
         return Judgement(Outcome.TIMED_OUT, "the client hung: it never printed its ready line", "see client.stderr")
@@ -165,7 +165,7 @@ def _client(case: Case) -> Judgement | None:
     return _failed(case)
 
 
-def _failed(case: Case) -> Judgement:
+def _failed(case: FlowCase) -> Judgement:
     """Return the outcome of a client that did not receive everything."""
     client, limit_s = case.client, case.trial.timeout_s
     arrived = sum(1 for line in client.events("object") if line.get("error") is None)
@@ -183,7 +183,7 @@ def _failed(case: Case) -> Judgement:
     return Judgement(Outcome.FAILED, reason, _crash_hint(case, "client", client))
 
 
-def _crash_hint(case: Case, role: str, program: Observations) -> str:
+def _crash_hint(case: FlowCase, role: str, program: Observations) -> str:
     """Return where to look, and for a crash in virtual time how to find out whether virtual time is its cause.
 
     A program may abort there because it measures the jitter of the CPU.
@@ -195,7 +195,7 @@ def _crash_hint(case: Case, role: str, program: Observations) -> str:
     return f"see {role}.stderr"
 
 
-def _unconnected(case: Case) -> Judgement | None:
+def _unconnected(case: FlowCase) -> Judgement | None:
     """Check that a competing flow that was stopped as planned had at least a connection; return None where it had."""
     if case.kind is FlowKind.CROSS or case.client.events("connection") or case.server.events("connection"):
         return None
@@ -203,7 +203,7 @@ def _unconnected(case: Case) -> Judgement | None:
     return Judgement(Outcome.FAILED, reason, "see client.stderr; or let the flows run for longer")
 
 
-def _ended_early(case: Case) -> Judgement:
+def _ended_early(case: FlowCase) -> Judgement:
     return Judgement(
         Outcome.FAILED,
         f"it had received everything after {case.measure_s:.3g} s, before all flows stopped",
@@ -211,7 +211,7 @@ def _ended_early(case: Case) -> Judgement:
     )
 
 
-def _objects(case: Case) -> Judgement | None:
+def _objects(case: FlowCase) -> Judgement | None:
     if case.kind is not FlowKind.FINITE:
         return None
     if case.content.video or case.content.echo is not None:

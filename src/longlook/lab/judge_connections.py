@@ -9,7 +9,7 @@ from longlook.core.flows import moves
 from longlook.core.model import ConnectionState, Outcome
 from longlook.core.protocol import EITHER, find_protocol
 from longlook.lab.judgement import Judgement
-from longlook.lab.observations import Case, FlowKind, Line
+from longlook.lab.observations import FlowCase, FlowKind, Line
 
 _MOST_OF_A_BROWSER = 10
 """Chromium closes the slower of two connections and may need it later. Firefox falls back over one connection, and for
@@ -18,7 +18,7 @@ speaks HTTP/2; one carries all.
 """
 
 
-def protocols(case: Case) -> Judgement | None:
+def protocols(case: FlowCase) -> Judgement | None:
     """Check that every connection and object has the protocol that was declared."""
     wanted = find_protocol(case.trial.protocol).spoken
     for line in (*case.client.events("object"), *case.client.events("connection"), *case.server.events("connection")):
@@ -33,7 +33,7 @@ def protocols(case: Case) -> Judgement | None:
     return None
 
 
-def states(case: Case) -> Judgement | None:
+def states(case: FlowCase) -> Judgement | None:
     """Check that as many connections as declared carried the transfer, each in the state that was declared."""
     if case.kind is FlowKind.CROSS or case.content.echo is not None:  # an echo has one for each size that is answered
         return None
@@ -66,7 +66,7 @@ def states(case: Case) -> Judgement | None:
     return _carried(case, measured) if case.trial.protocol == EITHER.name else _carriers(case, measured)
 
 
-def _most_opened(case: Case) -> int:
+def _most_opened(case: FlowCase) -> int:
     """Return how many connections a client may open for each that it is asked for: a second one where it moves, one of
     each protocol where it chooses, and _MOST_OF_A_BROWSER if it is a browser.
     """
@@ -75,7 +75,7 @@ def _most_opened(case: Case) -> int:
     return _MOST_OF_A_BROWSER if _page_began_ns(case) else 2
 
 
-def _other_state(case: Case, state: ConnectionState) -> Judgement:
+def _other_state(case: FlowCase, state: ConnectionState) -> Judgement:
     """Return the outcome of a connection in another state than declared.
 
     An end that gives, keeps or accepts no ticket, or refuses early data, does less than it was asked: it has failed. A
@@ -91,7 +91,7 @@ def _other_state(case: Case, state: ConnectionState) -> Judgement:
     )
 
 
-def _carriers(case: Case, measured: Sequence[Line]) -> Judgement | None:
+def _carriers(case: FlowCase, measured: Sequence[Line]) -> Judgement | None:
     """Check that each of several connections carried every object; return None where each did.
 
     The client reports the port over which an object came, and `measured` are the connections' lines.
@@ -114,7 +114,7 @@ def _carriers(case: Case, measured: Sequence[Line]) -> Judgement | None:
     return None
 
 
-def _carried(case: Case, measured: Sequence[Line]) -> Judgement | None:
+def _carried(case: FlowCase, measured: Sequence[Line]) -> Judgement | None:
     """Check that as many connections as declared carried each object, among those that the client opened over either
     protocol.
     """
@@ -135,7 +135,7 @@ def _carried(case: Case, measured: Sequence[Line]) -> Judgement | None:
     return None
 
 
-def _measured_connections(case: Case) -> Iterator[Line]:
+def _measured_connections(case: FlowCase) -> Iterator[Line]:
     """Yield the lines of the measured connections: the server's, or the client's where the server reports none.
 
     Priming connections, which only obtain a session ticket, are left out. A client that reports its connections marks
@@ -154,7 +154,7 @@ def _measured_connections(case: Case) -> Iterator[Line]:
             yield line
 
 
-def _page_began_ns(case: Case) -> int:
+def _page_began_ns(case: FlowCase) -> int:
     """Return when a browser began the measured page; 0 where the client reports no page.
 
     A browser that chooses may open connections for earlier loads that carry nothing, and does not report those.
@@ -162,7 +162,7 @@ def _page_began_ns(case: Case) -> int:
     return max((int(line.get("t_start_ns") or 0) for line in case.client.events("page")), default=0)
 
 
-def congestion_control(case: Case) -> Judgement | None:
+def congestion_control(case: FlowCase) -> Judgement | None:
     """Check that the congestion control of every connection over TCP is the declared one."""
     declared = case.trial.congestion_control
     if declared is None:
@@ -190,13 +190,13 @@ def congestion_control(case: Case) -> Judgement | None:
     return None
 
 
-def _over_tcp(case: Case) -> bool:
+def _over_tcp(case: FlowCase) -> bool:
     """Return whether anything of a trial with two protocols was carried by TCP."""
     lines = (*case.client.events("object"), *case.client.events("connection"), *case.server.events("connection"))
     return any(line.get("protocol") == "h2" for line in lines)
 
 
-def _reporter(case: Case) -> str:
+def _reporter(case: FlowCase) -> str:
     """Return the endpoint whose lines prove a connection's state.
 
     It is the client where the server reports no state, and where it sees a proxy's connections. Some servers report a

@@ -2,12 +2,12 @@
 
 from longlook.core.model import Outcome
 from longlook.lab.judgement import Judgement
-from longlook.lab.observations import Case
+from longlook.lab.observations import FlowCase
 
 _HINT = "see client.jsonl and server.stderr"
 
 
-def echoed(case: Case) -> Judgement | None:
+def echoed(case: FlowCase) -> Judgement | None:
     """Check that the client reports every size of its job once, and that no connection was resumed."""
     echo = case.content.echo
     wanted = () if echo is None else echo.payloads

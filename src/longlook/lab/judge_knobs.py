@@ -12,7 +12,7 @@ from longlook.core.model import ConnectionState, Endpoint, Outcome, Scalar
 from longlook.lab import judge_windows
 from longlook.lab.judgement import Judgement
 from longlook.lab.link_log import DOWN, SYN, TCP, UDP, UP
-from longlook.lab.observations import Case, Line
+from longlook.lab.observations import FlowCase, Line
 
 _RETRY, _INITIAL = 5, 2  # of `quic_form`
 _ENOUGH_DATAGRAMS = 5
@@ -28,7 +28,7 @@ _HINT = "the program ignored its knob, or the other end does not agree: longlook
 class _End:
     """One end of a flow: what it was set to, what it reported, and the direction in which it sends."""
 
-    case: Case
+    case: FlowCase
     role: str
     endpoint: Endpoint
     other: Endpoint
@@ -108,7 +108,7 @@ def _moved(end: _End, value: Scalar) -> str | None:
     return f"it never moved in a load of {took_ns / 1e9:.3g} s" if late else None
 
 
-def _bounded(check: Callable[[Case, Scalar], int | None]) -> Callable[[_End, Scalar], str | None]:
+def _bounded(check: Callable[[FlowCase, Scalar], int | None]) -> Callable[[_End, Scalar], str | None]:
     """Return a check of what the server sends within a round trip."""
 
     def within(end: _End, value: Scalar) -> str | None:
@@ -149,7 +149,7 @@ MEASURED: Mapping[str, KnobCheck] = {
 """Knob → its check, in the roles in which it has one."""
 
 
-def knobs(case: Case) -> Judgement | None:
+def knobs(case: FlowCase) -> Judgement | None:
     """Check what the knobs of both ends were to bring about, as far as packets and lines show it."""
     for end in _ends(case):
         for name, of in MEASURED.items():
@@ -161,7 +161,7 @@ def knobs(case: Case) -> Judgement | None:
     return None
 
 
-def _ends(case: Case) -> Iterator[_End]:
+def _ends(case: FlowCase) -> Iterator[_End]:
     """Yield the ends whose own packets the links to the client carry: not a server behind a proxy, nor a client whose
     packets are a relay's.
     """

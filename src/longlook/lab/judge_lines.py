@@ -10,7 +10,7 @@ from typing import Any
 
 from longlook.core.model import Outcome
 from longlook.lab.judgement import Judgement
-from longlook.lab.observations import Case, Line, Observations, Span, bounded
+from longlook.lab.observations import FlowCase, Line, Observations, Span, bounded
 
 MOST = 2**62
 """Times and counts are below this; differences of two of them fit 64 bits."""
@@ -25,7 +25,7 @@ _LONGEST_VALUE = 60  # characters
 _HINT = "see {file}; adapters/CONTRACT.md has what each line holds"
 
 
-def clock_bound_ns(case: Case) -> int:
+def clock_bound_ns(case: FlowCase) -> int:
     """Return by how much times of the client may differ from those of the laboratory and of the link.
 
     Programs read the monotonic clock, anchored once; in real time one may lose its CPU between two readings. Browsers
@@ -42,32 +42,32 @@ class Needed:
     """When a field must have a value: each returns whether it must, given the case and the line."""
 
     @staticmethod
-    def always(_case: Case, _line: Line) -> bool:
+    def always(_case: FlowCase, _line: Line) -> bool:
         """Return True."""
         return True
 
     @staticmethod
-    def never(_case: Case, _line: Line) -> bool:
+    def never(_case: FlowCase, _line: Line) -> bool:
         """Return False."""
         return False
 
     @staticmethod
-    def arrived(_case: Case, line: Line) -> bool:
+    def arrived(_case: FlowCase, line: Line) -> bool:
         """Return whether the line is of an answer that arrived."""
         return line.get("error") is None
 
     @staticmethod
-    def arrived_at_a_program(case: Case, line: Line) -> bool:
+    def arrived_at_a_program(case: FlowCase, line: Line) -> bool:
         """Return whether the line is of an answer that arrived at a client that sees all of it: no browser does."""
         return line.get("error") is None and not case.session
 
     @staticmethod
-    def at_a_program(case: Case, _line: Line) -> bool:
+    def at_a_program(case: FlowCase, _line: Line) -> bool:
         """Return whether the client is no browser, which does not report everything."""
         return not case.session
 
     @staticmethod
-    def segment_arrived(_case: Case, line: Line) -> bool:
+    def segment_arrived(_case: FlowCase, line: Line) -> bool:
         """Return whether the line is of a segment that arrived before the viewer left."""
         return line.get("error") is None and line.get("t_end_ns") is not None
 
@@ -81,7 +81,7 @@ class Field:
 
     name: str
     kind: str
-    needed: Callable[[Case, Line], bool]
+    needed: Callable[[FlowCase, Line], bool]
 
 
 _CONNECTION = (Field("t_start_ns", TIME, Needed.at_a_program), Field("t_handshake_ns", TIME, Needed.never))
@@ -149,7 +149,7 @@ IN_ORDER: Mapping[str, tuple[tuple[str, ...], ...]] = {
 """Event → names of times that do not decrease. In those with a first byte a browser's may be off by their rounding."""
 
 
-def lines(case: Case) -> Judgement | None:
+def lines(case: FlowCase) -> Judgement | None:
     """Check that every value of every line is one, and every time one of this trial."""
     found = _wrong(case, case.client, CLIENT_FIELDS, case.client_span)
     if (wrong := next(found, None)) is not None:
@@ -164,7 +164,7 @@ def _failed(role: str, wrong: str) -> Judgement:
 
 
 def _wrong(
-    case: Case, program: Observations, known: Mapping[str, tuple[Field, ...]], span: Span | None
+    case: FlowCase, program: Observations, known: Mapping[str, tuple[Field, ...]], span: Span | None
 ) -> Iterator[str]:
     """Yield what is wrong with the lines of a program, with the line and the field."""
     for number, line in enumerate(program.lines, 1):
@@ -179,7 +179,7 @@ def _wrong(
             return
 
 
-def _wrong_value(case: Case, line: Line, field: Field, span: Span | None) -> str | None:
+def _wrong_value(case: FlowCase, line: Line, field: Field, span: Span | None) -> str | None:
     value = line.get(field.name)
     if value is None:
         return f"is missing: it must be a {field.kind}" if field.needed(case, line) else None
@@ -207,7 +207,7 @@ def _outside(time_ns: int, span: Span, bound_ns: int) -> str | None:
     return None
 
 
-def _disorder(case: Case, line: Line, event: str) -> str | None:
+def _disorder(case: FlowCase, line: Line, event: str) -> str | None:
     """Return which time comes before one that it must not precede, None where all are in order."""
     for names in IN_ORDER.get(event, ()):
         known = [(name, line[name]) for name in names if line.get(name) is not None]

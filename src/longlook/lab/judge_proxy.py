@@ -7,17 +7,17 @@ Pure, as `judge` is.
 
 from longlook.core.model import Outcome
 from longlook.lab.judgement import Judgement
-from longlook.lab.observations import Case, Stopped
+from longlook.lab.observations import FlowCase, Stopped
 
 
-def never_reached(case: Case) -> str:
+def never_reached(case: FlowCase) -> str:
     """Return that the server saw nothing of the proxy, to be put behind the reason why nothing arrived; "" if not."""
     if case.trial.proxy is None or case.server.events("connection") or not case.server_reports_state:
         return ""
     return "; the server saw no connection of the proxy"
 
 
-def running(case: Case, ending: str) -> Judgement | None:
+def running(case: FlowCase, ending: str) -> Judgement | None:
     """Check that the proxy was ready in time and ran until the client was done; `ending` says how it ended."""
     if case.stopped is Stopped.PROXY_STARTED_LATE:
         return Judgement(Outcome.TIMED_OUT, "the proxy hung: it never printed its ready line", "see proxy.stderr")
@@ -27,7 +27,7 @@ def running(case: Case, ending: str) -> Judgement | None:
     return Judgement(Outcome.FAILED, f"the proxy ended {when} ({ending}){case.proxy.cause()}", "see proxy.stderr")
 
 
-def carried(case: Case, address: str) -> Judgement | None:
+def carried(case: FlowCase, address: str) -> Judgement | None:
     """Check that the load came to the server through the proxy, whose address is given."""
     if case.trial.proxy is None:
         return None

@@ -11,8 +11,8 @@ from longlook.core.model import Outcome, Scalar
 from longlook.core.protocol import find_protocol
 from longlook.lab.judge_lines import clock_bound_ns
 from longlook.lab.judgement import Judgement
-from longlook.lab.link_log import ACK, CWR, DELIVERED, DOWN, ECE, SYN, UP, LinkLog, Segment, ahead
-from longlook.lab.observations import Case, FlowKind, Line
+from longlook.lab.link_log import ACK, CWR, DELIVERED, DOWN, ECE, SYN, UP, LinkLog, TcpSegment, ahead
+from longlook.lab.observations import FlowCase, FlowKind, Line
 
 _FIRST_RECORDS = 8_000
 """Of a log: those of the initial windows and of every handshake are among them, and what settings do is seen there."""
@@ -39,7 +39,7 @@ _HINTS: Mapping[str, str] = {
 _HINT = "a program may set its own sockets: see its knobs; or the other end does not agree"
 
 
-def settings(case: Case) -> Judgement | None:
+def settings(case: FlowCase) -> Judgement | None:
     """Check that what the trial sets of the kernel's TCP is what the link saw, as far as it can be seen there."""
     if case.log is None or MEASURED.keys().isdisjoint(case.tcp) or case.tcp.get("multipath"):
         return None
@@ -62,7 +62,7 @@ _PARAMETERS: Mapping[str, str] = {
 """Setting → its name in `Trial.tcp`, where that is not its own."""
 
 
-def _of_packets(tcp: Mapping[str, Scalar], segments: Sequence[Segment]) -> Iterator[tuple[str, str]]:
+def _of_packets(tcp: Mapping[str, Scalar], segments: Sequence[TcpSegment]) -> Iterator[tuple[str, str]]:
     """Yield each setting that a single packet contradicts, and what it shows."""
     data = [each for each in segments if each.payload_bytes]
     options = [each.size_bytes - each.payload_bytes - _IP_BYTES - _TCP_BYTES for each in data]
@@ -83,7 +83,7 @@ def _of_packets(tcp: Mapping[str, Scalar], segments: Sequence[Segment]) -> Itera
         yield "tcp_ecn", f"the client's SYN {'asks' if asked & ECE else 'does not ask'} for it"
 
 
-def _of_buffers(case: Case, segments: Sequence[Segment]) -> Iterator[tuple[str, str]]:
+def _of_buffers(case: FlowCase, segments: Sequence[TcpSegment]) -> Iterator[tuple[str, str]]:
     """Yield each buffer that is smaller than what the server had on its way at some time, at the least: what the link
     had seen of its data, without what it had seen acknowledged.
     """
@@ -114,7 +114,7 @@ class _Sender:
     highest: int | None = None
     acknowledged: int = 0
 
-    def sends(self, segment: Segment) -> bool:
+    def sends(self, segment: TcpSegment) -> bool:
         """Take a packet with data; return False where it repeats what came before."""
         end = segment.transport_sequence + segment.payload_bytes
         if self.highest is not None and ahead(end, self.highest) <= 0:
@@ -130,7 +130,7 @@ class _Sender:
             self.acknowledged += 1
 
 
-def _of_window(case: Case, segments: Sequence[Segment]) -> Iterator[tuple[str, str]]:
+def _of_window(case: FlowCase, segments: Sequence[TcpSegment]) -> Iterator[tuple[str, str]]:
     """Yield the initial window where the server, with more to send, stopped before it was full, or went on beyond."""
     if "initial_window_packets" not in case.tcp or case.kind is not FlowKind.FINITE or case.trial.proxy is not None:
         return
@@ -150,7 +150,7 @@ def _of_window(case: Case, segments: Sequence[Segment]) -> Iterator[tuple[str, s
         yield "tcp_initial_window", f"the server sent {packets} packets at once, though {before} were acknowledged"
 
 
-def _asked(case: Case, port: int) -> list[Line]:
+def _asked(case: FlowCase, port: int) -> list[Line]:
     """Return the client's lines of the answers that came over the connection from this port."""
     arrived = [line for line in case.client.events("object") if line.get("error") is None]
     if all(line.get("local") is None for line in arrived):
@@ -174,13 +174,13 @@ def _on_clock_of(log: LinkLog, asked: Sequence[Line]) -> list[Line]:
     ]
 
 
-def _repeated_openings(segments: Sequence[Segment]) -> bool:
+def _repeated_openings(segments: Sequence[TcpSegment]) -> bool:
     """Return whether a SYN was sent again, after which Linux begins with a window of one packet."""
     openings = [each.direction for each in segments if each.tcp_flags & SYN and not each.copy]
     return len(openings) != len(set(openings))
 
 
-def _flight(asked: Sequence[Line], segments: Sequence[Segment], bound_ns: int) -> tuple[int, int] | None:
+def _flight(asked: Sequence[Line], segments: Sequence[TcpSegment], bound_ns: int) -> tuple[int, int] | None:
     """Return how many packets the server had on its way when it first stopped with more to send, and how many had been
     acknowledged by then; None where it never did, or where a loss or a mark came first.
     """
@@ -214,7 +214,7 @@ def _flight(asked: Sequence[Line], segments: Sequence[Segment], bound_ns: int) -
     return None
 
 
-def _as_the_server_sees(segments: Sequence[Segment]) -> Iterator[tuple[int, Segment]]:
+def _as_the_server_sees(segments: Sequence[TcpSegment]) -> Iterator[tuple[int, TcpSegment]]:
     """Yield the server's packets when they come to the link, and the client's when they have crossed it."""
     for each in segments:
         if each.direction == DOWN:

@@ -3,7 +3,7 @@
 from longlook.core.model import Outcome
 from longlook.lab.answers import wrong_answer, wrong_body, wrong_part
 from longlook.lab.judgement import Judgement
-from longlook.lab.observations import Case, Line
+from longlook.lab.observations import FlowCase, Line
 
 _STARTED, _ENDED = "started", "ended"
 _STATES = (_STARTED, "stalled", "resumed", _ENDED)
@@ -11,7 +11,7 @@ _LONGEST, _SHOWN = 40, 4  # characters of a state, and states, in a reason
 _HINT = "see client.jsonl and server.stderr"
 
 
-def played(case: Case) -> Judgement | None:
+def played(case: FlowCase) -> Judgement | None:
     """Check that all that arrived are files of the video, whole, and that the player reports its end."""
     for line in case.client.events("object"):
         if (wrong := _wrong_object(case, line)) is not None:
@@ -23,7 +23,7 @@ def played(case: Case) -> Judgement | None:
     return _wrong_play(case)
 
 
-def _wrong_play(case: Case) -> Judgement | None:
+def _wrong_play(case: FlowCase) -> Judgement | None:
     """Check that the play has states that are known, of which it has one start at most, and one end, the last."""
     states = [line.get("state") for line in case.client.events("play")]
     if unknown := [state for state in states if state not in _STATES]:
@@ -36,7 +36,7 @@ def _wrong_play(case: Case) -> Judgement | None:
     return None
 
 
-def _wrong_object(case: Case, line: Line) -> str | None:
+def _wrong_object(case: FlowCase, line: Line) -> str | None:
     path, _, query = str(line.get("path")).partition("?")
     expected = case.content.expected.get(path)
     if expected is None:
@@ -44,7 +44,7 @@ def _wrong_object(case: Case, line: Line) -> str | None:
     return wrong_part(line, expected) if "part=" in query else wrong_answer(line, expected)
 
 
-def _wrong_segment(case: Case, line: Line) -> str | None:
+def _wrong_segment(case: FlowCase, line: Line) -> str | None:
     """Return what is wrong with a segment; one that was under way at the end is none that arrived."""
     if line.get("error") is not None:
         return str(line["error"])

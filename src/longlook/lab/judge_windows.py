@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from longlook.core.model import Link, Scalar, Stage
 from longlook.lab.link_log import DELIVERED, DOWN, UDP
-from longlook.lab.observations import Case
+from longlook.lab.observations import FlowCase
 
 _FASTER = frozenset({"jitter", "reorder"})
 """Stages by which a packet may take less than the fixed delays."""
@@ -19,7 +19,7 @@ _HEADERS, _HANDSHAKE_BYTES = 1.08, 16_384
 _PACKET_BYTES = 1_472
 
 
-def exceeded_bytes(case: Case, wanted_bytes: float) -> int | None:
+def exceeded_bytes(case: FlowCase, wanted_bytes: float) -> int | None:
     """Return the most bytes of UDP that the server sent within a round trip, where they are more than a window of data
     lets pass; None where they are not, or if the log does not show it: proxies, second links, losses, varying delays.
     """
@@ -39,18 +39,18 @@ def exceeded_bytes(case: Case, wanted_bytes: float) -> int | None:
     return most if most > wanted_bytes * _HEADERS + _HANDSHAKE_BYTES else None
 
 
-def of_stream(case: Case, value: Scalar) -> int | None:
+def of_stream(case: FlowCase, value: Scalar) -> int | None:
     """Return the same of a window of one stream, which bounds a load of one object at a time alone."""
     alone = case.content.connections == 1 and all(len(phase) == 1 for phase in case.content.phases)
     return exceeded_bytes(case, float(value)) if alone and case.content.phases else None
 
 
-def of_connection(case: Case, value: Scalar) -> int | None:
+def of_connection(case: FlowCase, value: Scalar) -> int | None:
     """Return the same of a window, or a buffer, of each connection, in bytes."""
     return exceeded_bytes(case, float(value) * max(1, case.connections))
 
 
-def of_packets(case: Case, value: Scalar) -> int | None:
+def of_packets(case: FlowCase, value: Scalar) -> int | None:
     """Return the same of a congestion window in packets."""
     return of_connection(case, float(value) * _PACKET_BYTES)
 

@@ -14,7 +14,7 @@ from longlook.lab.judge_lines import clock_bound_ns
 from longlook.lab.judgement import Judgement
 from longlook.lab.link_data import Delivered
 from longlook.lab.link_log import TCP, UDP
-from longlook.lab.observations import Case, FlowKind, Line
+from longlook.lab.observations import FlowCase, FlowKind, Line
 
 _HINT = "see client.jsonl and the link's log: `longlook-link pcapng link.bin OUT` makes a capture of it"
 _LATE_BYTES = {TCP: 512, UDP: 32_768}
@@ -25,7 +25,7 @@ _LATE_TICKETS_BYTES = 1024
 """The same over TCP behind early data, which is answered before session tickets are sent."""
 
 
-def witnessed(case: Case) -> Judgement | None:
+def witnessed(case: FlowCase) -> Judgement | None:
     """Check every time that a client reports against what the link delivered by then."""
     if case.log is None or case.kind is not FlowKind.FINITE:
         return None
@@ -43,7 +43,7 @@ def witnessed(case: Case) -> Judgement | None:
     return None
 
 
-def _contradictions(case: Case, came: Delivered) -> Iterator[str]:
+def _contradictions(case: FlowCase, came: Delivered) -> Iterator[str]:
     """Yield in words what a client's lines say and the link's log denies."""
     arrived = [line for line in case.client.events("object") if line.get("error") is None]
     if arrived:
@@ -59,7 +59,7 @@ def _contradictions(case: Case, came: Delivered) -> Iterator[str]:
     yield from _echoes(case, came)
 
 
-def _bodies(case: Case, came: Delivered, lines: Sequence[Line], start: str) -> Iterator[str]:
+def _bodies(case: FlowCase, came: Delivered, lines: Sequence[Line], start: str) -> Iterator[str]:
     """Check that the link had delivered each body by its end, and all that ended before it, since the first start."""
     bound_ns = clock_bound_ns(case)
     ended = sorted((line["t_end_ns"], line["bytes"], str(line.get("path"))) for line in lines)
@@ -74,7 +74,7 @@ def _bodies(case: Case, came: Delivered, lines: Sequence[Line], start: str) -> I
             )
 
 
-def _first_bytes(case: Case, came: Delivered, lines: Sequence[Line]) -> Iterator[str]:
+def _first_bytes(case: FlowCase, came: Delivered, lines: Sequence[Line]) -> Iterator[str]:
     """Check that no answer began before the link delivered anything."""
     begins_ns = min(line["t_start_ns"] for line in lines)
     firsts = [line["t_first_byte_ns"] for line in lines if line.get("t_first_byte_ns") is not None]
@@ -86,7 +86,7 @@ def _first_bytes(case: Case, came: Delivered, lines: Sequence[Line]) -> Iterator
         )
 
 
-def _beginning(case: Case, came: Delivered, lines: Sequence[Line]) -> Iterator[str]:
+def _beginning(case: FlowCase, came: Delivered, lines: Sequence[Line]) -> Iterator[str]:
     """Check that the load begins before its connection is opened.
 
     Priming connections are opened before, and a load over a warm connection begins after. What a browser opens to prime
@@ -107,7 +107,7 @@ def _beginning(case: Case, came: Delivered, lines: Sequence[Line]) -> Iterator[s
         yield f"the load begins {_s(begins_ns - opened_ns)} after its connection was opened, not before"
 
 
-def _ending(case: Case, came: Delivered, lines: Sequence[Line]) -> Iterator[str]:
+def _ending(case: FlowCase, came: Delivered, lines: Sequence[Line]) -> Iterator[str]:
     """Check that little came behind the last object.
 
     A player gives up what is under way, and a client that chooses or moves leaves a connection that may go on.
@@ -126,7 +126,7 @@ def _ending(case: Case, came: Delivered, lines: Sequence[Line]) -> Iterator[str]
         )
 
 
-def _pages(case: Case, came: Delivered, lines: Sequence[Line]) -> Iterator[str]:
+def _pages(case: FlowCase, came: Delivered, lines: Sequence[Line]) -> Iterator[str]:
     """Check that a page's load event came behind its objects, all of which are images in the page."""
     bound_ns = clock_bound_ns(case)
     for page in case.client.events("page"):
@@ -145,7 +145,7 @@ def _pages(case: Case, came: Delivered, lines: Sequence[Line]) -> Iterator[str]:
             yield f"the page's first byte is there {_s(came_ns - first_ns)} before the first packet"
 
 
-def _handshakes(case: Case, came: Delivered) -> Iterator[str]:
+def _handshakes(case: FlowCase, came: Delivered) -> Iterator[str]:
     """Check that no handshake was complete before anything had come; early data is sent before that."""
     if case.session or case.trial.connection is ConnectionState.ZERO_RTT or case.relayed:
         return
@@ -158,7 +158,7 @@ def _handshakes(case: Case, came: Delivered) -> Iterator[str]:
             yield f"the handshake with {line.get('local')} is complete before the server's first packet came"
 
 
-def _echoes(case: Case, came: Delivered) -> Iterator[str]:
+def _echoes(case: FlowCase, came: Delivered) -> Iterator[str]:
     """Check that each answer of an echo came over the link between its first try and its end."""
     bound_ns = clock_bound_ns(case)
     for line in case.client.events("echo"):

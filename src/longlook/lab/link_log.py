@@ -134,7 +134,7 @@ def read_link_log(path: Path, client_address: str = "") -> Records:
         stride, clock = int(header["record_bytes"]), header["clock"]
         offset_ns = int(clock["unix_ns"]) - int(clock["monotonic_ns"])
         body = memoryview(data)[begin : begin + (len(data) - begin) // stride * stride]
-        if missing := {*Segment._fields, *_FURTHER} - places.keys():
+        if missing := {*TcpSegment._fields, *_FURTHER} - places.keys():
             raise LinkLogError(f"{path} lacks the fields {', '.join(sorted(missing))}")
     except _DAMAGE as error:
         raise LinkLogError(f"{path} has a damaged header: {error!r}") from error
@@ -161,7 +161,7 @@ def _header(path: Path, data: bytes) -> tuple[dict[str, Any], int]:
     return header, begin + length
 
 
-class Segment(NamedTuple):
+class TcpSegment(NamedTuple):
     """A packet of TCP at the link. Times are those of the monotonic clock, 0 where it did not leave."""
 
     arrival_ns: int
@@ -195,13 +195,13 @@ class LinkLog:
         times_ns = (arrival_ns for log in self.logs for arrival_ns in log.openings_ns())
         return min((time_ns for time_ns in times_ns if since_ns < time_ns < until_ns), default=None)
 
-    def tcp_connections(self, first: int) -> Iterator[list[Segment]]:
+    def tcp_connections(self, first: int) -> Iterator[list[TcpSegment]]:
         """Yield the segments of each connection of TCP among the first records of each log, in the order of arrival."""
-        found: dict[tuple[int, int], list[Segment]] = {}
+        found: dict[tuple[int, int], list[TcpSegment]] = {}
         for number, log in enumerate(self.logs):
-            for protocol, *row in islice(log.rows("ip_protocol", *Segment._fields), first):
+            for protocol, *row in islice(log.rows("ip_protocol", *TcpSegment._fields), first):
                 if protocol == TCP:
-                    segment = Segment(*row)
+                    segment = TcpSegment(*row)
                     found.setdefault((number, segment.flow), []).append(segment)
         for segments in found.values():
             yield sorted(segments)

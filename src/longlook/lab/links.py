@@ -12,7 +12,7 @@ from longlook.lab.linux.namespace import Namespace
 from longlook.lab.observations import Observations
 from longlook.lab.process import Process
 from longlook.lab.router import Router, finish
-from longlook.lab.topology import Side
+from longlook.lab.topology import EndpointNamespace
 
 MAIN = ""
 """The name of the main link; the others have that of `Trial.further`."""
@@ -25,7 +25,7 @@ class Links:
         self._job, self._environment, self._options = job, environment, options
         self._routers: dict[str, Router] = {}
 
-    def start(self, name: str, namespace: Namespace, client: Side, server: Side) -> Process:
+    def start(self, name: str, namespace: Namespace, client: EndpointNamespace, server: EndpointNamespace) -> Process:
         """Start a link between two sides and return its process, which the caller closes."""
         router = Router(self._job, namespace, client, server, self._environment, self._options, name)
         self._routers[name] = router

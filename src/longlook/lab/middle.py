@@ -15,7 +15,7 @@ from pathlib import Path
 from longlook.core.model import Trial
 from longlook.lab.linux.namespace import Namespace
 from longlook.lab.programs import stack_of
-from longlook.lab.topology import CLIENT, CLIENT_ADDRESS, SERVER, SERVER_ADDRESS, End, Side
+from longlook.lab.topology import CLIENT, CLIENT_ADDRESS, SERVER, SERVER_ADDRESS, End, EndpointNamespace
 
 MIDDLE_ADDRESS = "198.18.255.1"
 """Outside the pairs of competing flows, of which there are at most two blocks."""
@@ -28,7 +28,7 @@ def connected_to(trial: Trial) -> str:
     return MIDDLE_ADDRESS if stack_of(trial.proxy).relay_command is None else CLIENT_ADDRESS
 
 
-class _Face(Side):
+class _Face(EndpointNamespace):
     """A side of the middle, in a namespace that is closed with the middle."""
 
     def close(self) -> None:
@@ -58,11 +58,11 @@ class Middle:
             raise
 
     @property
-    def faces(self) -> tuple[Side, Side]:
+    def faces(self) -> tuple[EndpointNamespace, EndpointNamespace]:
         """Return its sides towards the client and the server."""
         return self.towards_client, self.towards_server
 
-    def join(self, trial: Trial, client: Side, server: Side) -> None:
+    def join(self, trial: Trial, client: EndpointNamespace, server: EndpointNamespace) -> None:
         """Let both ends reach the middle's own address with the trial's TCP, and the middle reach them with the same.
 
         What belongs to the namespace (sysctls) is that of the ends, too.

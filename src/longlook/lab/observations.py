@@ -75,7 +75,7 @@ class Span:
 
 
 @dataclass(frozen=True)
-class Case:
+class FlowCase:
     """Everything that decides the outcome of one flow of a trial, or of a trial's only flow."""
 
     trial: Trial

@@ -13,11 +13,11 @@ from longlook.core.stack import Command, ProxyJob, RelayJob, ServerJob, Stack
 from longlook.lab import multipath
 from longlook.lab.clients import PlainClient
 from longlook.lab.environment import Environment
-from longlook.lab.needed import job_paths
+from longlook.lab.host_paths import job_paths
 from longlook.lab.prepared import Prepared
 from longlook.lab.process import Process
 from longlook.lab.sandbox import Sandbox
-from longlook.lab.topology import SECOND_SERVER_ADDRESS, SERVER_PORT, Side
+from longlook.lab.topology import SECOND_SERVER_ADDRESS, SERVER_PORT, EndpointNamespace
 from longlook.lab.traces import TracePlaces
 
 PROXY, RELAY = "proxy", "relay"
@@ -35,7 +35,7 @@ def stack_of(end: Endpoint) -> Stack:
 class Launch:
     """Where and how a program of a flow is started: `name` is the flow's, "" where it is the only one."""
 
-    side: Side
+    side: EndpointNamespace
     environment: Environment
     sandbox: Sandbox
     folder: Path  # the flow's

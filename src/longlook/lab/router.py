@@ -10,7 +10,7 @@ from longlook.core.job import Job
 from longlook.lab.environment import Environment
 from longlook.lab.linux.namespace import Namespace
 from longlook.lab.process import Process, start, stop, watch
-from longlook.lab.topology import Side
+from longlook.lab.topology import EndpointNamespace
 from longlook.network.config import linger_of, link_text, seed_of
 
 _DRAIN_WITHIN_S = 10.0
@@ -27,8 +27,8 @@ class Router:
         self,
         job: Job,
         namespace: Namespace,
-        client: Side,
-        server: Side,
+        client: EndpointNamespace,
+        server: EndpointNamespace,
         environment: Environment,
         options: Sequence[str] = (),
         further: str = "",
@@ -89,8 +89,8 @@ def finish(routers: Sequence[Router], *, drain: bool) -> None:
 def launch(
     argv: Sequence[str],
     namespace: Namespace,
-    client: Side,
-    server: Side,
+    client: EndpointNamespace,
+    server: EndpointNamespace,
     env: Mapping[str, str],
     folder: Path,
     name: str = "link",

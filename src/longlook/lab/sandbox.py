@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from longlook.lab import limits
+from longlook.lab.host_paths import python_paths
 from longlook.lab.linux import isolation, limit_groups, system
 from longlook.lab.linux.confine import Confinement
 from longlook.lab.linux.folders import raise_if_unreadable
@@ -13,7 +14,6 @@ from longlook.lab.linux.guest_rooms import GuestRooms, Rooms
 from longlook.lab.linux.limit_groups import LimitGroup
 from longlook.lab.linux.program_view import ProgramView, RoomSize
 from longlook.lab.linux.users import FIRST_USER, Users
-from longlook.lab.needed import python_paths
 
 SMALL_BUFFER_BYTES = 2 << 20
 """Where the host's limit of UDP buffers is below this, programs keep the capability that raises them."""

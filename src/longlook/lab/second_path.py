@@ -26,7 +26,7 @@ from longlook.lab.topology import (
     SECOND_SERVER_ADDRESS,
     SERVER,
     SERVER_ADDRESS,
-    Side,
+    EndpointNamespace,
 )
 
 _TABLE = 2
@@ -43,7 +43,7 @@ _SERVER = replace(
 )  # fmt: skip
 
 
-class _ServerSide(Side):
+class _ServerSide(EndpointNamespace):
     """A side in the namespace of an end, which stays open when the side is closed."""
 
     def close(self) -> None:
@@ -54,7 +54,7 @@ class _ServerSide(Side):
 
 class _ClientSide(_ServerSide):
     def set_tcp(self, algorithm: str | None, settings: Mapping[str, Scalar]) -> None:
-        """Make TCP use `algorithm` from the second address, as `Side.set_tcp` does from the first."""
+        """Make TCP use `algorithm` from the second address, as `EndpointNamespace.set_tcp` does from the first."""
         tcp.apply(self.namespace, self.end.device, settings)
         self._route(self.end.subnet, self.end.address, algorithm, tcp.route_metrics(settings), _TABLE)
 
@@ -62,7 +62,7 @@ class _ClientSide(_ServerSide):
 class SecondPath:
     """Both ends of the second path, in the namespaces of `client` and `server`. Close it before the router's."""
 
-    def __init__(self, router: Namespace, path: str, client: Side, server: Side) -> None:
+    def __init__(self, router: Namespace, path: str, client: EndpointNamespace, server: EndpointNamespace) -> None:
         self.router = router
         self.client = _ClientSide(_CLIENT, router, path, client.namespace)
         self.server = _ServerSide(_SERVER, router, path, server.namespace)
@@ -76,7 +76,7 @@ class SecondPath:
         self.client.lead(SECOND_SERVER_ADDRESS, CLIENT_ADDRESS)
 
     @property
-    def sides(self) -> tuple[Side, Side]:
+    def sides(self) -> tuple[EndpointNamespace, EndpointNamespace]:
         """Return its sides, the client's first."""
         return self.client, self.server
 
@@ -86,7 +86,9 @@ class SecondPath:
             side.close()
 
 
-def add_second_addresses(trial: Trial, client: Side, server: Side, second: SecondPath | None) -> None:
+def add_second_addresses(
+    trial: Trial, client: EndpointNamespace, server: EndpointNamespace, second: SecondPath | None
+) -> None:
     """Give the ends of a trial with one flow the second addresses that their knobs ask for, over one link or two."""
     if has_second_address(trial) and second is None:
         client.add_second_address(SECOND_CLIENT_ADDRESS)

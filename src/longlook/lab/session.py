@@ -8,23 +8,23 @@ from longlook.core.digests import file_digest
 from longlook.core.job import Identity, Program
 from longlook.core.model import Capture
 from longlook.core.stack import Stack
+from longlook.lab.cpu_limit import Slow, SlowSide
 from longlook.lab.environment import Environment
 from longlook.lab.linux.namespace import Namespace
 from longlook.lab.process import Process, start, stop
+from longlook.lab.remote_client_routes import WayIn, namespace_outside
 from longlook.lab.sandbox import Sandbox
-from longlook.lab.slow_side import Slow, SlowSide
 from longlook.lab.timing import unix_minus_monotonic_ns
-from longlook.lab.topology import CLIENT, Side
-from longlook.lab.way_in import WayIn, namespace_outside
+from longlook.lab.topology import CLIENT, EndpointNamespace
 
 
 @dataclass
-class Session:
+class ClientSession:
     """A session client with its side of the network. `ready` once it has printed its ready line."""
 
     process: Process
     router: Namespace
-    side: Side
+    side: EndpointNamespace
     folder: Path  # its scratch folder: traces of its connections are somewhere in it
     stderr: Path
     certificate: str  # the digest of the server's, if it can have only one
@@ -52,12 +52,12 @@ class Sessions:
     ) -> None:
         self._environment, self._sandbox, self._outlets = environment, sandbox, outlets
         self._path, self._outside = path, outside
-        self._open: dict[Key, Session] = {}
+        self._open: dict[Key, ClientSession] = {}
         self._started = 0
 
     def get(
         self, stack: Stack, program: Program, identity: Identity, *, capture: Capture, slow: Slow | None = None
-    ) -> Session:
+    ) -> ClientSession:
         """Return the running client, or a new one that is not ready yet."""
         capture = replace(capture, tcp=False, cpu=False)  # recorded outside of the client
         key = (stack.name, program.path, identity.spki_sha256, capture, slow)
@@ -70,7 +70,7 @@ class Sessions:
         self._open[key] = session = self._start(stack, program, identity, certificate, capture=capture, slow=slow)
         return session
 
-    def drop(self, session: Session) -> None:
+    def drop(self, session: ClientSession) -> None:
         """End a client that can no longer be trusted; the next trial that needs one starts another."""
         self._open = {key: other for key, other in self._open.items() if other is not session}
         stop(session.process)
@@ -100,7 +100,7 @@ class Sessions:
         *,
         capture: Capture,
         slow: Slow | None,
-    ) -> Session:
+    ) -> ClientSession:
         if stack.session_command is None:
             raise ValueError(f"{stack.name} has no session client")
         self._started += 1
@@ -132,12 +132,12 @@ class Sessions:
                     confinement=self._sandbox.of_session(folder.name, needed, made),
                 )
             undo.pop_all()
-        return Session(process, router, side, folder, stderr, certificate, keys, netlogs, capture, stack.remote)
+        return ClientSession(process, router, side, folder, stderr, certificate, keys, netlogs, capture, stack.remote)
 
-    def _side(self, stack: Stack, router: Namespace, slow: Slow | None) -> Side:
+    def _side(self, stack: Stack, router: Namespace, slow: Slow | None) -> EndpointNamespace:
         """Return the client's side; where the client is another machine, the way from there."""
         if stack.remote:
             return WayIn(router, self._path, namespace_outside(self._outside))
         if slow is not None:
             return SlowSide(router, self._path, slow, self._environment, f"session-{self._started}")
-        return Side(CLIENT, router, self._path)
+        return EndpointNamespace(CLIENT, router, self._path)

@@ -15,7 +15,7 @@ from pathlib import Path
 from longlook.core.files import open_below, open_regular
 from longlook.lab import limits
 from longlook.lab.linux.trees import entries
-from longlook.lab.session import Session
+from longlook.lab.session import ClientSession
 
 NETLOG = "netlog.json"
 _CONNECTIONS = (".qlog", ".sqlog")
@@ -27,7 +27,7 @@ _AT_ONCE_BYTES = 1 << 20
 class SessionTraces:
     """Remembers where a session client's files end when a trial begins; `copy_to` takes the trial's part."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: ClientSession) -> None:
         self._session = session
         self._before = self._sizes()
         self._stderr_before = session.stderr.stat().st_size

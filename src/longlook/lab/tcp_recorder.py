@@ -9,7 +9,7 @@ from pathlib import Path
 from longlook.core.job import Program
 from longlook.lab.environment import Environment
 from longlook.lab.process import Process, start, stop
-from longlook.lab.topology import Side
+from longlook.lab.topology import EndpointNamespace
 
 FOLDER = "tcp"
 TRACEPOINTS, SOCK_DIAG = "tracepoints", "sock_diag"
@@ -22,7 +22,13 @@ class TcpRecorder:
     """
 
     def __init__(
-        self, program: Program, port: int, client: Side, server: Side, environment: Environment, folder: Path
+        self,
+        program: Program,
+        port: int,
+        client: EndpointNamespace,
+        server: EndpointNamespace,
+        environment: Environment,
+        folder: Path,
     ) -> None:
         place = folder / FOLDER
         place.mkdir()

@@ -10,9 +10,10 @@ from typing import Self
 from longlook.core.flows import phases_of, program_role, view_of
 from longlook.core.job import Job, Program
 from longlook.core.model import Flow, Trial
-from longlook.lab import kept, link_options, multipath
+from longlook.lab import link_options, multipath, trial_files
 from longlook.lab.artefacts import write_json
 from longlook.lab.clients import Client, SessionClient
+from longlook.lab.cpu_limit import Slow, SlowSide
 from longlook.lab.cpu_profiler import CpuProfiler
 from longlook.lab.environment import Environment
 from longlook.lab.flow_run import FlowRun, observations_of, tcp_of, tcp_of_sides
@@ -25,18 +26,17 @@ from longlook.lab.observations import Stopped
 from longlook.lab.process import Process, stop, watch
 from longlook.lab.programs import Launch, plain_client, stack_of, start_server
 from longlook.lab.proxy_run import ProxyRun
+from longlook.lab.remote_client_routes import WayIn
 from longlook.lab.sandbox import Sandbox
 from longlook.lab.second_path import SecondPath, add_second_addresses
 from longlook.lab.session import Sessions
-from longlook.lab.slow_side import Slow, SlowSide
 from longlook.lab.tcp_recorder import TcpRecorder
 from longlook.lab.teardown import Teardown
 from longlook.lab.timing import Timing
-from longlook.lab.topology import CLIENT, SERVER, SERVER_PORT, Addresses, Side, addresses_of
+from longlook.lab.topology import CLIENT, SERVER, SERVER_PORT, Addresses, EndpointNamespace, addresses_of
 from longlook.lab.traces import TracePlaces
 from longlook.lab.watcher import Watcher
-from longlook.lab.way_in import WayIn
-from longlook.network.further import BEHIND, SECOND
+from longlook.network.extra_links import BEHIND, SECOND
 
 READY_WITHIN_S = 10.0
 SESSION_READY_WITHIN_S = 30.0
@@ -98,7 +98,7 @@ class Testbed:
         self.links = Links(self._job, self._environment, self._link_options)
         self.middle = self._make_middle(network) if BEHIND in trial.further else None
         if self.middle is None:
-            self.server_side = self._undo.enter_context(Side(self._server_end, network, self._path))
+            self.server_side = self._undo.enter_context(EndpointNamespace(self._server_end, network, self._path))
         self.second = self._make_second() if SECOND in trial.further else None
         self._undo.callback(self._traces.close)
         scratch = self._environment.scratch
@@ -143,7 +143,7 @@ class Testbed:
         behind = self._undo.enter_context(Namespace())
         middle = Middle(network, behind, self._path, self._server_end.router_device)
         self._undo.callback(middle.close)
-        self.server_side = self._undo.enter_context(Side(SERVER, behind, self._path))
+        self.server_side = self._undo.enter_context(EndpointNamespace(SERVER, behind, self._path))
         return middle
 
     def _make_second(self) -> SecondPath:
@@ -152,11 +152,13 @@ class Testbed:
         self._undo.callback(second.close)
         return second
 
-    def _start_link(self, name: str, namespace: Namespace, client: Side, server: Side) -> None:
+    def _start_link(
+        self, name: str, namespace: Namespace, client: EndpointNamespace, server: EndpointNamespace
+    ) -> None:
         self._undo.callback(self.links.start(name, namespace, client, server).close)
 
     @property
-    def sides(self) -> tuple[Side, ...]:
+    def sides(self) -> tuple[EndpointNamespace, ...]:
         """Return every side of the network, the client's first and the server's last."""
         second = self.second.sides if self.second is not None else ()
         return (self.client_side, *(self.middle.faces if self.middle is not None else ()), *second, self.server_side)
@@ -235,7 +237,7 @@ class Testbed:
             plain = (flow_run.client.process for flow_run in self.flow_runs if not flow_run.client.session)
             end_all_of({each.user for each in (*self.servers, *self.proxy.processes, *plain) if each is not None})
         collectors = {**(self._recorder.finish() if self._recorder is not None else {}), **self._profile()}
-        broke = {**kept.take_stock(self._folder, self._outlets), **self._traces.take_out()}
+        broke = {**trial_files.take_stock(self._folder, self._outlets), **self._traces.take_out()}
         held = {
             name: value - self._throttled_before.get(name, 0.0)
             for name, value in {**self._processor_drops(), **slowness}.items()
@@ -291,7 +293,7 @@ class Testbed:
             for role, count in packets.items()
         }
 
-    def _with_processors(self) -> list[Side]:
+    def _with_processors(self) -> list[EndpointNamespace]:
         sides = (self.client_side, self.server_side)
         return [side for side in sides if side.end.role in self._job.trial.processors]
 
@@ -343,7 +345,7 @@ class Testbed:
         network = self._undo.enter_context(Namespace())
         slow = self._slow()
         self.client_side = self._undo.enter_context(
-            Side(CLIENT, network, self._path)
+            EndpointNamespace(CLIENT, network, self._path)
             if slow is None
             else SlowSide(network, self._path, slow, self._environment, f"trial-{self._serial}")
         )
@@ -387,7 +389,7 @@ class Testbed:
         client = self._plain_client(trial, self._job.programs[program_role(flow.client)], folder, flow.name)
         self.flow_runs.append(FlowRun(trial, client, servers[flow.address_slot], where, folder, phases_of(flow), flow))
 
-    def _launch(self, side: Side, folder: Path, name: str) -> Launch:
+    def _launch(self, side: EndpointNamespace, folder: Path, name: str) -> Launch:
         return Launch(side, self._environment, self._sandbox, folder, self._outlets, self._traces, name)
 
     def _start_server(self, trial: Trial, program: Program, where: Addresses, folder: Path, name: str) -> Process:

@@ -110,7 +110,7 @@ def join(near: Device, far: Device) -> None:
     far_namespace.routes.set_up(far_namespace.index(far_name))
 
 
-class Side:
+class EndpointNamespace:
     """One endpoint's namespace and its device towards the router. Close it before the router's namespace.
 
     The namespace is a new one unless `namespace` is given, which is then closed with the side. `quota` is the share of

@@ -16,10 +16,10 @@ from pathlib import Path
 
 from longlook.core.files import open_below, remove_tree
 from longlook.lab import limits
-from longlook.lab.kept import ROLES, make_own
 from longlook.lab.linux import system
 from longlook.lab.linux.program_view import RoomSize, is_full
-from longlook.lab.linux.trees import Entry, entries
+from longlook.lab.linux.trees import TreeEntry, entries
+from longlook.lab.trial_files import ROLES, make_own
 
 _FLAGS = system.MS_NOSUID | system.MS_NODEV
 
@@ -32,7 +32,7 @@ class Kept:
     files: int = 0
     too_deep: bool = False
 
-    def count(self, entry: Entry) -> None:
+    def count(self, entry: TreeEntry) -> None:
         """Count one more."""
         self.byte_count += entry.state.st_size if entry.is_file else 0
         self.files += 1

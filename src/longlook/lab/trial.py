@@ -18,13 +18,13 @@ from longlook.lab.judge import judge_all
 from longlook.lab.judgement import Judgement
 from longlook.lab.link_log import LinkLog, LinkLogError, read_link_log
 from longlook.lab.middle import MIDDLE_ADDRESS
-from longlook.lab.observations import Case, FlowKind, Span, Stopped
+from longlook.lab.observations import FlowCase, FlowKind, Span, Stopped
 from longlook.lab.process import watch
 from longlook.lab.programs import stack_of
 from longlook.lab.teardown import Teardown
 from longlook.lab.testbed import Facilities, Testbed
 from longlook.lab.timing import Timing, unix_minus_monotonic_ns
-from longlook.network.further import SECOND
+from longlook.network.extra_links import SECOND
 
 GRACE_S = 1.0
 """Time beyond the trial's limit, for a client that ends by itself and reports what had arrived."""
@@ -37,8 +37,8 @@ SERVER_EXIT_DELAY_S = 0.25
 class _Measurement:
     stopped: Stopped
     duration_s: float
-    before: guard.Reading
-    after: guard.Reading
+    before: guard.CounterReading
+    after: guard.CounterReading
     congestion_controls: tuple[frozenset[str], ...]  # as seen in the kernel, in the order of the testbed's flow_runs
 
 
@@ -161,7 +161,7 @@ def _judge(
     except (LinkLogError, OSError) as error:
         return Judgement(Outcome.INVALID, f"the link's log cannot be read: {error}", "see link.stderr")
     cases = [
-        Case(
+        FlowCase(
             trial=flow_run.trial,
             content=flow_run.content(job),
             stopped=measured.stopped,

@@ -9,12 +9,12 @@ from enum import StrEnum
 from longlook.core.flows import MULTIPATH, has_second_address
 from longlook.core.model import Outcome
 from longlook.lab.judgement import Judgement
-from longlook.lab.observations import Case, FlowKind, Line, Observations, bounded
+from longlook.lab.observations import FlowCase, FlowKind, Line, Observations, bounded
 
 _HINT = "see {file}; adapters/CONTRACT.md lists what each kind of program prints"
 
 
-class Kind(StrEnum):
+class ProgramKind(StrEnum):
     """The kind of a program, as the job that it was given makes it."""
 
     CLIENT = "client"
@@ -32,15 +32,15 @@ _FETCHES = _ANY | {"object", "move", "path"}
 _PLAYS = _FETCHES | {"video", "segment", "play"}
 _SESSION = frozenset({"ready", "done"})
 
-VOCABULARY: Mapping[Kind, frozenset[str]] = {
-    Kind.CLIENT: _FETCHES,
-    Kind.SESSION_CLIENT: _FETCHES | _SESSION | {"page", "earlier_load"},
-    Kind.PLAYER: _PLAYS,
-    Kind.SESSION_PLAYER: _PLAYS | _SESSION,
-    Kind.ECHO_CLIENT: _ANY | {"echo"},
-    Kind.CROSS_TRAFFIC_CLIENT: _FETCHES,
-    Kind.SERVER: _ANY | {"ready"},
-    Kind.PROXY: _ANY | {"ready"},
+VOCABULARY: Mapping[ProgramKind, frozenset[str]] = {
+    ProgramKind.CLIENT: _FETCHES,
+    ProgramKind.SESSION_CLIENT: _FETCHES | _SESSION | {"page", "earlier_load"},
+    ProgramKind.PLAYER: _PLAYS,
+    ProgramKind.SESSION_PLAYER: _PLAYS | _SESSION,
+    ProgramKind.ECHO_CLIENT: _ANY | {"echo"},
+    ProgramKind.CROSS_TRAFFIC_CLIENT: _FETCHES,
+    ProgramKind.SERVER: _ANY | {"ready"},
+    ProgramKind.PROXY: _ANY | {"ready"},
 }
 """Kind of program → the events that it can print."""
 
@@ -51,21 +51,21 @@ _ONCE = ("page", "video", "done")
 """What a client prints at most once for a job."""
 
 
-def client_kind(case: Case) -> Kind:
+def client_kind(case: FlowCase) -> ProgramKind:
     """Return the kind of a case's client."""
     if case.content.echo is not None:
-        return Kind.ECHO_CLIENT
+        return ProgramKind.ECHO_CLIENT
     if case.content.video:
-        return Kind.SESSION_PLAYER if case.session else Kind.PLAYER
+        return ProgramKind.SESSION_PLAYER if case.session else ProgramKind.PLAYER
     if case.kind is FlowKind.CROSS:
-        return Kind.CROSS_TRAFFIC_CLIENT
-    return Kind.SESSION_CLIENT if case.session else Kind.CLIENT
+        return ProgramKind.CROSS_TRAFFIC_CLIENT
+    return ProgramKind.SESSION_CLIENT if case.session else ProgramKind.CLIENT
 
 
-def vocabulary(case: Case) -> Judgement | None:
+def vocabulary(case: FlowCase) -> Judgement | None:
     """Check that each program printed only what its kind can print, and the client no end twice."""
-    kinds = (("client", case.client, client_kind(case)), ("server", case.server, Kind.SERVER))
-    for role, program, kind in (*kinds, ("proxy", case.proxy, Kind.PROXY)):
+    kinds = (("client", case.client, client_kind(case)), ("server", case.server, ProgramKind.SERVER))
+    for role, program, kind in (*kinds, ("proxy", case.proxy, ProgramKind.PROXY)):
         if (foreign := next(_foreign(case, program, kind), None)) is not None:
             return Judgement(
                 Outcome.FAILED, bounded(f"the {role} printed {foreign}"), _HINT.format(file=f"{role}.jsonl")
@@ -77,20 +77,20 @@ def vocabulary(case: Case) -> Judgement | None:
     return None
 
 
-def _foreign(case: Case, program: Observations, kind: Kind) -> Iterator[str]:
+def _foreign(case: FlowCase, program: Observations, kind: ProgramKind) -> Iterator[str]:
     for number, line in enumerate(program.lines, 1):
         event = line.get("event")
         if not isinstance(event, str):
             yield f"a line without an event (line {number})"
         elif event in EVENTS and event not in VOCABULARY[kind]:
             yield f"a line `{event}` (line {number}), which no {kind} can print"
-        elif event in _NEEDED and kind not in (Kind.SERVER, Kind.PROXY) and not _NEEDED[event](case):
+        elif event in _NEEDED and kind not in (ProgramKind.SERVER, ProgramKind.PROXY) and not _NEEDED[event](case):
             yield f"a line `{event}` (line {number}), though nothing in its job can lead to one"
         elif event == "object" and (path := _unasked(case, line)) is not None:
             yield f"a line `object` (line {number}) of {path!r}, for which it was never asked"
 
 
-_NEEDED: Mapping[str, Callable[[Case], bool]] = {
+_NEEDED: Mapping[str, Callable[[FlowCase], bool]] = {
     "move": lambda case: has_second_address(case.trial),
     "path": lambda case: MULTIPATH in case.trial.client.knobs,
     "earlier_load": lambda case: "memory" in case.trial.client.knobs,
@@ -98,7 +98,7 @@ _NEEDED: Mapping[str, Callable[[Case], bool]] = {
 """Event → whether the client's job can lead to it."""
 
 
-def _unasked(case: Case, line: Line) -> str | None:
+def _unasked(case: FlowCase, line: Line) -> str | None:
     """Return the path of an object that the client's job does not have, None where it has it.
 
     What a page asks for beside its job is reported with an error; a player names its requests by more than the path.

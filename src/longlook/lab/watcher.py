@@ -2,7 +2,7 @@
 
 In real time it looks twice a second. A guest has less to fear: a look that is due at some time would move the clock of
 the trial, so there it looks only when a program ends and when the trial is over. Meanwhile the kernel's own limits
-hold, and what a program wrote or printed is counted in any case (`process`, `kept`).
+hold, and what a program wrote or printed is counted in any case (`process`, `trial_files`).
 """
 
 import errno

@@ -62,7 +62,7 @@ def reading_of(  # noqa: PLR0913 - an option each
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenTrace:
     """A trace that was written, how it was made, and what takes it."""
 
     out: Path
@@ -92,7 +92,7 @@ class Written:
         return {"path": str(self.out), **counts, "settings": list(self.settings), "implausible": implausible}
 
 
-def import_to(table: Path, out: Path, reading: Reading) -> Written:
+def import_to(table: Path, out: Path, reading: Reading) -> WrittenTrace:
     """Write the trace in a table to `out`; return what was written. InputError where it cannot be read or written.
 
     A file that is there is not replaced.
@@ -108,7 +108,7 @@ def import_to(table: Path, out: Path, reading: Reading) -> Written:
         raise InputError(str(error), _DOCS) from error
     _write(out, made.text)
     optional = (("delay", reading.rtt or reading.delay), ("loss", reading.loss))
-    return Written(out, made, ("rate", *(key for key, given in optional if given)))
+    return WrittenTrace(out, made, ("rate", *(key for key, given in optional if given)))
 
 
 def _write(out: Path, text: str) -> None:

@@ -16,7 +16,7 @@ from longlook.core.errors import MachineError
 from longlook.lab.linux.namespace import CurrentNamespace, Namespace
 from longlook.lab.linux.nat import Nat
 from longlook.lab.linux.netlink import NetlinkError
-from longlook.lab.topology import CLIENT, SERVER, Side
+from longlook.lab.topology import CLIENT, SERVER, EndpointNamespace
 from longlook.linktool.addresses import choose_subnet, ends_of
 from longlook.linktool.record import MARKER, LinkRecord, locked
 
@@ -26,7 +26,7 @@ _IFF_MULTICAST = 0x1000
 _MAIN_TABLE = 254
 
 
-class OuterSide(Side):
+class OuterSide(EndpointNamespace):
     """A link's end in a namespace that is not ours. It is quiet, because every packet on the link counts as traffic."""
 
     def _configure(self, path: str) -> None:
@@ -57,8 +57,8 @@ class Outside:
     host: IPv4Address | None = None
     """Where the outer end's address leads instead of to this namespace."""
     subnet: IPv4Network = field(init=False)
-    client: Side = field(init=False)
-    outer: Side = field(init=False)
+    client: EndpointNamespace = field(init=False)
+    outer: EndpointNamespace = field(init=False)
     notes: list[str] = field(default_factory=list)
     _undo: ExitStack = field(default_factory=ExitStack)
 
@@ -71,7 +71,7 @@ class Outside:
                 self.outer = undo.enter_context(
                     OuterSide(self._end(), self.router, self.path, here),
                 )
-            self.client = undo.enter_context(Side(client_end(self.subnet), self.router, self.path))
+            self.client = undo.enter_context(EndpointNamespace(client_end(self.subnet), self.router, self.path))
             lead_out(self.client, self.address)
             self._undo = undo.pop_all()
         return self
@@ -132,7 +132,7 @@ def client_end(subnet: IPv4Network) -> Any:
     return replace(CLIENT, device="link0", address=str(client), peer_address=str(outer), subnet=str(subnet))
 
 
-def lead_out(client: Side, gateway: IPv4Address) -> None:
+def lead_out(client: EndpointNamespace, gateway: IPv4Address) -> None:
     """Give a client's namespace its default route."""
     netlink: Any = client.namespace.netlink
     try:

@@ -14,7 +14,7 @@ from longlook.core.errors import LonglookError
 from longlook.core.model import Link
 from longlook.lab.linux.namespace import Namespace
 from longlook.lab.router import launch
-from longlook.lab.topology import SERVER, Side, datapath
+from longlook.lab.topology import SERVER, EndpointNamespace, datapath
 from longlook.linktool import rootless
 from longlook.linktool.addresses import TAKEN_BY_OUTER_LINKS, ends_of, free_subnet, outer_subnets
 from longlook.linktool.command import start_command, start_server, wait_until_listening
@@ -87,7 +87,7 @@ def run_link(request: LinkRequest, opened: Callable[[Opened], None], take_log: C
         if user_network := host.network:
             record.note_helper(user_network)
         router = undo.enter_context(Namespace())
-        far: Side
+        far: EndpointNamespace
         if request.isolated:
             client, far = _isolated_sides(router, undo)
             outside = None
@@ -132,14 +132,14 @@ def _become_able(request: LinkRequest, undo: ExitStack) -> _Host:
     return _Host(address, network.process.pid if network.process else 0, (note,))
 
 
-def _isolated_sides(router: Namespace, undo: ExitStack) -> tuple[Side, Side]:
+def _isolated_sides(router: Namespace, undo: ExitStack) -> tuple[EndpointNamespace, EndpointNamespace]:
     subnet = free_subnet(outer_subnets())
     far_address, client_address = ends_of(subnet)
     end = replace(
         SERVER, device="link0", address=str(far_address), peer_address=str(client_address), subnet=str(subnet)
     )
-    far = undo.enter_context(Side(end, router, datapath()))
-    client = undo.enter_context(Side(client_end(subnet), router, datapath()))
+    far = undo.enter_context(EndpointNamespace(end, router, datapath()))
+    client = undo.enter_context(EndpointNamespace(client_end(subnet), router, datapath()))
     lead_out(client, far_address)  # so that a link inside this one finds a way
     return client, far
 
@@ -148,8 +148,8 @@ def _start_router(
     request: LinkRequest,
     record: LinkRecord,
     router: Namespace,
-    client: Side,
-    far: Side,
+    client: EndpointNamespace,
+    far: EndpointNamespace,
     take_log: Callable[[bytes], None],
 ) -> Watch:
     config = record.folder / "link.json"
@@ -168,8 +168,8 @@ def _start_router(
 def _run_command(
     request: LinkRequest,
     record: LinkRecord,
-    client: Side,
-    far: Side,
+    client: EndpointNamespace,
+    far: EndpointNamespace,
     watch: Watch,
     resolver: Path | None,
     undo: ExitStack,
@@ -207,7 +207,9 @@ def _number(namespace: Namespace) -> int:
     return os.fstat(namespace.descriptor).st_ino
 
 
-def _addresses(request: LinkRequest, record: LinkRecord, client: Side, far: Side) -> dict[str, str]:
+def _addresses(
+    request: LinkRequest, record: LinkRecord, client: EndpointNamespace, far: EndpointNamespace
+) -> dict[str, str]:
     taken = [*outer_subnets(), IPv4Network(client.end.subnet)]
     return {
         MARKER: record.marker,

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from longlook.core.model import Scalar
 from longlook.core.problems import SettingError
 from longlook.network import marks
-from longlook.network.stages import OFF, Side
+from longlook.network.stages import OFF, DirectionSettings
 
 _NEEDS: Mapping[str, tuple[str, str]] = {
     "reorder_depth": ("reorder", "1%"),
@@ -20,7 +20,7 @@ _NEEDS: Mapping[str, tuple[str, str]] = {
 """The setting that each of these needs, and an example of it. It may be off, as a level of a factor."""
 
 
-def check_together(up: Side, down: Side, given: Mapping[str, Scalar]) -> None:
+def check_together(up: DirectionSettings, down: DirectionSettings, given: Mapping[str, Scalar]) -> None:
     """Raise SettingError if settings exclude each other, or if one lacks another that it needs."""
     for name, (other, example) in _NEEDS.items():
         for side in (up, down):
@@ -47,7 +47,7 @@ def check_rtt(settings: Mapping[str, Scalar]) -> None:
         )
 
 
-def _check_ecn(side: Side) -> None:
+def _check_ecn(side: DirectionSettings) -> None:
     if side.setting("ecn") and side.setting("aqm") == "droptail":
         raise side.error(
             "ecn",
@@ -58,7 +58,7 @@ def _check_ecn(side: Side) -> None:
         raise side.error("ecn", f"{aqm} signals by marks and cannot do without: leave ecn out, or choose another aqm")
 
 
-def _check_block(side: Side) -> None:
+def _check_block(side: DirectionSettings) -> None:
     if side.setting("block") not in ("udp", "any"):
         return
     for name in ("udp_rate", "udp_cutoff"):

@@ -31,7 +31,17 @@ from longlook.network.checks import check_rtt, check_together
 from longlook.network.loss import loss_text
 from longlook.network.presets import PRESET, PRESETS, with_preset
 from longlook.network.router_check import violation_of
-from longlook.network.stages import AQMS, OFF, PROTOCOLS, Made, Side, in_full, larger_than, rebind_times, stages
+from longlook.network.stages import (
+    AQMS,
+    OFF,
+    PROTOCOLS,
+    DirectionSettings,
+    MadeStage,
+    in_full,
+    larger_than,
+    rebind_times,
+    stages,
+)
 from longlook.network.varying import mean
 
 CONNECTIONS = "workload.connections"
@@ -205,7 +215,7 @@ def link(settings: Mapping[str, Scalar]) -> Link:
     made = _made(settings)
     found = _link_of(made)
     if (violation := violation_of(found)) is not None:
-        side = Side(violation.direction, with_preset(settings), DEFAULTS)
+        side = DirectionSettings(violation.direction, with_preset(settings), DEFAULTS)
         raise side.error(made[violation.direction][violation.stage].setting_of(violation.parameter), violation.message)
     return found
 
@@ -215,10 +225,10 @@ def unchecked_link(settings: Mapping[str, Scalar]) -> Link:
     return _link_of(_made(settings))
 
 
-def _made(settings: Mapping[str, Scalar]) -> dict[str, list[Made]]:
+def _made(settings: Mapping[str, Scalar]) -> dict[str, list[MadeStage]]:
     """Return the stages of each direction with the settings that made them."""
     given = with_preset(settings)
-    up, down = (Side(direction, given, DEFAULTS) for direction in ("up", "down"))
+    up, down = (DirectionSettings(direction, given, DEFAULTS) for direction in ("up", "down"))
     for side in (up, down):
         _require(_rate_key(side, given), given)
     check_together(up, down, given)
@@ -231,12 +241,12 @@ def _made(settings: Mapping[str, Scalar]) -> dict[str, list[Made]]:
     }
 
 
-def _link_of(made: Mapping[str, Sequence[Made]]) -> Link:
+def _link_of(made: Mapping[str, Sequence[MadeStage]]) -> Link:
     up, down = (tuple(one.stage for one in made[direction]) for direction in ("up", "down"))
     return Link(up=up, down=down)
 
 
-def _rate_key(side: Side, given: Mapping[str, Scalar]) -> str:
+def _rate_key(side: DirectionSettings, given: Mapping[str, Scalar]) -> str:
     """Return the key of a direction's rate: its own where the other direction has one and this one has none."""
     other = f"network.{'down' if side.direction == 'up' else 'up'}.rate"
     return f"network.{side.direction}.rate" if other in given and not side.given("rate") else side.key("rate")
@@ -250,7 +260,7 @@ def _require(key: str, given: Mapping[str, Scalar]) -> Scalar:
     return given[key]
 
 
-def _delay(side: Side, given: Mapping[str, Scalar]) -> Json:
+def _delay(side: DirectionSettings, given: Mapping[str, Scalar]) -> Json:
     own = given.get(f"network.{side.direction}.delay")
     if own is not None:
         return values.read(values.DELAY, own).parameter

@@ -45,7 +45,7 @@ def largest_rate_bps(stage: Stage) -> float:
 
 
 @dataclass(frozen=True)
-class Made:
+class MadeStage:
     """A stage and the name of the setting that made it; `by_parameter` has those of parameters made by another one."""
 
     stage: Stage
@@ -57,7 +57,7 @@ class Made:
         return self.by_parameter.get(parameter or "", self.setting)
 
 
-class Side:
+class DirectionSettings:
     """The settings as they hold for one direction: `given` by the study and its preset, else `defaults`."""
 
     def __init__(self, direction: str, given: Mapping[str, Scalar], defaults: Mapping[str, Scalar]) -> None:
@@ -99,38 +99,38 @@ def in_full(parameter: Json) -> Json:
     return parameter if digest is None else trace_store.load(digest)
 
 
-def stages(side: Side, delay: Json, rtt_ns: Fraction, *, competing: bool) -> Iterator[Made]:
+def stages(side: DirectionSettings, delay: Json, rtt_ns: Fraction, *, competing: bool) -> Iterator[MadeStage]:
     """Yield the stages of a direction whose delay is `delay`; those that would do nothing are left out."""
     rate = side.parameter("rate", values.RATE)
     rate_bps = mean(in_full(rate))
     if side.direction == "up":
         yield from _nat(side)
     if access_ns := _access_ns(str(side.setting("access_delay")), rate_bps, competing=competing):
-        yield Made(Stage("access", {"max_ns": access_ns}), "access_delay")
+        yield MadeStage(Stage("access", {"max_ns": access_ns}), "access_delay")
     yield from _middlebox(side)
     if (operations := surgery.surgery_stage(side.setting(surgery.KIND) or OFF)) is not None:
-        yield Made(operations, surgery.KIND)
+        yield MadeStage(operations, surgery.KIND)
     if (lossy := loss_stage(side.setting("loss"))) is not None:
-        yield Made(lossy, "loss")
+        yield MadeStage(lossy, "loss")
     for name, quantity in (("duplicate", values.DUPLICATE), ("corrupt", values.SHARE)):
         if probability := side.parameter(name, quantity):
-            yield Made(Stage(name, {"probability": probability}), name)
+            yield MadeStage(Stage(name, {"probability": probability}), name)
     yield _bottleneck(side, rate, round(rate_bps), rtt_ns)
     yield from _remark(side, marks.REMARK_BEHIND)
-    yield Made(Stage("delay", {"delay_ns": delay}), "delay" if side.given("delay") else "rtt")
+    yield MadeStage(Stage("delay", {"delay_ns": delay}), "delay" if side.given("delay") else "rtt")
     yield from _jitter(side, delay)
     if probability := side.parameter("reorder", values.SHARE):
-        yield Made(
+        yield MadeStage(
             _reorder(side, probability, rtt_ns),
             "reorder",
             {"depth_packets": "reorder_depth", "wait_ns": "reorder_wait"},
         )
 
 
-def _nat(side: Side) -> Iterator[Made]:
+def _nat(side: DirectionSettings) -> Iterator[MadeStage]:
     if not side.is_off("rebind_at"):
         rebind_ns, repeat_ns = rebind_times(side.setting("rebind_at"))
-        yield Made(
+        yield MadeStage(
             Stage("nat", {"rebind_ns": rebind_ns, **({"repeat_ns": repeat_ns} if repeat_ns else {})}), "rebind_at"
         )
 
@@ -150,32 +150,34 @@ def _access_ns(access_delay: str, rate_bps: Fraction, *, competing: bool) -> int
     return units.parse_time(access_delay)
 
 
-def _remark(side: Side, name: str) -> Iterator[Made]:
+def _remark(side: DirectionSettings, name: str) -> Iterator[MadeStage]:
     if not side.is_off(name):
-        yield Made(marks.remark_stage(side.setting(name) or OFF), name)
+        yield MadeStage(marks.remark_stage(side.setting(name) or OFF), name)
 
 
-def _middlebox(side: Side) -> Iterator[Made]:
+def _middlebox(side: DirectionSettings) -> Iterator[MadeStage]:
     yield from _remark(side, marks.REMARK)
     if not side.is_off("block"):
-        yield Made(Stage("block", {"protocol": str(side.setting("block"))}), "block")
+        yield MadeStage(Stage("block", {"protocol": str(side.setting("block"))}), "block")
     if not side.is_off("udp_rate"):
         rate = side.parameter("udp_rate", values.RATE_WITHOUT_TRACE)
         burst = side.parameter("udp_burst", values.SIZE)
         usual = max(round(mean(rate) * _POLICER_BURST_S / 8), _POLICER_BURST_PACKETS * PACKET_BYTES)
         police = Stage("police", {"protocol": "udp", "rate_bps": rate, "burst_bytes": burst or usual})
-        yield Made(police, "udp_rate", {"burst_bytes": "udp_burst"})
+        yield MadeStage(police, "udp_rate", {"burst_bytes": "udp_burst"})
     if not side.is_off("udp_cutoff"):
-        yield Made(Stage("cutoff", {"protocol": "udp", "packets": int(side.setting("udp_cutoff") or 0)}), "udp_cutoff")
+        yield MadeStage(
+            Stage("cutoff", {"protocol": "udp", "packets": int(side.setting("udp_cutoff") or 0)}), "udp_cutoff"
+        )
     if not side.is_off("drop_larger"):
         protocol, size_bytes = larger_than(side.setting("drop_larger"))
-        yield Made(Stage("size_filter", {"protocol": protocol, "minimum_bytes": size_bytes + 1}), "drop_larger")
+        yield MadeStage(Stage("size_filter", {"protocol": protocol, "minimum_bytes": size_bytes + 1}), "drop_larger")
     if not side.is_off("mtu"):
         icmp = True if side.setting("mtu_icmp") is None else bool(side.setting("mtu_icmp"))
         parameters: dict[str, Json] = {"mtu_bytes": side.parameter("mtu", values.SIZE), "icmp": icmp}
         if not side.is_off("mtu_claimed"):
             parameters["claimed_bytes"] = side.parameter("mtu_claimed", values.SIZE)
-        yield Made(Stage("mtu", parameters), "mtu", {"icmp": "mtu_icmp", "claimed_bytes": "mtu_claimed"})
+        yield MadeStage(Stage("mtu", parameters), "mtu", {"icmp": "mtu_icmp", "claimed_bytes": "mtu_claimed"})
 
 
 _BOTTLENECK_SETTINGS = {
@@ -187,7 +189,7 @@ _BOTTLENECK_SETTINGS = {
 }
 
 
-def _bottleneck(side: Side, rate: Json, rate_bps: int, rtt_ns: Fraction) -> Made:
+def _bottleneck(side: DirectionSettings, rate: Json, rate_bps: int, rtt_ns: Fraction) -> MadeStage:
     aqm = str(side.setting("aqm"))
     parameters: dict[str, Json] = {"rate_bps": rate, **_queue(side, aqm, rate_bps, rtt_ns)}
     if burst_bytes := side.parameter("burst", values.SIZE):
@@ -196,11 +198,11 @@ def _bottleneck(side: Side, rate: Json, rate_bps: int, rtt_ns: Fraction) -> Made
     if side.setting("ecn") and aqm not in marks.MARKING:
         parameters["ecn"] = True
     if aqm == _DROP_TAIL:
-        return Made(Stage("rate", parameters), "rate", _BOTTLENECK_SETTINGS)
-    return Made(Stage(aqm, parameters), "aqm", _BOTTLENECK_SETTINGS)
+        return MadeStage(Stage("rate", parameters), "rate", _BOTTLENECK_SETTINGS)
+    return MadeStage(Stage(aqm, parameters), "aqm", _BOTTLENECK_SETTINGS)
 
 
-def _queue(side: Side, aqm: str, rate_bps: int, rtt_ns: Fraction) -> dict[str, Json]:
+def _queue(side: DirectionSettings, aqm: str, rate_bps: int, rtt_ns: Fraction) -> dict[str, Json]:
     if aqm in LIMITED_BY_LINUX and not side.given("queue"):
         return {}  # the limits of Linux, which such a queue is not meant to meet
     value = side.setting("queue")
@@ -220,7 +222,7 @@ def _queue(side: Side, aqm: str, rate_bps: int, rtt_ns: Fraction) -> dict[str, J
     return {"queue_bytes": queue_bytes, **({} if aqm == _DROP_TAIL else {"queue_packets": _NO_LIMIT})}
 
 
-def _constant_queue(side: Side, value: object, rate_bps: int, rtt_ns: Fraction) -> tuple[int, int | None]:
+def _constant_queue(side: DirectionSettings, value: object, rate_bps: int, rtt_ns: Fraction) -> tuple[int, int | None]:
     queue = units.parse_queue(value)
     if queue.bdp is not None:
         if not queue.bdp:
@@ -234,12 +236,12 @@ def _constant_queue(side: Side, value: object, rate_bps: int, rtt_ns: Fraction) 
     return queue.size_bytes or 0, None
 
 
-def _at_least_a_packet(side: Side, size_bytes: float) -> None:
+def _at_least_a_packet(side: DirectionSettings, size_bytes: float) -> None:
     if size_bytes < PACKET_BYTES:
         raise side.error("queue", f"smaller than one packet ({PACKET_BYTES}B): the smallest queue is {PACKET_BYTES}B")
 
 
-def _red(side: Side, queue_bytes: int) -> dict[str, Json]:
+def _red(side: DirectionSettings, queue_bytes: int) -> dict[str, Json]:
     minimum_bytes = round(queue_bytes * _RED_MINIMUM)
     if minimum_bytes < PACKET_BYTES:
         shortest = int(PACKET_BYTES / _RED_MINIMUM)
@@ -252,7 +254,7 @@ def _red(side: Side, queue_bytes: int) -> dict[str, Json]:
     return {"queue_bytes": queue_bytes, **thresholds, **_RED}
 
 
-def _jitter(side: Side, delay: Json) -> Iterator[Made]:
+def _jitter(side: DirectionSettings, delay: Json) -> Iterator[MadeStage]:
     jitter = side.parameter("jitter", values.JITTER)
     if not jitter:
         return
@@ -270,10 +272,10 @@ def _jitter(side: Side, delay: Json) -> Iterator[Made]:
     if correlation := side.parameter("jitter_correlation", values.SHARE):
         parameters["correlation"] = correlation
     details = {"law": "jitter_law", "correlation": "jitter_correlation", "reorder": "jitter_reorders"}
-    yield Made(Stage("jitter", parameters), "jitter", details)
+    yield MadeStage(Stage("jitter", parameters), "jitter", details)
 
 
-def _reorder(side: Side, probability: Json, rtt_ns: Fraction) -> Stage:
+def _reorder(side: DirectionSettings, probability: Json, rtt_ns: Fraction) -> Stage:
     depth = int(side.setting("reorder_depth") or _DUPLICATE_ACKS)
     wait_ns = side.parameter("reorder_wait", values.TIME) or max(round(rtt_ns), _SHORTEST_WAIT_NS)
     return Stage("reorder", {"probability": probability, "depth_packets": depth, "wait_ns": wait_ns})

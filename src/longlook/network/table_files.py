@@ -18,7 +18,7 @@ SEPARATORS: Mapping[str, str | None] = {"comma": ",", "semicolon": ";", "tab": "
 
 
 @dataclass(frozen=True)
-class Table:
+class MeasurementTable:
     """The columns of a file and its rows; `lasts` is the column that says how long a row lasts, with its unit."""
 
     names: Sequence[str]
@@ -26,7 +26,9 @@ class Table:
     lasts: tuple[str, str] | None = None
 
 
-def open_table(data: bytes, name: str, wanted: Sequence[str], separator: str | None, *, header: bool) -> Table:
+def open_table(
+    data: bytes, name: str, wanted: Sequence[str], separator: str | None, *, header: bool
+) -> MeasurementTable:
     """Return the rows of a file that has the columns `wanted`, each once.
 
     `separator` is a name of SEPARATORS; None takes the one that gives the columns. Without `header`, columns are
@@ -53,7 +55,7 @@ def open_table(data: bytes, name: str, wanted: Sequence[str], separator: str | N
     return found
 
 
-def _advice(found: Table, header: bool) -> str:
+def _advice(found: MeasurementTable, header: bool) -> str:
     words = " ".join(found.names).replace(",", " ").split()
     if header and words and all(map(_is_number, words)):
         return "; its first line has no names: give --no-header, and columns by their numbers, as --rate 2:Mbit"
@@ -68,7 +70,7 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _of_text(text: str, name: str, wanted: Sequence[str], separator: str | None, *, header: bool) -> Table:
+def _of_text(text: str, name: str, wanted: Sequence[str], separator: str | None, *, header: bool) -> MeasurementTable:
     tried = [separator] if separator is not None else list(SEPARATORS)
     found = []
     for each in tried:
@@ -79,7 +81,7 @@ def _of_text(text: str, name: str, wanted: Sequence[str], separator: str | None,
     _, _, names, first, lines = max(found, key=lambda each: each[:2])
     rows = [] if header else [_row(name, names, first)]
     rows += [_row(name, names, line) for line in lines if line[1]]
-    return Table(names, rows)
+    return MeasurementTable(names, rows)
 
 
 def _row(name: str, names: Sequence[str], line: tuple[int, Sequence[str]]) -> Row:
@@ -98,7 +100,7 @@ def _lines(text: str, separator: str | None) -> Iterator[tuple[int, list[str]]]:
         yield table.line_num, cells
 
 
-def _of_json(text: str, name: str) -> Table | None:
+def _of_json(text: str, name: str) -> MeasurementTable | None:
     """Return the rows of a JSON list of objects, as Sabre and dash.js have it, or of iperf3; None for other text."""
     try:
         document = json.loads(text)
@@ -113,7 +115,7 @@ def _of_json(text: str, name: str) -> Table | None:
     return replace(table, lasts=("duration_ms", "ms") if "duration_ms" in table.names else None)
 
 
-def _of_iperf3(document: Mapping[str, Any], name: str) -> Table:
+def _of_iperf3(document: Mapping[str, Any], name: str) -> MeasurementTable:
     intervals = document.get("intervals")
     if not isinstance(intervals, list):
         raise TraceError(f"{name}: JSON, but no list of objects with numbers, nor iperf3's (iperf3 -J)")
@@ -133,9 +135,9 @@ def _of_iperf3(document: Mapping[str, Any], name: str) -> Table:
     return replace(_numbered(rows, name), lasts=("seconds", "s"))
 
 
-def _numbered(rows: Sequence[Mapping[str, str]], name: str) -> Table:
+def _numbered(rows: Sequence[Mapping[str, str]], name: str) -> MeasurementTable:
     names = list(dict.fromkeys(key for row in rows for key in row))
-    return Table(names, [(f"{name}: row {number}", row) for number, row in enumerate(rows, 1)])
+    return MeasurementTable(names, [(f"{name}: row {number}", row) for number, row in enumerate(rows, 1)])
 
 
 def _cells(row: Mapping[str, Any]) -> dict[str, str]:

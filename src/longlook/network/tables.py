@@ -10,7 +10,7 @@ from itertools import pairwise
 from statistics import median
 
 from longlook.network.table_checks import Contradiction, Line, contradictions
-from longlook.network.table_files import Row, Table, open_table
+from longlook.network.table_files import MeasurementTable, Row, open_table
 from longlook.network.table_times import date_us
 from longlook.network.traces import (
     LONGEST_DELAY_NS,
@@ -130,7 +130,7 @@ def read_table(data: bytes, reading: Reading, name: str) -> Imported:
     return Imported(text, len(rows), skipped, filled, stopped, lasts_us, tuple(contradictions(made)))
 
 
-def _rows(table: Table, reading: Reading, name: str) -> list[Row]:
+def _rows(table: MeasurementTable, reading: Reading, name: str) -> list[Row]:
     """Return the rows that count, each with its place in the file."""
     found = [row for row in table.rows if all(row[1].get(key, "") == value for key, value in reading.where.items())]
     if not found:
@@ -144,7 +144,7 @@ def _columns(reading: Reading) -> Sequence[Column]:
     return [each for each in every if each is not None]
 
 
-def _timed(reading: Reading, table: Table) -> Reading:
+def _timed(reading: Reading, table: MeasurementTable) -> Reading:
     """Return the reading with the lengths of rows that the file itself has, unless it says where rows begin or end."""
     if table.lasts is None or (reading.time, reading.lasts, reading.every_ns) != (None, None, None):
         return reading

@@ -10,7 +10,7 @@ from longlook.analysis.claims.atlas import (
     AtlasPaper,
     AtlasStudy,
     Explanation,
-    State,
+    PageState,
     atlas_data,
     evidence_for,
     summary_rows,
@@ -189,7 +189,7 @@ class AtlasFolder:
         ]
         return Atlas(tuple(papers), surveyed), found
 
-    def _state(self, name: str) -> tuple[State, str, Found | None]:
+    def _state(self, name: str) -> tuple[PageState, str, Found | None]:
         """Return how a study stands, the reason, and its run where one counts."""
         place = self.out / RUNS / name
         there, problem = None, ""
@@ -202,7 +202,7 @@ class AtlasFolder:
         try:
             entry = self.entries.read(name)
         except InputError as error:
-            return State.DAMAGED, f"{error.message}; {error.hint}", None
+            return PageState.DAMAGED, f"{error.message}; {error.hint}", None
         if entry is None:
             return *self._without_entry(name, there, problem), None
         reasons = [f"its run folder cannot be read: {problem}"] if problem else []
@@ -212,18 +212,18 @@ class AtlasFolder:
         else:
             entry = worded_as(entry, self.installed[name])
         folder = place if not problem and _is_of(entry, place) else None
-        return State.RUN, "; ".join(reasons), Found(entry, self.entries.file(name), folder)
+        return PageState.RUN, "; ".join(reasons), Found(entry, self.entries.file(name), folder)
 
-    def _without_entry(self, name: str, there: Standing | None, problem: str) -> tuple[State, str]:
+    def _without_entry(self, name: str, there: Standing | None, problem: str) -> tuple[PageState, str]:
         if problem or there is None:
-            return State.DAMAGED, problem
+            return PageState.DAMAGED, problem
         if name in self.failed:
-            return State.FAILED, self.failed[name]
+            return PageState.FAILED, self.failed[name]
         if there.there:
-            return State.BEGUN, f"{there.finished} of {there.trials} trials are there"
+            return PageState.BEGUN, f"{there.finished} of {there.trials} trials are there"
         if name in self.choice.left_out:
-            return State.LEFT_OUT, self.choice.left_out[name]
-        return State.NOT_RUN, ""
+            return PageState.LEFT_OUT, self.choice.left_out[name]
+        return PageState.NOT_RUN, ""
 
     def _keep(self, name: str, place: Path) -> None:
         """Keep the entry of a run that ended, made again only where its analysis or its explanations are others."""

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
 
-from longlook.analysis.claims.dispute import Dispute, Evidence, list_disputes
+from longlook.analysis.claims.dispute import Dispute, DisputeEvidence, list_disputes
 from longlook.analysis.claims.dispute_flips import conclude_dispute, find_flips
 from longlook.analysis.claims.dispute_judge import JudgedEvidence, Point, judge_evidence
 from longlook.analysis.claims.judge import NOT_RUN
@@ -179,7 +179,7 @@ def _judged(dispute: Dispute, read: Mapping[str, Found], installed: Mapping[str,
     return SurveyedDispute(dispute, tuple(judged), conclude_dispute(dispute, judged, flips), commands, flips)
 
 
-def _judged_evidence(evidence: Evidence, dispute: Dispute, run: Found | None) -> JudgedEvidence:
+def _judged_evidence(evidence: DisputeEvidence, dispute: Dispute, run: Found | None) -> JudgedEvidence:
     values = None if run is None else run.values(evidence)
     if run is None:
         points = [Point(level, missing=f"{evidence.study} was not run") for level in evidence.levels]
@@ -190,7 +190,7 @@ def _judged_evidence(evidence: Evidence, dispute: Dispute, run: Found | None) ->
     return judge_evidence(evidence, dispute.positions, points)
 
 
-def _point(evidence: Evidence, level: str, values: Sequence[Estimate | ArmLevel], study: Study) -> Point:
+def _point(evidence: DisputeEvidence, level: str, values: Sequence[Estimate | ArmLevel], study: Study) -> Point:
     cell = {**evidence.cell, evidence.factor: level}
     found = [item for item in values if dict(item.cell) == cell]
     if len(found) != 1:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from longlook.analysis.claims.dispute import Dispute, Evidence
+from longlook.analysis.claims.dispute import Dispute, DisputeEvidence
 from longlook.analysis.claims.entry import (
     Effort,
     Entry,
@@ -94,7 +94,7 @@ class Found:
             for anchor, place in make_grid(self.content, contrast).anchored(prefixes[contrast.name])
         }
 
-    def values(self, evidence: Evidence) -> Sequence[Estimate | ArmLevel] | None:
+    def values(self, evidence: DisputeEvidence) -> Sequence[Estimate | ArmLevel] | None:
         """Return our values for a piece of evidence; None where the run may have them and the entry has not."""
         found: list[Estimate | ArmLevel] = (
             [item for item in self.entry.estimates if _is_about(item, evidence)]
@@ -104,7 +104,7 @@ class Found:
         return found if found or evidence.metric not in self.study.metrics or not self.entry.cells else None
 
 
-def _is_about(item: Estimate | ArmLevel, evidence: Evidence) -> bool:
+def _is_about(item: Estimate | ArmLevel, evidence: DisputeEvidence) -> bool:
     if isinstance(item, Estimate):
         return (item.contrast, item.metric) == (evidence.contrast, evidence.metric)
     return (item.arm, item.metric) == (evidence.arm, evidence.metric)
@@ -185,7 +185,7 @@ def make_entry(path: Path, disputes: Iterable[Dispute]) -> Entry:
     return entry
 
 
-def _on_other_metrics(asked: Sequence[Evidence], samples: pd.DataFrame, study: Study) -> list[Estimate]:
+def _on_other_metrics(asked: Sequence[DisputeEvidence], samples: pd.DataFrame, study: Study) -> list[Estimate]:
     """Return the effects that disputes look at on another metric than the contrast's own."""
     own = {(contrast.name, contrast.metric) for contrast in study.contrasts}
     wanted = dict.fromkeys((item.contrast, item.metric) for item in asked if item.contrast)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from longlook.core.digests import file_digest
 from longlook.core.errors import MachineError
-from longlook.provision.build_steps import Progress, run
+from longlook.provision.build_steps import BuildProgress, run
 
 INSTEAD = "or set LONGLOOK_KERNEL to a kernel built after kernel/README.md, or use `--engine live`"
 NETWORK_HINT = f"this needs the network once, and a rerun continues; {INSTEAD}"
@@ -33,7 +33,7 @@ _CLEARED = (  # settings of a machine's apt.conf that would act on the machine, 
 
 
 @dataclass(frozen=True)
-class Entry:
+class SourceEntry:
     """One entry of a machine's package sources, with the fields that matter here."""
 
     uris: tuple[str, ...]
@@ -79,9 +79,9 @@ def machine_mirror(etc: Path = Path("/etc")) -> Mirror:
     return mirror
 
 
-def machine_entries(apt: Path) -> list[Entry]:
+def machine_entries(apt: Path) -> list[SourceEntry]:
     """Return every entry that is in force below /etc/apt; files that cannot be read are ignored."""
-    entries: list[Entry] = []
+    entries: list[SourceEntry] = []
     for file in (apt / "sources.list", *sorted((apt / "sources.list.d").glob("*"))):
         try:
             if file.suffix == ".list":
@@ -93,16 +93,16 @@ def machine_entries(apt: Path) -> list[Entry]:
     return entries
 
 
-def parse_one_line(text: str) -> Iterator[Entry]:
+def parse_one_line(text: str) -> Iterator[SourceEntry]:
     """Yield the entries of a `.list` file: `deb [options] URI SUITE COMPONENT…`."""
     for line in text.splitlines():
         found = re.fullmatch(r"deb\s+(?:\[([^]]*)\]\s*)?(\S+)\s+(\S+)\s*(.*)", line.partition("#")[0].strip())
         if found:
             options = dict(part.split("=", 1) for part in (found[1] or "").split() if "=" in part)
-            yield Entry((found[2],), (found[3],), tuple(found[4].split()), options.get("signed-by"))
+            yield SourceEntry((found[2],), (found[3],), tuple(found[4].split()), options.get("signed-by"))
 
 
-def parse_deb822(text: str) -> Iterator[Entry]:
+def parse_deb822(text: str) -> Iterator[SourceEntry]:
     """Yield the enabled binary entries of a `.sources` file (stanzas of `Field: value`)."""
     for stanza in re.split(r"\n\s*\n", "\n".join(line for line in text.splitlines() if not line.startswith("#"))):
         fields = parse_stanza(stanza)
@@ -112,7 +112,7 @@ def parse_deb822(text: str) -> Iterator[Entry]:
             uris, suites, components = (
                 tuple(fields.get(name, "").split()) for name in ("uris", "suites", "components")
             )
-            yield Entry(uris, suites, components, fields.get("signed-by"))
+            yield SourceEntry(uris, suites, components, fields.get("signed-by"))
 
 
 def parse_stanza(stanza: str) -> dict[str, str]:
@@ -130,7 +130,7 @@ def parse_stanza(stanza: str) -> dict[str, str]:
     return fields
 
 
-def choose_mirror(entries: Sequence[Entry], codename: str | None) -> Mirror | None:
+def choose_mirror(entries: Sequence[SourceEntry], codename: str | None) -> Mirror | None:
     """Return the likeliest mirror of Debian's main archive, None where no entry looks like one.
 
     Third parties publish suites of the same names. Their entries have a keyring of their own, or have neither Debian's
@@ -156,7 +156,7 @@ def choose_mirror(entries: Sequence[Entry], codename: str | None) -> Mirror | No
     return best[1] if best else None
 
 
-def _debian_signed(entry: Entry) -> bool:
+def _debian_signed(entry: SourceEntry) -> bool:
     return entry.signed_by is None or Path(entry.signed_by).name.startswith("debian-archive")
 
 
@@ -245,7 +245,7 @@ class PrivateApt:
             return file
         into.mkdir(parents=True, exist_ok=True)
         part = file.with_name(f"{file.name}.part")
-        progress = Progress(say, f"downloading {package.name}", step=20)
+        progress = BuildProgress(say, f"downloading {package.name}", step=20)
         try:
             run(
                 # `apt-get download` would start from the beginning where a part is there

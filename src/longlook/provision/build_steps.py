@@ -88,7 +88,7 @@ def _signal_group(child: subprocess.Popen[str], number: signal.Signals) -> None:
         os.killpg(child.pid, number)
 
 
-class Progress:
+class BuildProgress:
     """Reports the progress of a step, at most once every `step` percent."""
 
     def __init__(self, say: Callable[[str], None], what: str, step: int = 5) -> None:
@@ -109,7 +109,7 @@ class Progress:
 class ObjectCount:
     """Counts the objects that a kernel's build has compiled, from the lines that make prints."""
 
-    def __init__(self, progress: Progress, expected: int, already: int = 0) -> None:
+    def __init__(self, progress: BuildProgress, expected: int, already: int = 0) -> None:
         """Count up to `expected` objects, of which `already` were there before."""
         self._progress = progress
         self._expected = expected

@@ -15,7 +15,7 @@ _log = logging.getLogger("longlook")
 
 
 @dataclass(frozen=True)
-class Entry:
+class StackVersion:
     """A version of a stack; `knobs` are those of both roles together."""
 
     stack: str
@@ -35,7 +35,7 @@ class Entry:
         return f"{self.stack}@{self.version}"
 
 
-def catalogue(names: Sequence[str] = ()) -> list[Entry]:
+def catalogue(names: Sequence[str] = ()) -> list[StackVersion]:
     """Return all versions of all stacks, or of those named (NAME or NAME@VERSION); InputError for an unknown name."""
     chosen = selected(names)
     with ThreadPoolExecutor(_AT_ONCE) as pool:  # each answer takes reading a disk or starting a program
@@ -70,10 +70,10 @@ def is_installed(stack: Stack, version: str) -> bool:
         return False
 
 
-def _entry(stack: Stack, version: str, installed: bool) -> Entry:
+def _entry(stack: Stack, version: str, installed: bool) -> StackVersion:
     found = stack.version(version)
     knobs = sorted({name for role in stack.roles for name in stack.knobs_of(version, role)})
-    return Entry(
+    return StackVersion(
         stack=stack.name,
         version=version,
         released=found.released,

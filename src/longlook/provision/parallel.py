@@ -30,7 +30,7 @@ class Installed:
 
 
 @dataclass(frozen=True)
-class Watcher:
+class InstallWatcher:
     """Callbacks for the progress; called from several threads, but never by two at once."""
 
     begun: Callable[[str], None] = lambda _part: None
@@ -38,7 +38,7 @@ class Watcher:
     ended: Callable[[Installed], None] = lambda _installed: None
 
 
-def install_all(parts: Sequence[str], jobs: int, watcher: Watcher, *, here: bool = False) -> list[Installed]:
+def install_all(parts: Sequence[str], jobs: int, watcher: InstallWatcher, *, here: bool = False) -> list[Installed]:
     """Install parts (`setup.spelt_out`), up to `jobs` at once, and return their results in the order given.
 
     One that fails does not stop the others. Each missing part is left to `longlook setup PART --json` in a process

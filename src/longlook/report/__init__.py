@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from longlook.core.visible import csv_cell
+from longlook.core.escape import csv_cell
 from longlook.report.charts.export import export_figure
 from longlook.report.content import MetricFacts, ReportContent
 from longlook.report.flows.shares import metrics_by_arm

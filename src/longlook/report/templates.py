@@ -10,7 +10,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from longlook.core.visible import visible
+from longlook.core.escape import visible
 from longlook.report.charts.export import javascript
 
 

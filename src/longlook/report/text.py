@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from longlook.analysis.claims.judge import NOT_RUN
 from longlook.analysis.claims.welch import welch_verdict
+from longlook.core.escape import visible
 from longlook.core.model import Study
 from longlook.core.results import ClaimResult, Estimate
-from longlook.core.visible import visible
 from longlook.report import wording
 from longlook.report.content import short_labels
 from longlook.report.layout import cell_label, ordered

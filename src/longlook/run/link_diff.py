@@ -32,7 +32,7 @@ class Packet:
 
 
 @dataclass(frozen=True)
-class Pair:
+class PacketPair:
     """Packets of both logs at one place; None behind the end of the shorter log. `columns`: those that differ."""
 
     index: int
@@ -46,10 +46,10 @@ class FirstDifference:
     """The first difference, at `index` in order of arrival from 0, with the packets around it."""
 
     index: int
-    around: tuple[Pair, ...]
+    around: tuple[PacketPair, ...]
 
     @property
-    def pair(self) -> Pair:
+    def pair(self) -> PacketPair:
         """Return the packets that differ."""
         return next(pair for pair in self.around if pair.index == self.index)
 
@@ -131,11 +131,11 @@ def _first_index(left: Arrivals, right: Arrivals, names: Sequence[str]) -> int |
     return None if len(left) == len(right) else both
 
 
-def _pair(left: Arrivals, right: Arrivals, index: int) -> Pair:
+def _pair(left: Arrivals, right: Arrivals, index: int) -> PacketPair:
     one, other = left.packet(index), right.packet(index)
     names = _common(left, right) if one and other else []
     differing = tuple(name for name in names if left.columns[name][index] != right.columns[name][index])
-    return Pair(index, one, other, differing)
+    return PacketPair(index, one, other, differing)
 
 
 def _common(left: Arrivals, right: Arrivals) -> list[str]:

@@ -5,7 +5,8 @@ A TOML file goes in; a `core.model.Study`, and from it a `core.model.Plan`, come
 - `files.find_study` and `files.list_studies` read study files; `files.parse_study` takes a document without a file.
 - `plan.make_plan` gives the trials in the order in which they run.
 - `operations.with_operations` is one trial again with operations on single packets, and the same randomness.
-- `only.with_contrasts` leaves out the arms that no chosen contrast has; `only.levels_of` is the rest of `--only`.
+- `contrast_filter.with_contrasts` leaves out the arms that no chosen contrast has, and `contrast_filter.levels_of`
+  is the rest of `--only`.
 - `catalogue.installed` is what a study may name; `arms.arm_differences` lists the settings in which its arms differ.
 - `virtual_time.check_virtual` refuses what virtual time cannot measure, `remote` what a client elsewhere cannot do.
 - `releases.releases` dates the arms of a trend.

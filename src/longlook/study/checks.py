@@ -8,14 +8,14 @@ from itertools import combinations
 from longlook.core.flows import stop_after_s, watched_s
 from longlook.core.model import DOTS, MATRIX, POPULATION, Arm, Claim, Level, Scalar, Study
 from longlook.core.problems import Problems, SettingError, allowed
-from longlook.network.further import NAMES, link_of, names_in
+from longlook.network.extra_links import NAMES, link_of, names_in
 from longlook.study import laws
 from longlook.study.arms import resolve_arm
 from longlook.study.around import check_ends, neighbourhood
 from longlook.study.catalogue import Catalogue
 from longlook.study.cells import cell_id, cells, labels_of
 from longlook.study.claims import check_expected
-from longlook.study.only import CONTRAST
+from longlook.study.contrast_filter import CONTRAST
 from longlook.study.population import check_population, strata_of
 from longlook.study.releases import check_releases
 from longlook.study.resolve import Cell, cell_settings, resolve_conditions

@@ -16,7 +16,7 @@ from fractions import Fraction
 
 from longlook.core import units
 from longlook.core.problems import SettingError, allowed
-from longlook.network.further import NAMES, as_further
+from longlook.network.extra_links import NAMES, as_further
 
 STANDARD, NONE = "standard", "none"
 
@@ -35,7 +35,7 @@ _UNIFORM = "uniform"
 
 
 @dataclass(frozen=True)
-class Quantity:
+class DrawnQuantity:
     """A kind of value that is drawn about what the cell has.
 
     `number` reads it in its base unit; `text` writes a number like another text, which matters where units are not
@@ -81,32 +81,32 @@ def _queue_text(like: str, number: Fraction) -> str:
     return units.print_queue(units.Queue(size_bytes=round(number)))
 
 
-RATE = Quantity(
+RATE = DrawnQuantity(
     lambda text: Fraction(units.parse_rate(text)),
     lambda _, bps: units.print_rate(round(bps)),
     _whole_step,
     "_mbit",
     10**6,
 )
-TIME = Quantity(
+TIME = DrawnQuantity(
     lambda text: Fraction(units.parse_time(text)),
     lambda _, time_ns: units.print_time(round(time_ns)),
     _whole_step,
     "_ms",
     10**6,
 )
-SIZE = Quantity(
+SIZE = DrawnQuantity(
     lambda text: Fraction(units.parse_size(text)),
     lambda _, size_bytes: units.print_size(round(size_bytes)),
     lambda _, __: Fraction(1),
     "_bytes",
     1,
 )
-SHARE = Quantity(units.parse_share, lambda _, share: units.print_share(share), _decimal_step, "_pct", 1)
-LENGTH = Quantity(_queue_number, _queue_text, _queue_step, "_bytes", 1)
+SHARE = DrawnQuantity(units.parse_share, lambda _, share: units.print_share(share), _decimal_step, "_pct", 1)
+LENGTH = DrawnQuantity(_queue_number, _queue_text, _queue_step, "_bytes", 1)
 """Of a queue, in bytes, packets or bandwidth-delay products."""
 
-_OF_MAIN: Mapping[str, Quantity] = {
+_OF_MAIN: Mapping[str, DrawnQuantity] = {
     RTT: TIME,
     "network.rate": RATE,
     QUEUE: LENGTH,
@@ -121,7 +121,7 @@ _OF_MAIN: Mapping[str, Quantity] = {
     "network.udp_rate": RATE,
     "network.udp_burst": SIZE,
 }
-QUANTITIES: Mapping[str, Quantity] = {
+QUANTITIES: Mapping[str, DrawnQuantity] = {
     **_OF_MAIN,
     **{
         as_further(name, setting): quantity
@@ -195,7 +195,7 @@ def width_of(text: str) -> str:
     return text.removeprefix(_UNIFORM).strip()
 
 
-def lattice(quantity: Quantity, text: str, width: Fraction) -> tuple[int, int, Fraction]:
+def lattice(quantity: DrawnQuantity, text: str, width: Fraction) -> tuple[int, int, Fraction]:
     """Return the first and the last point about a value, as multiples of a step, and that step."""
     nominal = quantity.number(text)
     step = quantity.step(text, nominal * width)

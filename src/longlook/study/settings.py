@@ -11,7 +11,7 @@ from longlook.core import echoes, units
 from longlook.core.model import ConnectionState, Scalar
 from longlook.core.problems import SettingError, allowed
 from longlook.core.workload import Parameter, WorkloadKind
-from longlook.network import further, surgery
+from longlook.network import extra_links, surgery
 from longlook.network import settings as network
 from longlook.network.values import call
 from longlook.study import processors, tcp
@@ -132,11 +132,11 @@ def start_setting(value: object) -> Scalar:
 
 def network_setting(key: str, value: object) -> Scalar:
     """Return the canonical value of a setting of the emulated path, e.g. `network.rate` or `behind.up.loss`."""
-    if name := further.link_of(key):
+    if name := extra_links.link_of(key):
         try:
-            return network_setting(further.as_main(key), value)
+            return network_setting(extra_links.as_main(key), value)
         except SettingError as error:
-            raise further.error_of(name, error) from error
+            raise extra_links.error_of(name, error) from error
     if key not in network.SETTINGS:
         beside = [known for known in network.SETTINGS if known.count(".") == key.count(".")]
         raise SettingError(key, f"unknown key; {allowed(key, beside or network.SETTINGS)}")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from longlook.network import trace_store
-from longlook.network.further import NAMES
+from longlook.network.extra_links import NAMES
 from longlook.network.traces import Role, TraceError
 from longlook.network.values import call
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from longlook.core import files
-from longlook.core.folded import FACTS, FOLDER
+from longlook.core.stack_files import FACTS, FOLDER
 from longlook.timeline.cpu_work import Work, work_of
 
 ROLES = ("client", "server")

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from enum import StrEnum
 
-from longlook.core.folded import KERNEL, UNNAMED
+from longlook.core.stack_files import KERNEL, UNNAMED
 
 
 class Work(StrEnum):

@@ -18,7 +18,7 @@ _BEGUN_BY_LOSSES = (State.RECOVERY, State.LOSS_PROBE, State.TIMEOUT)
 
 
 @dataclass(frozen=True)
-class StateTime:
+class SenderStateTime:
     """One state of one sender. `share` is of the time in which the sender was observed; shares add up to 1."""
 
     vantage: str
@@ -30,14 +30,14 @@ class StateTime:
     visits: int
 
 
-def times_in_states(events: Events, window_ns: tuple[int, int] | None = None) -> list[StateTime]:
+def times_in_states(events: Events, window_ns: tuple[int, int] | None = None) -> list[SenderStateTime]:
     """Return the time in each state of each sender of the measured connections, within a window.
 
     Without a window it is from the first to the last event. A state is held until the next one of the same flow and
     vantage, the last one until the connection's last event. A visit is an entry within the window, or the state in
     which the window begins. States are in the order in which they were first met.
     """
-    found: list[StateTime] = []
+    found: list[SenderStateTime] = []
     last_ns = _last_events(events)
     states = events.select(EventKind.STATE)
     columns = {name: states[name].to_pylist() for name in ("time_ns", "vantage", "flow", "name", "source")}
@@ -59,7 +59,7 @@ def _last_events(events: Events) -> dict[tuple[str, str], int]:
 
 def _of_sender(
     vantage: str, flow: str, rows: Sequence[tuple[int, str, str]], last_ns: int, window_ns: tuple[int, int] | None
-) -> list[StateTime]:
+) -> list[SenderStateTime]:
     begins = np.array([row[0] for row in rows], np.int64)
     ends = np.append(begins[1:], max(last_ns, int(begins[-1])))
     if window_ns is not None:
@@ -72,7 +72,7 @@ def _of_sender(
             times[name, source][0] += time_ns
             times[name, source][1] += 1
     return [
-        StateTime(vantage, flow, name, source, time_ns, time_ns / total, visits)
+        SenderStateTime(vantage, flow, name, source, time_ns, time_ns / total, visits)
         for (name, source), (time_ns, visits) in times.items()
     ]
 

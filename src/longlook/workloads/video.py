@@ -9,8 +9,8 @@ from longlook.core.job import Content
 from longlook.core.model import Scalar
 from longlook.core.stack import PLAYER_RULES as RULES
 from longlook.core.workload import Parameter, WorkloadKind
-from longlook.provision.encoded import LENGTH_S, SEGMENTS_S, encoded_content
 from longlook.provision.video import DISTINCT_SEGMENTS, LADDER_BPS, MANIFEST_PATH, Video, video_content
+from longlook.provision.video_encoding import LENGTH_S, SEGMENTS_S, encoded_content
 
 CONTENTS = ("noise", "cmaf")
 """What the files hold: bytes of declared sizes, or encoded pictures."""

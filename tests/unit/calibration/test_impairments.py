@@ -21,7 +21,7 @@ from longlook.calibration.cases import (
     VaryingRate,
 )
 from longlook.calibration.catalogue import CASES, IMPAIRMENTS
-from longlook.calibration.check import LIVE, VIRTUAL, Check, Times
+from longlook.calibration.check import LIVE, VIRTUAL, QuantityCheck, Times
 from longlook.calibration.impairments import codel, runs_of
 from longlook.calibration.laws import checks
 
@@ -238,4 +238,4 @@ def test_lateness_spares_what_it_says(late: Any) -> None:
 
 
 def test_a_check_without_a_value_has_not_passed() -> None:
-    assert not Check("x", "", 0.0, 1.0, "reason", None).passed
+    assert not QuantityCheck("x", "", 0.0, 1.0, "reason", None).passed

@@ -22,7 +22,7 @@ from longlook.core.model import Endpoint, Processor
 from longlook.explain import remedies
 from longlook.explain.cause import Cause, Intervention, Surgery, Touches, Untestable
 from longlook.explain.ledger import LedgerClass
-from longlook.explain.side import Side
+from longlook.explain.pair import Side
 from tests.data.scenes import PACKET_BYTES, TCP, Scene, ns
 from tests.data.sides import ENDPOINT, USEFUL, fetching, found_by, pair, side
 

@@ -11,7 +11,7 @@ from longlook.core.model import Endpoint, Link, Trial
 from longlook.explain.cause import Cause, Finding, Intervention, Kind, Says, Target, Touches, Untestable, causes
 from longlook.explain.detect import proposed
 from longlook.explain.ledger import LedgerClass
-from longlook.explain.side import Pair, Side
+from longlook.explain.pair import Pair, Side
 from longlook.network import settings as network
 from longlook.study import tcp
 from longlook.study.settings import KNOB_PREFIXES, endpoint_setting, network_setting

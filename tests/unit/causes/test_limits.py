@@ -19,7 +19,7 @@ from longlook.causes import (
 from longlook.core.model import Endpoint, Trial
 from longlook.explain.cause import Cause, Finding, Intervention, Kind, Sign, Target
 from longlook.explain.ledger import LedgerClass
-from longlook.explain.side import Side
+from longlook.explain.pair import Side
 from tests.data.scenes import TCP, Scene, ns
 from tests.data.sides import ENDPOINT, USEFUL, fetching, found_by, pair, side
 

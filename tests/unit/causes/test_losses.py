@@ -20,7 +20,7 @@ from longlook.causes import (
 from longlook.core.model import Endpoint
 from longlook.explain.cause import Intervention, Kind, Surgery, Target, Touches, Untestable
 from longlook.explain.ledger import LedgerClass
-from longlook.explain.side import Side
+from longlook.explain.pair import Side
 from tests.data.scenes import PACKET_BYTES, PAYLOAD_BYTES, TCP, Scene, ns
 from tests.data.sides import USEFUL, fetching, found_by, pair, side
 

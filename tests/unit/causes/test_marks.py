@@ -6,7 +6,7 @@ from longlook.causes import ecn_response, queue_loss_response, random_loss_respo
 from longlook.core.model import Link, Stage
 from longlook.explain.cause import Intervention, Kind, Target
 from longlook.explain.ledger import LedgerClass
-from longlook.explain.side import Side
+from longlook.explain.pair import Side
 from tests.data.scenes import TCP, Scene, ns
 from tests.data.sides import USEFUL, fetching, found_by, pair, side
 

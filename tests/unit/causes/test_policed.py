@@ -8,7 +8,7 @@ import pytest
 from longlook.causes import policed
 from longlook.explain.cause import Intervention, Target
 from longlook.explain.ledger import LedgerClass
-from longlook.explain.side import Side
+from longlook.explain.pair import Side
 from tests.data.scenes import Scene, ns
 from tests.data.sides import USEFUL, fetching, found_by, pair, side
 

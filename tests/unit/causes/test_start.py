@@ -19,7 +19,7 @@ from longlook.causes import (
 from longlook.core.model import ConnectionState, Endpoint
 from longlook.explain.cause import Intervention, Kind, Surgery, Touches, Untestable
 from longlook.explain.ledger import LedgerClass
-from longlook.explain.side import Pair
+from longlook.explain.pair import Pair
 from tests.data.scenes import PACKET_BYTES, Scene, ns
 from tests.data.sides import USEFUL, dropped_for, fetching, found_by, pair, side
 

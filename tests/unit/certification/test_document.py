@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from longlook.certification.bank import QUICK
 from longlook.certification.certificate import Certificate, Part, load
 from longlook.certification.document import FACTS, POWER, RATES, REPEATS, SMALLEST, TABLES
 from longlook.certification.exactness import Repeated
 from longlook.certification.fixed_rounds import moved_by, power
 from longlook.certification.rates import Limit, Promise
 from longlook.certification.run import empty
+from longlook.certification.trial_bank import QUICK
 from longlook.core.model import Analysis
 from tests.data.certification import normal
 

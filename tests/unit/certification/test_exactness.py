@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from longlook.certification.disturbances import Disturbance, Launch
+from longlook.certification.disturbances import Disturbance, RepeatLaunch
 from longlook.certification.exactness import NOTES, Repeated, load, repeat_exactly
 from longlook.core import codec
 from longlook.core.errors import MachineError
@@ -17,8 +17,8 @@ from longlook.pipeline.options import Observer
 
 
 @contextmanager
-def _failing(run: Path, _place: Path) -> Iterator[Launch]:
-    yield Launch(run, prefix=("false",))
+def _failing(run: Path, _place: Path) -> Iterator[RepeatLaunch]:
+    yield RepeatLaunch(run, prefix=("false",))
 
 
 ABSENT = Disturbance("absent", "something that this machine cannot do", lambda: "no program cc", _failing)
@@ -55,8 +55,8 @@ def test_repeats_that_cannot_go_on_say_so_and_are_not_noted(engine: FakeEngine, 
 
 
 @contextmanager
-def _ends_with_3(run: Path, _place: Path) -> Iterator[Launch]:
-    yield Launch(run, prefix=("sh", "-c", "echo no room >&2; exit 3"))
+def _ends_with_3(run: Path, _place: Path) -> Iterator[RepeatLaunch]:
+    yield RepeatLaunch(run, prefix=("sh", "-c", "echo no room >&2; exit 3"))
 
 
 def test_damaged_notes_are_named(tmp_path: Path) -> None:

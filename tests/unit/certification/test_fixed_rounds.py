@@ -19,7 +19,7 @@ from longlook.certification.fixed_rounds import (
     power,
     smallest_found,
 )
-from longlook.certification.rates import Finding, Rate
+from longlook.certification.rates import Rate, RateFinding
 from longlook.core.model import Analysis
 from tests.data.certification import normal, plain, skewed
 
@@ -35,7 +35,7 @@ def test_an_arm_against_itself_is_called_different_at_the_nominal_rate() -> None
     rates = false_verdicts(plain(600, 10, spread=0.2), ANALYSIS, "a against a")
     for event, level in (("verdict better or worse", 0.01), ("p < 0.05", 0.05)):
         rate = by_event(rates, event)
-        assert (rate.trials, rate.nominal, rate.finding) == (600, level, Finding.COMPATIBLE)
+        assert (rate.trials, rate.nominal, rate.finding) == (600, level, RateFinding.COMPATIBLE)
     assert by_event(rates, "verdict equivalent").events == 0  # the noise is far above the margin
 
 
@@ -53,14 +53,14 @@ def test_a_test_that_calls_everything_different_is_found_out(monkeypatch: pytest
     monkeypatch.setattr(populations.verdicts, "__defaults__", (careless,))
     monkeypatch.setattr(populations.one_verdict, "__defaults__", (careless,))
     rates = false_verdicts(plain(50, 10), ANALYSIS, "a against a")
-    assert by_event(rates, "verdict better or worse").finding is Finding.MISSED
+    assert by_event(rates, "verdict better or worse").finding is RateFinding.MISSED
 
 
 def test_intervals_of_normal_rounds_hold_the_truth_at_the_nominal_rate() -> None:
     rates = coverage(normal(12, 400, mean=-0.2), ANALYSIS, seed=1, draws=25)
     held = [rate for rate in rates if rate.event == "holds the true effect"]
     assert [rate.procedure for rate in held] == ["interval, 10 rounds", "interval, 20 rounds"]
-    assert all(rate.finding is not Finding.MISSED and rate.trials == 300 for rate in rates)
+    assert all(rate.finding is not RateFinding.MISSED and rate.trials == 300 for rate in rates)
     assert len(rates) == 8
     for rate in held:
         sides = [other for other in rates if other.procedure == rate.procedure and other is not rate]
@@ -72,7 +72,7 @@ def test_intervals_of_rounds_with_rare_timeouts_miss_it_and_each_cell_says_so() 
     """Of ten rounds 60 % hold no timeout at all, and no interval can know of it."""
     cells = skewed(4, 60)
     rate = coverage(cells, ANALYSIS, seed=1, draws=25)[0]
-    assert rate.finding is Finding.MISSED
+    assert rate.finding is RateFinding.MISSED
     assert rate.share == pytest.approx(1 - 0.95**10, abs=0.12)
     first = next(coverage_by_population(cells, ANALYSIS, seed=1, draws=25))
     assert (first.rounds, first.population) == (10, "skewed, cell 0")
@@ -82,7 +82,7 @@ def test_intervals_of_rounds_with_rare_timeouts_miss_it_and_each_cell_says_so() 
 def test_equivalence_is_claimed_wrongly_at_the_nominal_rate_at_the_margin() -> None:
     rates = equivalence_at_margin(plain(80, 10, 0.002), normal(8, 200, 0.002), ANALYSIS, seed=1, draws=10)
     assert [rate.trials for rate in rates] == [160, 160, 160]
-    assert all(rate.nominal == pytest.approx(0.05) and rate.finding is not Finding.MISSED for rate in rates)
+    assert all(rate.nominal == pytest.approx(0.05) and rate.finding is not RateFinding.MISSED for rate in rates)
     assert all(rate.events > 0 for rate in rates)
 
 
@@ -93,9 +93,9 @@ def test_a_difference_that_is_the_same_in_all_rounds_is_not_equivalent_at_the_ma
 
 def test_whole_heatmaps_keep_the_level_of_one_test() -> None:
     (rate,) = heatmaps(plain(60, 10, spread=0.2), ANALYSIS, seed=1, count=60)
-    assert (rate.trials, rate.finding) == (60, Finding.COMPATIBLE)
+    assert (rate.trials, rate.finding) == (60, RateFinding.COMPATIBLE)
     (loose,) = heatmaps(plain(60, 10, spread=0.2), Analysis(alpha=0.05, correction="none"), seed=1, count=40)
-    assert loose.finding is Finding.MISSED
+    assert loose.finding is RateFinding.MISSED
     assert loose.share == pytest.approx(1 - 0.95**21, abs=0.2)
 
 
@@ -136,7 +136,7 @@ def test_the_same_seed_gives_the_same_rates_whatever_else_is_there() -> None:
 
 def test_the_margin_is_that_of_the_study() -> None:
     narrow = equivalence_at_margin(plain(5, 10, 1e-6), [], Analysis(equivalence_margin_pct=1.0), 1, 1)
-    assert narrow[0].finding is not Finding.MISSED
+    assert narrow[0].finding is not RateFinding.MISSED
     assert margin(1.0, is_log=True) == pytest.approx(0.00995, rel=1e-3)
 
 
@@ -144,8 +144,8 @@ def test_with_random_loss_rare_timeouts_are_allowed_for_and_what_that_withholds_
     cells = [replace(cell, losses=np.zeros(60)) for cell in skewed(4, 60)]
     rates = coverage(cells, ANALYSIS, seed=1, draws=25)
     assert len(rates) == 10
-    assert by_event(rates[:5], "holds the true effect").finding is not Finding.MISSED
+    assert by_event(rates[:5], "holds the true effect").finding is not RateFinding.MISSED
     withheld = by_event(rates[:5], "verdict withheld that these rounds alone would give")
     assert withheld.procedure == "paths with random loss, 10 rounds"
-    assert withheld.finding is Finding.MEASURED
+    assert withheld.finding is RateFinding.MEASURED
     assert 0 < withheld.share <= 1

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from longlook.certification.planted import Matrix, judged, study_of
+from longlook.certification.planted import PlantedMatrix, judged, study_of
 from longlook.certification.planted_cases import CASES, PATCHED, Planted
 from longlook.core import registry
 from longlook.core.paths import adapters_dir
@@ -67,7 +67,7 @@ def test_a_place_is_no_blame_and_a_true_place_that_is_not_said_is_counted() -> N
     assert (found.placed, found.not_placed, found.wrong) == (("random_loss_response",), ("tail_loss",), ())
     blamed = judged(case, answer(explained("window_after_loss", Conclusion.CONFIRMED)))
     assert blamed.wrong == ("window_after_loss",)
-    assert Matrix((found, blamed)).decoys == (2, 1)
+    assert PlantedMatrix((found, blamed)).decoys == (2, 1)
 
 
 def test_a_cause_of_the_other_end_is_wrong_whatever_its_name() -> None:
@@ -117,7 +117,7 @@ def test_what_was_confirmed_and_not_planted_is_wrong_unless_it_is_another_name_o
 
 
 def test_the_matrix_counts_causes_and_decoys() -> None:
-    matrix = Matrix(
+    matrix = PlantedMatrix(
         (
             judged(CASE, answer(explained("stream_credit", Conclusion.CONFIRMED))),
             judged(CASE, answer(explained("stream_credit", Conclusion.INCONCLUSIVE))),

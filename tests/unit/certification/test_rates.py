@@ -2,7 +2,7 @@
 
 import pytest
 
-from longlook.certification.rates import Finding, Limit, Promise, found
+from longlook.certification.rates import Limit, Promise, RateFinding, found
 
 
 def promise(nominal: float | None, limit: Limit | None) -> Promise:
@@ -12,17 +12,17 @@ def promise(nominal: float | None, limit: Limit | None) -> Promise:
 @pytest.mark.parametrize(
     ("events", "nominal", "limit", "finding"),
     [
-        (0, 0.05, Limit.AT_MOST, Finding.HELD),
-        (5, 0.05, Limit.AT_MOST, Finding.COMPATIBLE),
-        (20, 0.05, Limit.AT_MOST, Finding.MISSED),
-        (100, 0.95, Limit.AT_LEAST, Finding.HELD),
-        (95, 0.95, Limit.AT_LEAST, Finding.COMPATIBLE),
-        (80, 0.95, Limit.AT_LEAST, Finding.MISSED),
-        (80, None, None, Finding.MEASURED),
+        (0, 0.05, Limit.AT_MOST, RateFinding.HELD),
+        (5, 0.05, Limit.AT_MOST, RateFinding.COMPATIBLE),
+        (20, 0.05, Limit.AT_MOST, RateFinding.MISSED),
+        (100, 0.95, Limit.AT_LEAST, RateFinding.HELD),
+        (95, 0.95, Limit.AT_LEAST, RateFinding.COMPATIBLE),
+        (80, 0.95, Limit.AT_LEAST, RateFinding.MISSED),
+        (80, None, None, RateFinding.MEASURED),
     ],
 )
 def test_a_level_is_kept_or_missed_where_the_whole_interval_says_so(
-    events: int, nominal: float | None, limit: Limit | None, finding: Finding
+    events: int, nominal: float | None, limit: Limit | None, finding: RateFinding
 ) -> None:
     rate = promise(nominal, limit).rate(number < events for number in range(100))
     assert rate is not None

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from longlook.certification.bank import METRIC, BankRun, Scale
 from longlook.certification.certificate import CERTIFICATE, Part, load, save
 from longlook.certification.disturbances import DISTURBANCES
 from longlook.certification.exactness import NOTES, Repeated
 from longlook.certification.rates import Limit, Promise
-from longlook.certification.run import PARTS, CertifyOptions, Session, certify, empty
+from longlook.certification.run import PARTS, CertificationSession, CertifyOptions, certify, empty
+from longlook.certification.trial_bank import METRIC, BankRun, Scale
 from longlook.core import codec
 from longlook.core.errors import InputError, MachineError
 from longlook.core.model import Analysis
@@ -120,7 +120,7 @@ def test_repeats_noted_beside_another_certificate_are_not_made_again(engine: Fak
 def test_an_interruption_loses_no_finished_part(
     engine: FakeEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def stopped(_: Session) -> Part:
+    def stopped(_: CertificationSession) -> Part:
         raise KeyboardInterrupt
 
     monkeypatch.setitem(PARTS, "heatmaps", stopped)  # type: ignore[index]
@@ -138,7 +138,7 @@ def test_the_same_trials_give_the_same_certificate(engine: FakeEngine, tmp_path:
 def test_a_machine_without_real_time_leaves_that_part_out_and_says_so(
     engine: FakeEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def unable(_: Session) -> Part:
+    def unable(_: CertificationSession) -> Part:
         raise MachineError("no user namespaces")
 
     monkeypatch.setitem(PARTS, "live", unable)  # type: ignore[index]

@@ -3,7 +3,7 @@
 import numpy as np
 
 from longlook.analysis.stats import sequential
-from longlook.certification.rates import Finding
+from longlook.certification.rates import RateFinding
 from longlook.certification.stopped_rounds import rounds_needed, run_until_decided, sequential_rates
 from longlook.core.model import Analysis, Verdict
 from longlook.study.rounds import MOST_DECIDING
@@ -33,14 +33,14 @@ def test_the_conclusion_is_that_of_the_rounds_until_the_stop() -> None:
 def test_looking_again_and_again_keeps_the_levels() -> None:
     rates = sequential_rates(plain(5, 20), normal(4, 200, 0.02, mean=-0.06), ANALYSIS, seed=1, paths=6)
     assert [rate.trials for rate in rates] == [30, 24, 24, 24, 48]
-    assert all(rate.finding is not Finding.MISSED for rate in rates)
+    assert all(rate.finding is not RateFinding.MISSED for rate in rates)
 
 
 def test_what_no_rounds_show_is_not_held() -> None:
     twin, _, mean, median, _ = sequential_rates(skewed(3, 100), skewed(3, 100), ANALYSIS, seed=1, paths=8)
-    assert twin.finding is not Finding.MISSED  # arms that are alike are symmetric, whatever their law
+    assert twin.finding is not RateFinding.MISSED  # arms that are alike are symmetric, whatever their law
     assert mean.share < 0.95
-    assert median.finding is not Finding.MISSED
+    assert median.finding is not RateFinding.MISSED
 
 
 def test_fewer_rounds_are_needed_for_a_larger_difference() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from longlook.certification import bank
+from longlook.certification import trial_bank
 from longlook.cli import app
 from longlook.core.errors import InputError, LonglookError
 from longlook.engines import choice
@@ -20,7 +20,7 @@ PARTS = ("--part", "a-against-a", "--part", "power")
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(choice.ENGINES, "virtual", FakeEngine)  # type: ignore[arg-type]
-    monkeypatch.setattr(bank, "QUICK", replace(TINY, name="quick"))
+    monkeypatch.setattr(trial_bank, "QUICK", replace(TINY, name="quick"))
 
 
 @pytest.mark.usefixtures("quick")

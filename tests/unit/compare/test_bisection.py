@@ -3,15 +3,19 @@ from collections.abc import Mapping
 from hypothesis import given
 from hypothesis import strategies as st
 
-from longlook.compare.bisection import Finding, Found, first_bad
+from longlook.compare.bisection import BisectionResult, VersionFinding, first_bad
 
 
-def search(findings: str) -> tuple[Found, list[str]]:
+def search(findings: str) -> tuple[BisectionResult, list[str]]:
     """`g`ood, `b`ad and `x` untestable versions in order of age."""
-    known: Mapping[str, Finding] = {"g": Finding.GOOD, "b": Finding.BAD, "x": Finding.UNTESTABLE}
+    known: Mapping[str, VersionFinding] = {
+        "g": VersionFinding.GOOD,
+        "b": VersionFinding.BAD,
+        "x": VersionFinding.UNTESTABLE,
+    }
     tried: list[str] = []
 
-    def test(version: str) -> Finding:
+    def test(version: str) -> VersionFinding:
         tried.append(version)
         return known[findings[int(version)]]
 
@@ -19,19 +23,19 @@ def search(findings: str) -> tuple[Found, list[str]]:
 
 
 def test_neighbours_need_no_test() -> None:
-    assert search("gb") == (Found("0", "1", ()), [])
+    assert search("gb") == (BisectionResult("0", "1", ()), [])
 
 
 def test_the_first_bad_one_is_found_in_few_steps() -> None:
     found, tried = search("g" * 11 + "b" * 6)
-    assert found == Found("10", "11", ())
+    assert found == BisectionResult("10", "11", ())
     assert len(tried) <= 4
 
 
 def test_what_cannot_be_tested_is_passed_over_and_reported() -> None:
-    assert search("ggxbb")[0] == Found("1", "3", ("2",))
-    assert search("gxxxb") == (Found("0", "4", ("1", "2", "3")), ["2", "1", "3"])
-    assert search("gxgbb")[0] == Found("2", "3", ())
+    assert search("ggxbb")[0] == BisectionResult("1", "3", ("2",))
+    assert search("gxxxb") == (BisectionResult("0", "4", ("1", "2", "3")), ["2", "1", "3"])
+    assert search("gxgbb")[0] == BisectionResult("2", "3", ())
 
 
 @given(st.integers(1, 30), st.integers(1, 30), st.data())

@@ -5,19 +5,21 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from longlook.compare import spec as comparison
-from longlook.compare.gate import Verdict, judge_gate
-from longlook.compare.output import Judged, answer_data, junit_xml, markdown
-from longlook.compare.spec import ComparisonSpec, Side
+from longlook.compare.gate import GateVerdict, judge_gate
+from longlook.compare.output import JudgedComparison, answer_data, junit_xml, markdown
+from longlook.compare.spec import ComparedSide, ComparisonSpec
 from longlook.core.model import Analysis
 from tests.data.gates import estimate, failed
 
-SPEC = ComparisonSpec(Side("go", "1.0", "h3"), Side("go", "2.0", "h3"), comparison.parse_networks(["10mbit,36ms"]), 5.0)
+SPEC = ComparisonSpec(
+    ComparedSide("go", "1.0", "h3"), ComparedSide("go", "2.0", "h3"), comparison.parse_networks(["10mbit,36ms"]), 5.0
+)
 
 
-def judged(verdict: Verdict) -> Judged:
+def judged(verdict: GateVerdict) -> JudgedComparison:
     programs = {"go@1.0": "ab" * 32, "go@2.0": "cd" * 32, "link": "ef" * 32}
     dates = {"go@1.0": "2020-05-06", "go@2.0": "", "link": ""}
-    return Judged(SPEC, "go@2.0 against go@1.0", verdict, programs, dates, "virtual", "longlook compare …",
+    return JudgedComparison(SPEC, "go@2.0 against go@1.0", verdict, programs, dates, "virtual", "longlook compare …",
                   "runs/x/report/index.html", 12.3456)  # fmt: skip
 
 

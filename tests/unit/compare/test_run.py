@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from longlook.compare import spec as comparison
-from longlook.compare.gate import FAILURES, Answer, Verdict
+from longlook.compare.gate import FAILURES, GateAnswer, GateVerdict
 from longlook.compare.run import run_comparison
 from longlook.compare.spec import CONTENDER, ComparisonSpec
 from longlook.core.job import Job
@@ -28,7 +28,7 @@ def no_report(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("longlook.pipeline.analyse.write_report", lambda folder, _content: folder / "index.html")
 
 
-def answer(engine: FakeEngine, out: Path) -> tuple[Verdict, int]:
+def answer(engine: FakeEngine, out: Path) -> tuple[GateVerdict, int]:
     """Return the verdict, and the number of rounds that were run."""
     _, judged = run_comparison(SPEC, out, RunOptions(engine), Observer())
     return judged.verdict, len(engine.ran) // 2
@@ -40,7 +40,7 @@ def slower(factor: float, sigma: float = 0.02) -> FakeEngine:
 
 def test_a_large_loss_and_none_are_told_in_few_rounds(tmp_path: Path) -> None:
     worse, rounds = answer(slower(1.15), tmp_path / "worse")
-    assert (worse.answer, worse.cases[0].answer, rounds) == (Answer.WORSE, Answer.WORSE, 10)
+    assert (worse.answer, worse.cases[0].answer, rounds) == (GateAnswer.WORSE, GateAnswer.WORSE, 10)
     alike, rounds = answer(slower(1.0), tmp_path / "alike")
     assert alike.passed
     assert rounds < 40
@@ -50,7 +50,7 @@ def test_a_large_loss_and_none_are_told_in_few_rounds(tmp_path: Path) -> None:
 
 def test_what_lies_at_the_gate_stays_undecided_after_all_rounds(tmp_path: Path) -> None:
     verdict, rounds = answer(slower(1.05, 0.05), tmp_path / "run")
-    assert (verdict.answer, verdict.passed, rounds) == (Answer.UNDECIDED, False, 40)
+    assert (verdict.answer, verdict.passed, rounds) == (GateAnswer.UNDECIDED, False, 40)
     assert "more rounds" in verdict.cases[0].reason
 
 
@@ -66,5 +66,5 @@ class Failing(FakeEngine):
 def test_a_contender_that_loses_half_of_its_transfers_does_not_pass(tmp_path: Path) -> None:
     verdict, rounds = answer(Failing(), tmp_path / "run")
     failures = next(case for case in verdict.cases if case.subject == FAILURES)
-    assert (verdict.answer, verdict.passed, failures.answer) == (Answer.WORSE, False, Answer.WORSE)
+    assert (verdict.answer, verdict.passed, failures.answer) == (GateAnswer.WORSE, False, GateAnswer.WORSE)
     assert 10 <= rounds < 40

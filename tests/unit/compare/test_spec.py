@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from longlook.compare import spec as comparison
-from longlook.compare.spec import BASELINE, CONTENDER, ComparisonSpec, Knob, Side
+from longlook.compare.spec import BASELINE, CONTENDER, ComparedSide, ComparisonSpec, SideKnob
 from longlook.core.errors import InputError
 from longlook.core.model import Stopping
 from longlook.study.laws import STANDARD_LAWS
@@ -15,7 +15,7 @@ from longlook.study.plan import make_plan
 from tests.data.studies import CATALOGUE
 
 ORDER = ComparisonSpec(
-    Side("go", "1.0", "h3"), Side("go", "2.0", "h3"), comparison.parse_networks(["10mbit,36ms"]), 5.0
+    ComparedSide("go", "1.0", "h3"), ComparedSide("go", "2.0", "h3"), comparison.parse_networks(["10mbit,36ms"]), 5.0
 )
 
 
@@ -65,14 +65,14 @@ def test_a_network_given_twice() -> None:
 @pytest.mark.parametrize(
     ("text", "knob"),
     [
-        ("a=1", Knob("a", 1)),
-        ("contender:a=x", Knob("a", "x", CONTENDER)),
-        ("server.a=true", Knob("a", True, None, "server")),
-        ("baseline:client.a=0.5", Knob("a", 0.5, BASELINE, "client")),
-        ("other.a=1", Knob("other.a", 1)),
+        ("a=1", SideKnob("a", 1)),
+        ("contender:a=x", SideKnob("a", "x", CONTENDER)),
+        ("server.a=true", SideKnob("a", True, None, "server")),
+        ("baseline:client.a=0.5", SideKnob("a", 0.5, BASELINE, "client")),
+        ("other.a=1", SideKnob("other.a", 1)),
     ],
 )
-def test_knobs(text: str, knob: Knob) -> None:
+def test_knobs(text: str, knob: SideKnob) -> None:
     assert comparison.parse_knob(text) == knob
 
 
@@ -113,8 +113,8 @@ def test_rounds_are_as_many_as_decide_unless_a_number_is_named() -> None:
 
 
 def test_tcp_has_a_congestion_control_and_knobs_go_where_they_are_known() -> None:
-    knobs = (Knob("streams", 5, CONTENDER), Knob("cc", "cubic", BASELINE))
-    spec = replace(ORDER, contender=Side("go", "1.0", "h2"), knobs=knobs)
+    knobs = (SideKnob("streams", 5, CONTENDER), SideKnob("cc", "cubic", BASELINE))
+    spec = replace(ORDER, contender=ComparedSide("go", "1.0", "h2"), knobs=knobs)
     study = comparison.make_study(spec, CATALOGUE)
     baseline, contender = study.arms
     assert "congestion_control" not in baseline.settings
@@ -128,17 +128,17 @@ def test_tcp_has_a_congestion_control_and_knobs_go_where_they_are_known() -> Non
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"knobs": (Knob("windw", 1),)}, "did you mean 'window'"),
-        ({"knobs": (Knob("window", 1),)}, "at least 1024"),
+        ({"knobs": (SideKnob("windw", 1),)}, "did you mean 'window'"),
+        ({"knobs": (SideKnob("window", 1),)}, "at least 1024"),
         ({"networks": {"x": {"network.rate": "10Mbit"}}}, "network.rtt"),
         ({"networks": {"x": {"network.rat": "10Mbit"}}}, "network.rate"),
         ({"rounds": 9}, "10 rounds or more"),
         ({"max_rounds": 9}, "max_rounds = 9: a verdict needs analysis.min_rounds = 10 or more"),
         ({"alpha": 0.5}, "--alpha 0.5: not above 0 and below 0.5"),
         ({"metrics": ("page_lod_time",)}, "did you mean 'page_load_time'"),
-        ({"contender": Side("h3only", "9", "h2")}, "does not speak it"),
-        ({"connection": "0rtt", "contender": Side("go", "1.0", "h2")}, "cannot do this over h2"),
-        ({"baseline": Side("browser", "system", "h3")}, "has no server"),
+        ({"contender": ComparedSide("h3only", "9", "h2")}, "does not speak it"),
+        ({"connection": "0rtt", "contender": ComparedSide("go", "1.0", "h2")}, "cannot do this over h2"),
+        ({"baseline": ComparedSide("browser", "system", "h3")}, "has no server"),
     ],
 )
 def test_orders_that_cannot_be(change: dict[str, Any], message: str) -> None:

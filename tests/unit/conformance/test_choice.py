@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from longlook.conformance import Status
+from longlook.conformance import CheckStatus
 from longlook.conformance.basics import basics
 from longlook.conformance.choice import choice
 from longlook.conformance.evidence import Seen
@@ -19,14 +19,14 @@ def carried(*protocols: str) -> Seen:
 @pytest.mark.parametrize(
     ("opened", "blocked", "status"),
     [
-        (("h3", "h3"), ("h2", "h2"), Status.PASSED),
-        (("h2", "h3"), ("h2", "h2"), Status.PASSED),
-        (("h2", "h2"), ("h2", "h2"), Status.FAILED),
-        (("h3", "h3"), ("h3", "h2"), Status.FAILED),
+        (("h3", "h3"), ("h2", "h2"), CheckStatus.PASSED),
+        (("h2", "h3"), ("h2", "h2"), CheckStatus.PASSED),
+        (("h2", "h2"), ("h2", "h2"), CheckStatus.FAILED),
+        (("h3", "h3"), ("h3", "h2"), CheckStatus.FAILED),
     ],
 )
 def test_quic_has_to_carry_something_and_tcp_all_that_quic_cannot(
-    opened: Sequence[str], blocked: Sequence[str], status: Status
+    opened: Sequence[str], blocked: Sequence[str], status: CheckStatus
 ) -> None:
     check = choice(subject("caddy"), "server")
     finding = check.judge({"open": carried(*opened), "UDP blocked": carried(*blocked)})
@@ -36,7 +36,7 @@ def test_quic_has_to_carry_something_and_tcp_all_that_quic_cannot(
 
 def test_a_page_that_does_not_come_fails() -> None:
     finding = choice(subject("caddy"), "server").judge({"open": carried("h3"), "UDP blocked": seen(**FAILED)})
-    assert finding == type(finding)(Status.FAILED, "UDP blocked: failed: the client failed")
+    assert finding == type(finding)(CheckStatus.FAILED, "UDP blocked: failed: the client failed")
 
 
 def test_a_browser_is_told_of_quic_by_the_server_and_by_its_memory() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from longlook.conformance import Status
+from longlook.conformance import CheckStatus
 from longlook.conformance.evidence import Seen
 from longlook.conformance.proofs import PROOFS, proven_over
 from tests.data.conformance import ask, data, knob, packets, seen
@@ -20,7 +20,7 @@ def test_windows_of_http2_bound_a_round_trip_of_a_client_over_tcp(name: str) -> 
     check = PROOFS[name](ask(name, knob(minimum=1), "client", {}))
     bound, free = download(150), download(230)
     assert [want.client.knobs for want in check.wants.values()] == [{}, {name: 200_000}]
-    assert check.judge({"default": free, "set": bound}).status is Status.PASSED
-    assert check.judge({"default": free, "set": free}).status is Status.FAILED
-    assert check.judge({"default": bound, "set": bound}).status is Status.FAILED
+    assert check.judge({"default": free, "set": bound}).status is CheckStatus.PASSED
+    assert check.judge({"default": free, "set": free}).status is CheckStatus.FAILED
+    assert check.judge({"default": bound, "set": bound}).status is CheckStatus.FAILED
     assert proven_over(name) == ("h2",)

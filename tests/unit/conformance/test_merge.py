@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from longlook.conformance import Report, Result, Status, documents, merge, tables
-from longlook.conformance.matrix import Matrix, Pair
+from longlook.conformance import CheckResult, CheckStatus, Report, documents, merge, tables
+from longlook.conformance.matrix import Matrix, MatrixCell
 from longlook.conformance.saved import save
 
 DECLARED = {"alpha": ["1", "2"], "beta": ["1"]}
 LONG = "a failure that takes many words to describe, " * 8
 
 
-def report(stack: str, version: str, status: Status = Status.PASSED, seen: str = "seen now") -> Report:
-    results = (Result("knob ecn", status, seen, "ecn", "server"),)
+def report(stack: str, version: str, status: CheckStatus = CheckStatus.PASSED, seen: str = "seen now") -> Report:
+    results = (CheckResult("knob ecn", status, seen, "ecn", "server"),)
     return Report(stack, version, "0" * 64, "virtual", 1, results)
 
 
@@ -34,7 +34,7 @@ def test_a_table_with_rows_that_are_too_long_is_read_back_as_it_was() -> None:
 
 def test_versions_that_were_not_checked_again_keep_their_rows() -> None:
     old = table("alpha@1", "alpha@2", "beta@1")
-    failed = report("alpha", "2", Status.FAILED, LONG)
+    failed = report("alpha", "2", CheckStatus.FAILED, LONG)
     merged = merge.checks(old, [failed], DECLARED)
     rows = {row[0]: row for row in tables.parsed(merged.text)[1:]}
     assert list(rows) == ["alpha@1", "alpha@2", "beta@1"]
@@ -76,7 +76,9 @@ def test_sections_of_proofs_are_kept() -> None:
 
 
 def test_a_matrix_of_fewer_stacks_does_not_replace_a_larger_one() -> None:
-    pairs = tuple(Pair(server, client, shared=True, reason=None) for server in ("a@1", "b@1") for client in ("a@1",))
+    pairs = tuple(
+        MatrixCell(server, client, shared=True, reason=None) for server in ("a@1", "b@1") for client in ("a@1",)
+    )
     whole = Matrix("h3", "virtual", 1, ("a@1", "b@1"), ("a@1",), pairs)
     part = replace(whole, servers=("a@1",), pairs=pairs[:1])
     old = tables.matrix_table(whole)
@@ -86,7 +88,7 @@ def test_a_matrix_of_fewer_stacks_does_not_replace_a_larger_one() -> None:
 
 
 def test_handshakes_of_an_older_document_stay_where_none_were_measured() -> None:
-    pair = Pair("a@1", "a@1", shared=True, reason=None)
+    pair = MatrixCell("a@1", "a@1", shared=True, reason=None)
     unmeasured = Matrix("h3", "virtual", 1, ("a@1",), ("a@1",), (pair,))
     measured = replace(unmeasured, pairs=(replace(pair, handshake_round_trips=2.02),))
     old = tables.handshake_table(measured)

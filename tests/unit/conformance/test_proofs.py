@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from longlook.conformance import Finding, Status
-from longlook.conformance.evidence import Packets, Seen
+from longlook.conformance import CheckFinding, CheckStatus
+from longlook.conformance.evidence import RouterPackets, Seen
 from longlook.conformance.proofs import PROOFS
 from longlook.conformance.qlogs import Event
 from longlook.core import registry
@@ -40,7 +40,7 @@ def role_of(name: str) -> str:
     return "client" if name in of_clients else "server"
 
 
-def judged(name: str, evidence: Mapping[str, Seen], role: str | None = None) -> Finding:
+def judged(name: str, evidence: Mapping[str, Seen], role: str | None = None) -> CheckFinding:
     check = PROOFS[name](ask(name, KNOBS[name], role or role_of(name), SIBLINGS))
     assert evidence.keys() == check.wants.keys()
     return check.judge(evidence)
@@ -66,13 +66,13 @@ def test_a_knob_that_does_nothing_fails(name: str) -> None:
     wants = wants_of(name)
     assert wants
     finding = judged(name, dict.fromkeys(wants, alike()))
-    assert finding.status is Status.FAILED
+    assert finding.status is CheckStatus.FAILED
     assert finding.seen
 
 
 @pytest.mark.parametrize("name", sorted(PROOFS))
 def test_a_trial_that_left_nothing_fails(name: str) -> None:
-    assert judged(name, dict.fromkeys(wants_of(name), seen(**FAILED))).status is Status.FAILED
+    assert judged(name, dict.fromkeys(wants_of(name), seen(**FAILED))).status is CheckStatus.FAILED
 
 
 @pytest.mark.parametrize("name", sorted(PROOFS))
@@ -89,8 +89,8 @@ def test_players_differ_in_when_they_ask_for_the_first_segment() -> None:
         initial = {"event": "object", "path": "/video/tiny/init.mp4", "t_start_ns": 10, "t_end_ns": 20}
         return seen(packets([]), [initial, initial | {"path": "/video/tiny/000.m4s", "t_start_ns": segment_ns}])
 
-    assert judged("player", {"shaka": asked(11), "dash.js": asked(21)}).status is Status.PASSED
-    assert judged("player", {"shaka": asked(21), "dash.js": asked(11)}).status is Status.FAILED
+    assert judged("player", {"shaka": asked(11), "dash.js": asked(21)}).status is CheckStatus.PASSED
+    assert judged("player", {"shaka": asked(21), "dash.js": asked(11)}).status is CheckStatus.FAILED
 
 
 PROXY = ("proxy",)  # the roles of knobs of proxies alone, which are proven by tests/e2e/test_proxies.py
@@ -106,7 +106,7 @@ def test_what_a_role_cannot_show_is_not_applicable() -> None:
     for name in ("congestion_control", "initial_window", "pacing", "hystart", "packet_threshold"):
         check = PROOFS[name](ask(name, KNOBS[name], "client", SIBLINGS))
         assert not check.wants
-        assert check.judge({}).status is Status.NOT_APPLICABLE
+        assert check.judge({}).status is CheckStatus.NOT_APPLICABLE
 
 
 def offered(parameter: str, value: int) -> Seen:
@@ -116,14 +116,14 @@ def offered(parameter: str, value: int) -> Seen:
 def test_first_windows_are_read_in_the_peers_log() -> None:
     parameter = "initial_max_stream_data_bidi_remote"
     good = {"default": offered(parameter, 65_536), "set": offered(parameter, 300_007)}
-    assert judged("initial_stream_window", good).status is Status.PASSED
+    assert judged("initial_stream_window", good).status is CheckStatus.PASSED
     other = {"default": offered(parameter, 65_536), "set": offered(parameter, 300_000)}
-    assert judged("initial_stream_window", other).status is Status.FAILED
+    assert judged("initial_stream_window", other).status is CheckStatus.FAILED
 
 
 def test_ack_delay_is_a_parameter_in_milliseconds() -> None:
     good = {"default": offered("max_ack_delay", 25), "set": offered("max_ack_delay", 47)}
-    assert judged("max_ack_delay", good).status is Status.PASSED
+    assert judged("max_ack_delay", good).status is CheckStatus.PASSED
 
 
 def in_round_trips(sizes: list[int], rtt_s: float, first_s: float = 0.0) -> list[float]:
@@ -133,15 +133,15 @@ def in_round_trips(sizes: list[int], rtt_s: float, first_s: float = 0.0) -> list
 
 def test_largest_window_bounds_a_round_trip() -> None:
     bound, free = (packets(data(in_round_trips([count] * 20, 0.2))) for count in (950, 1_900))
-    assert judged("max_stream_window", {"default": seen(free), "set": seen(bound)}).status is Status.PASSED
-    assert judged("max_stream_window", {"default": seen(bound), "set": seen(bound)}).status is Status.FAILED
-    assert judged("max_stream_window", {"default": seen(free), "set": seen(free)}).status is Status.FAILED
+    assert judged("max_stream_window", {"default": seen(free), "set": seen(bound)}).status is CheckStatus.PASSED
+    assert judged("max_stream_window", {"default": seen(bound), "set": seen(bound)}).status is CheckStatus.FAILED
+    assert judged("max_stream_window", {"default": seen(free), "set": seen(free)}).status is CheckStatus.FAILED
 
 
 def test_a_receiver_that_keeps_few_packets_gets_more_of_them() -> None:
     few, many = (seen(packets(data(in_round_trips([count] * 20, 0.2)))) for count in (50, 70))
-    assert judged("receive_queue", {"short": many, "long": few}).status is Status.PASSED
-    assert judged("receive_queue", {"short": few, "long": few}).status is Status.FAILED
+    assert judged("receive_queue", {"short": many, "long": few}).status is CheckStatus.PASSED
+    assert judged("receive_queue", {"short": few, "long": few}).status is CheckStatus.FAILED
 
 
 def images(took_s: float) -> Seen:
@@ -149,8 +149,8 @@ def images(took_s: float) -> Seen:
 
 
 def test_few_requests_at_once_cost_round_trips() -> None:
-    assert judged("max_incoming_streams", {"default": images(0.4), "few": images(2.0)}).status is Status.PASSED
-    assert judged("max_incoming_streams", {"default": images(1.5), "few": images(2.0)}).status is Status.FAILED
+    assert judged("max_incoming_streams", {"default": images(0.4), "few": images(2.0)}).status is CheckStatus.PASSED
+    assert judged("max_incoming_streams", {"default": images(1.5), "few": images(2.0)}).status is CheckStatus.FAILED
 
 
 def after_loss(share: float, jitter_s: float = 0.0) -> Seen:
@@ -162,10 +162,10 @@ def after_loss(share: float, jitter_s: float = 0.0) -> Seen:
 def test_congestion_control_shows_in_what_a_loss_leaves() -> None:
     good = {"reno": after_loss(0.5), "cubic": after_loss(0.7), "bbr": after_loss(1.0)}
     finding = judged("congestion_control", good)
-    assert finding.status is Status.PASSED
+    assert finding.status is CheckStatus.PASSED
     assert "reno ×0.5" in finding.seen
-    assert judged("congestion_control", {**good, "cubic": after_loss(0.5)}).status is Status.FAILED
-    assert judged("congestion_control", {**good, "bbr": after_loss(0.7)}).status is Status.FAILED
+    assert judged("congestion_control", {**good, "cubic": after_loss(0.5)}).status is CheckStatus.FAILED
+    assert judged("congestion_control", {**good, "bbr": after_loss(0.7)}).status is CheckStatus.FAILED
 
 
 def test_a_controller_that_forgives_loses_enough_for_its_cut_to_last() -> None:
@@ -183,13 +183,13 @@ def test_two_models_that_send_alike_are_one() -> None:
     check = PROOFS["congestion_control"](ask("congestion_control", both, "server"))
     same = {"bbr": after_loss(1.0), "bbr2": after_loss(1.0)}
     assert "send alike" in check.judge(same).seen
-    assert check.judge({**same, "bbr2": after_loss(1.1)}).status is Status.PASSED
+    assert check.judge({**same, "bbr2": after_loss(1.1)}).status is CheckStatus.PASSED
 
 
 def test_first_flight_is_the_initial_window() -> None:
     flights = {name: seen(packets(data(in_round_trips([count, 2 * count], 0.4)))) for name, count in FLIGHTS.items()}
-    assert judged("initial_window", flights).status is Status.PASSED
-    assert judged("initial_window", {**flights, "more": flights["fewer"]}).status is Status.FAILED
+    assert judged("initial_window", flights).status is CheckStatus.PASSED
+    assert judged("initial_window", {**flights, "more": flights["fewer"]}).status is CheckStatus.FAILED
 
 
 FLIGHTS = {"fewer": 11, "more": 42}
@@ -198,21 +198,21 @@ FLIGHTS = {"fewer": 11, "more": 42}
 def test_a_bound_of_the_window_shows_in_a_round_trip() -> None:
     bound, free = (seen(packets(data(in_round_trips([count] * 10, 0.4)))) for count in (50, 120))
     for name in ("max_window", "initial_ssthresh"):
-        assert judged(name, {"bound": bound, "default": free}).status is Status.PASSED
-        assert judged(name, {"bound": bound, "default": bound}).status is Status.FAILED
-        assert judged(name, {"bound": free, "default": free}).status is Status.FAILED
+        assert judged(name, {"bound": bound, "default": free}).status is CheckStatus.PASSED
+        assert judged(name, {"bound": bound, "default": bound}).status is CheckStatus.FAILED
+        assert judged(name, {"bound": free, "default": free}).status is CheckStatus.FAILED
 
 
 def test_a_small_window_takes_more_round_trips_where_much_is_lost() -> None:
     small, large = (seen(packets(data(in_round_trips([1] * turns, 0.1)))) for turns in (60, 12))
-    assert judged("min_window", {"small": small, "large": large}).status is Status.PASSED
-    assert judged("min_window", {"small": large, "large": large}).status is Status.FAILED
+    assert judged("min_window", {"small": small, "large": large}).status is CheckStatus.PASSED
+    assert judged("min_window", {"small": large, "large": large}).status is CheckStatus.FAILED
 
 
 def test_the_share_that_a_loss_leaves_is_the_one_that_is_set() -> None:
     good = {"0.5": after_loss(0.5), "0.9": after_loss(0.9)}
-    assert judged("window_after_loss", good).status is Status.PASSED
-    assert judged("window_after_loss", {**good, "0.9": after_loss(0.7)}).status is Status.FAILED
+    assert judged("window_after_loss", good).status is CheckStatus.PASSED
+    assert judged("window_after_loss", {**good, "0.9": after_loss(0.7)}).status is CheckStatus.FAILED
 
 
 def after_outage(packets_left: int) -> Seen:
@@ -223,27 +223,27 @@ def after_outage(packets_left: int) -> Seen:
 
 def test_an_outage_that_counts_as_congestion_leaves_the_smallest_window() -> None:
     good = {"soon": after_outage(2), "late": after_outage(60)}
-    assert judged("persistent_congestion_threshold", good).status is Status.PASSED
-    assert judged("persistent_congestion_threshold", {**good, "soon": good["late"]}).status is Status.FAILED
+    assert judged("persistent_congestion_threshold", good).status is CheckStatus.PASSED
+    assert judged("persistent_congestion_threshold", {**good, "soon": good["late"]}).status is CheckStatus.FAILED
 
 
 def test_a_send_buffer_bounds_a_round_trip() -> None:
     bound, free = (seen(packets(data(in_round_trips([count] * 20, 0.2)))) for count in (160, 1_000))
-    assert judged("send_buffer", {"default": free, "set": bound}).status is Status.PASSED
-    assert judged("send_buffer", {"default": free, "set": free}).status is Status.FAILED
+    assert judged("send_buffer", {"default": free, "set": bound}).status is CheckStatus.PASSED
+    assert judged("send_buffer", {"default": free, "set": free}).status is CheckStatus.FAILED
 
 
 def test_the_highest_rate_of_pacing_bounds_half_a_second() -> None:
     slow, free = (seen(packets(data(np.arange(0, 3, gap_s).tolist()))) for gap_s in (0.002, 0.0005))
-    assert judged("max_pacing_rate", {"slow": slow, "default": free}).status is Status.PASSED
-    assert judged("max_pacing_rate", {"slow": slow, "default": slow}).status is Status.FAILED
-    assert judged("max_pacing_rate", {"slow": free, "default": free}).status is Status.FAILED
+    assert judged("max_pacing_rate", {"slow": slow, "default": free}).status is CheckStatus.PASSED
+    assert judged("max_pacing_rate", {"slow": slow, "default": slow}).status is CheckStatus.FAILED
+    assert judged("max_pacing_rate", {"slow": free, "default": free}).status is CheckStatus.FAILED
 
 
 def test_a_later_probe_is_a_longer_timeout() -> None:
     short, long = (seen(packets(data([0.0, again_s]))) for again_s in (0.05, 0.8))
-    assert judged("pto_factor", {"short": short, "long": long}).status is Status.PASSED
-    assert judged("pto_factor", {"short": long, "long": long}).status is Status.FAILED
+    assert judged("pto_factor", {"short": short, "long": long}).status is CheckStatus.PASSED
+    assert judged("pto_factor", {"short": long, "long": long}).status is CheckStatus.FAILED
 
 
 def late(again: int) -> Seen:
@@ -256,20 +256,20 @@ def late(again: int) -> Seen:
 
 @pytest.mark.parametrize("name", ["packet_threshold", "time_threshold"])
 def test_thresholds_decide_what_is_sent_twice(name: str) -> None:
-    assert judged(name, {"strict": late(20), "patient": late(0)}).status is Status.PASSED
-    assert judged(name, {"strict": late(3), "patient": late(0)}).status is Status.FAILED
+    assert judged(name, {"strict": late(20), "patient": late(0)}).status is CheckStatus.PASSED
+    assert judged(name, {"strict": late(3), "patient": late(0)}).status is CheckStatus.FAILED
 
 
 def test_time_threshold_needs_the_other_out_of_the_way() -> None:
     check = PROOFS["time_threshold"](ask("time_threshold", KNOBS["time_threshold"], "server"))
-    assert check.judge({}).status is Status.FAILED
+    assert check.judge({}).status is CheckStatus.FAILED
 
 
 def test_pacing_spreads_a_window() -> None:
     at_once = seen(packets(data(in_round_trips([10, 20, 40, 80], RTT_S))))
     spread = seen(packets(data(np.arange(0, 0.4, 0.003).tolist())))
-    assert judged("pacing", {"on": spread, "off": at_once}).status is Status.PASSED
-    assert judged("pacing", {"on": at_once, "off": spread}).status is Status.FAILED
+    assert judged("pacing", {"on": spread, "off": at_once}).status is CheckStatus.PASSED
+    assert judged("pacing", {"on": at_once, "off": spread}).status is CheckStatus.FAILED
 
 
 def in_trains(length: int) -> Seen:
@@ -277,8 +277,8 @@ def in_trains(length: int) -> Seen:
 
 
 def test_a_burst_is_as_long_as_the_pace_allows() -> None:
-    assert judged("pacing_burst", {"short": in_trains(2), "long": in_trains(24)}).status is Status.PASSED
-    assert judged("pacing_burst", {"short": in_trains(10), "long": in_trains(10)}).status is Status.FAILED
+    assert judged("pacing_burst", {"short": in_trains(2), "long": in_trains(24)}).status is CheckStatus.PASSED
+    assert judged("pacing_burst", {"short": in_trains(10), "long": in_trains(10)}).status is CheckStatus.FAILED
 
 
 def filled(queue_bytes: int, lost: int) -> Seen:
@@ -287,8 +287,8 @@ def filled(queue_bytes: int, lost: int) -> Seen:
 
 
 def test_hystart_leaves_a_deep_queue_in_time() -> None:
-    assert judged("hystart", {"on": filled(200_000, 0), "off": filled(600_000, 90)}).status is Status.PASSED
-    assert judged("hystart", {"on": filled(600_000, 80), "off": filled(600_000, 90)}).status is Status.FAILED
+    assert judged("hystart", {"on": filled(200_000, 0), "off": filled(600_000, 90)}).status is CheckStatus.PASSED
+    assert judged("hystart", {"on": filled(600_000, 80), "off": filled(600_000, 90)}).status is CheckStatus.FAILED
 
 
 def acknowledged(every: int) -> Seen:
@@ -298,26 +298,26 @@ def acknowledged(every: int) -> Seen:
 
 def test_ack_threshold_is_counted() -> None:
     for name in ("ack_threshold", "requested_ack_threshold", "requested_max_ack_delay"):
-        assert judged(name, {"few": acknowledged(2), "many": acknowledged(20)}).status is Status.PASSED
-        assert judged(name, {"few": acknowledged(2), "many": acknowledged(3)}).status is Status.FAILED
+        assert judged(name, {"few": acknowledged(2), "many": acknowledged(20)}).status is CheckStatus.PASSED
+        assert judged(name, {"few": acknowledged(2), "many": acknowledged(3)}).status is CheckStatus.FAILED
 
 
 def sized(size_bytes: int, ecn: int = 0) -> Seen:
-    made: Packets = packets(data([0.0, 0.1], size_bytes), ecn=np.array([ecn, ecn]))
+    made: RouterPackets = packets(data([0.0, 0.1], size_bytes), ecn=np.array([ecn, ecn]))
     return seen(made)
 
 
 def test_largest_datagram() -> None:
     for name in ("max_udp_payload", "initial_packet_size"):
-        assert judged(name, {"default": sized(1_200), "set": sized(1_331)}).status is Status.PASSED
-        assert judged(name, {"default": sized(1_200), "set": sized(1_330)}).status is Status.FAILED
-    assert judged("disable_pmtud", {"off": sized(1_452), "on": sized(1_200)}).status is Status.PASSED
-    assert judged("disable_pmtud", {"off": sized(1_200), "on": sized(1_452)}).status is Status.FAILED
+        assert judged(name, {"default": sized(1_200), "set": sized(1_331)}).status is CheckStatus.PASSED
+        assert judged(name, {"default": sized(1_200), "set": sized(1_330)}).status is CheckStatus.FAILED
+    assert judged("disable_pmtud", {"off": sized(1_452), "on": sized(1_200)}).status is CheckStatus.PASSED
+    assert judged("disable_pmtud", {"off": sized(1_200), "on": sized(1_452)}).status is CheckStatus.FAILED
 
 
 def test_marks_on_the_wire() -> None:
-    assert judged("ecn", {"on": sized(1_200, 2), "off": sized(1_200)}).status is Status.PASSED
-    assert judged("ecn", {"on": sized(1_200, 2), "off": sized(1_200, 2)}).status is Status.FAILED
+    assert judged("ecn", {"on": sized(1_200, 2), "off": sized(1_200)}).status is CheckStatus.PASSED
+    assert judged("ecn", {"on": sized(1_200, 2), "off": sized(1_200, 2)}).status is CheckStatus.FAILED
 
 
 def periodic(on_s: float, off_s: float, number: int = 20, spread: float = 0.0) -> Seen:
@@ -333,23 +333,23 @@ def periodic(on_s: float, off_s: float, number: int = 20, spread: float = 0.0) -
 
 def test_bare_datagrams_have_their_rate_and_size() -> None:
     rates = {f"{bps:g}": seen(packets(data(np.arange(0, 3, 1_228 * 8 / bps).tolist()))) for bps in (1e6, 8e6)}
-    assert judged("rate", rates).status is Status.PASSED
-    assert judged("rate", dict.fromkeys(rates, rates["1e+06"])).status is Status.FAILED
+    assert judged("rate", rates).status is CheckStatus.PASSED
+    assert judged("rate", dict.fromkeys(rates, rates["1e+06"])).status is CheckStatus.FAILED
     sizes = {"400": sized(400), "1400": sized(1_400)}
-    assert judged("packet_size", sizes).status is Status.PASSED
+    assert judged("packet_size", sizes).status is CheckStatus.PASSED
     mixed = seen(packets([*data([0.0], 400), *data([0.1], 401)]))
-    assert judged("packet_size", {**sizes, "400": mixed}).status is Status.FAILED
+    assert judged("packet_size", {**sizes, "400": mixed}).status is CheckStatus.FAILED
 
 
 def test_periods_of_bare_datagrams_have_their_lengths_and_law() -> None:
     for name, lengths in (("on", ((0.5, 1.0), (2.0, 1.0))), ("off", ((1.0, 0.5), (1.0, 2.0)))):
         good = dict(zip(("0.5", "2"), (periodic(*each) for each in lengths), strict=True))
-        assert judged(name, good).status is Status.PASSED
-        assert judged(name, {**good, "2": periodic(1.0, 1.0)}).status is Status.FAILED
+        assert judged(name, good).status is CheckStatus.PASSED
+        assert judged(name, {**good, "2": periodic(1.0, 1.0)}).status is CheckStatus.FAILED
     fixed, drawn = periodic(0.4, 0.4, 120), periodic(0.4, 0.4, 120, spread=1.0)
-    assert judged("law", {"fixed": fixed, "exponential": drawn}).status is Status.PASSED
-    assert judged("law", {"fixed": drawn, "exponential": fixed}).status is Status.FAILED
-    assert judged("law", {"fixed": fixed, "exponential": fixed}).status is Status.FAILED
+    assert judged("law", {"fixed": fixed, "exponential": drawn}).status is CheckStatus.PASSED
+    assert judged("law", {"fixed": drawn, "exponential": fixed}).status is CheckStatus.FAILED
+    assert judged("law", {"fixed": fixed, "exponential": fixed}).status is CheckStatus.FAILED
 
 
 def reported(**keys: bool) -> Seen:
@@ -358,11 +358,11 @@ def reported(**keys: bool) -> Seen:
 
 
 def test_what_programs_tell() -> None:
-    assert judged("gso", {"on": reported(gso=True), "off": reported(gso=False)}).status is Status.PASSED
-    assert judged("gso", {"on": reported(), "off": reported(gso=False)}).status is Status.FAILED
+    assert judged("gso", {"on": reported(gso=True), "off": reported(gso=False)}).status is CheckStatus.PASSED
+    assert judged("gso", {"on": reported(), "off": reported(gso=False)}).status is CheckStatus.FAILED
     good = {"on": reported(used_0rtt=True), "off": reported(used_0rtt=False)}
-    assert judged("allow_0rtt", good).status is Status.PASSED
-    assert judged("allow_0rtt", {**good, "on": reported(used_0rtt=False)}).status is Status.FAILED
+    assert judged("allow_0rtt", good).status is CheckStatus.PASSED
+    assert judged("allow_0rtt", {**good, "on": reported(used_0rtt=False)}).status is CheckStatus.FAILED
 
 
 def shaken(took_ms: float) -> Seen:
@@ -378,16 +378,16 @@ def fallen_back(after_s: float) -> Seen:
 
 @pytest.mark.parametrize("name", ["fallback_delay", "stall_timeout"])
 def test_tcp_is_begun_after_the_time_that_was_set(name: str) -> None:
-    assert judged(name, {"short": fallen_back(0.2), "long": fallen_back(1.1)}).status is Status.PASSED
-    assert judged(name, {"short": fallen_back(0.2), "long": fallen_back(0.9)}).status is Status.FAILED
-    assert judged(name, {"short": fallen_back(0.5), "long": fallen_back(1.1)}).status is Status.FAILED
-    assert judged(name, {"short": fallen_back(0.2), "long": seen(**FAILED)}).status is Status.FAILED
+    assert judged(name, {"short": fallen_back(0.2), "long": fallen_back(1.1)}).status is CheckStatus.PASSED
+    assert judged(name, {"short": fallen_back(0.2), "long": fallen_back(0.9)}).status is CheckStatus.FAILED
+    assert judged(name, {"short": fallen_back(0.5), "long": fallen_back(1.1)}).status is CheckStatus.FAILED
+    assert judged(name, {"short": fallen_back(0.2), "long": seen(**FAILED)}).status is CheckStatus.FAILED
 
 
 def test_a_retry_costs_a_round_trip() -> None:
-    assert judged("retry", {"on": shaken(205.0), "off": shaken(104.0)}).status is Status.PASSED
-    assert judged("retry", {"on": shaken(105.0), "off": shaken(104.0)}).status is Status.FAILED
-    assert judged("retry", {"on": shaken(404.0), "off": shaken(104.0)}).status is Status.FAILED
+    assert judged("retry", {"on": shaken(205.0), "off": shaken(104.0)}).status is CheckStatus.PASSED
+    assert judged("retry", {"on": shaken(105.0), "off": shaken(104.0)}).status is CheckStatus.FAILED
+    assert judged("retry", {"on": shaken(404.0), "off": shaken(104.0)}).status is CheckStatus.FAILED
 
 
 def again(after_s: float) -> Seen:
@@ -395,6 +395,6 @@ def again(after_s: float) -> Seen:
 
 
 def test_assumed_round_trip_sets_the_first_timer() -> None:
-    assert judged("initial_rtt", {"short": again(0.09), "long": again(1.0)}).status is Status.PASSED
-    assert judged("initial_rtt", {"short": again(0.3), "long": again(1.0)}).status is Status.FAILED
-    assert judged("initial_rtt", {"short": again(0.09), "long": again(0.1)}).status is Status.FAILED
+    assert judged("initial_rtt", {"short": again(0.09), "long": again(1.0)}).status is CheckStatus.PASSED
+    assert judged("initial_rtt", {"short": again(0.3), "long": again(1.0)}).status is CheckStatus.FAILED
+    assert judged("initial_rtt", {"short": again(0.09), "long": again(0.1)}).status is CheckStatus.FAILED

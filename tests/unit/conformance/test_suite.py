@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from longlook.conformance import Check, Report, Result, Status, documents, saved, tables
+from longlook.conformance import Check, CheckResult, CheckStatus, Report, documents, saved, tables
 from longlook.conformance.basics import basics
-from longlook.conformance.matrix import Matrix, Pair, key_of, round_trips
+from longlook.conformance.matrix import Matrix, MatrixCell, key_of, round_trips
 from longlook.conformance.page import write_page
 from longlook.conformance.proofs import PROOFS
 from longlook.conformance.qlogs import count, events_of, parameters
@@ -77,14 +77,14 @@ def test_each_check_has_a_name_of_its_own_and_trials_that_can_be_run() -> None:
 def test_of_bare_datagrams_no_objects_are_asked() -> None:
     suite = named(checks(subject("traffic")))
     for name in ("page over udp (server)", "download over udp (client)", "one line per object over udp (client)"):
-        assert suite[name].judge({}).status is Status.NOT_APPLICABLE
+        assert suite[name].judge({}).status is CheckStatus.NOT_APPLICABLE
     trial = suite["connection cold over udp (server)"].wants["trial"].trial()
     assert [(flow.protocol, flow.cross) for flow in trial.flows] == [("udp", True)]
     assert trial.congestion_control is None
     cold = suite["connection cold over udp (client)"]
     line = {"event": "connection", "resumed": False}
-    assert cold.judge({"trial": seen(client=[line], server=[line])}).status is Status.PASSED
-    assert cold.judge({"trial": seen(server=[line])}).status is Status.FAILED
+    assert cold.judge({"trial": seen(client=[line], server=[line])}).status is CheckStatus.PASSED
+    assert cold.judge({"trial": seen(server=[line])}).status is CheckStatus.FAILED
     with pytest.raises(InputError, match="udp fetches none"):
         matrices((), ("udp",), "virtual", Path("nowhere"), print)
 
@@ -92,7 +92,7 @@ def test_of_bare_datagrams_no_objects_are_asked() -> None:
 def test_an_echo_is_asked_for_answers_and_not_for_objects() -> None:
     suite = named(checks(subject("echo")))
     for protocol in ("udp-echo", "quic-echo"):
-        assert suite[f"page over {protocol} (server)"].judge({}).status is Status.NOT_APPLICABLE
+        assert suite[f"page over {protocol} (server)"].judge({}).status is CheckStatus.NOT_APPLICABLE
         trial = suite[f"connection cold over {protocol} (client)"].wants["trial"].trial()
         assert (trial.workload.kind, trial.flows, trial.congestion_control) == ("echo", (), None)
         with pytest.raises(InputError, match=f"{protocol} fetches none"):
@@ -127,7 +127,7 @@ def test_knobs_that_nobody_proves_fail(registered: Stack) -> None:
     found = named(list(knobs(subject("made-up@2.0"))))
     assert "magic" not in PROOFS
     for name in ("knob magic (server, h3)", "knob magic (client, h2)", "knob ecn (server, h2)"):
-        assert found[name].judge({}).status is Status.FAILED
+        assert found[name].judge({}).status is CheckStatus.FAILED
     assert found["knob ecn (server, h3)"].wants
     assert "knob initial_window (server, h2)" not in found
 
@@ -150,39 +150,39 @@ def test_refusals_are_what_is_wanted_of_unknown_wishes() -> None:
     for name in ("unknown knob over h3 (client)", "unspoken protocol (client)"):
         check = basic(subject("ngtcp2"), name)
         refused = seen(outcome=Outcome.UNSUPPORTED, reason="unknown knob")
-        assert check.judge({"trial": refused}).status is Status.PASSED
-        assert check.judge({"trial": seen()}).status is Status.FAILED
-        assert check.judge({"trial": seen(**FAILED)}).status is Status.FAILED
+        assert check.judge({"trial": refused}).status is CheckStatus.PASSED
+        assert check.judge({"trial": seen()}).status is CheckStatus.FAILED
+        assert check.judge({"trial": seen(**FAILED)}).status is CheckStatus.FAILED
 
 
 def test_a_trial_that_failed_has_its_reason() -> None:
     for check in basics(subject("aioquic")):
         if check.wants:
             finding = check.judge({"trial": seen(**FAILED)})
-            assert finding.status is Status.FAILED, check.name
+            assert finding.status is CheckStatus.FAILED, check.name
             assert "the client failed" in finding.seen or "ready" in check.name or "line" in check.name
 
 
 def test_ready_line() -> None:
     check = basic(subject("quic-go"), "ready line over h3 (server)")
     line = {"event": "ready", "role": "server", "protocol": "h3", "port": 443, "version": "0.65.0"}
-    assert check.judge({"trial": seen(server=[line])}).status is Status.PASSED
+    assert check.judge({"trial": seen(server=[line])}).status is CheckStatus.PASSED
     for wrong in ({"protocol": "h2"}, {"port": None}, {"version": "0.1"}, {"event": "connection"}):
-        assert check.judge({"trial": seen(server=[{**line, **wrong}])}).status is Status.FAILED
+        assert check.judge({"trial": seen(server=[{**line, **wrong}])}).status is CheckStatus.FAILED
 
 
 def test_an_object_that_is_reported_twice_fails() -> None:
     check = basic(subject("quic-go"), "one line per object over h3 (client)")
     lines = [{"event": "connection"}, *({"event": "object", "path": path} for path in ("/a", "/b"))]
-    assert check.judge({"trial": seen(client=lines)}).status is Status.PASSED
-    assert check.judge({"trial": seen(client=[*lines, lines[-1]])}).status is Status.FAILED
+    assert check.judge({"trial": seen(client=lines)}).status is CheckStatus.PASSED
+    assert check.judge({"trial": seen(client=[*lines, lines[-1]])}).status is CheckStatus.FAILED
 
 
 def test_what_could_not_run_is_a_failed_check() -> None:
     check = basic(subject("quic-go"), "page over h3 (server)")
     trial_id = check.wants["trial"].trial().id
     result = judged(check, {trial_id: "the guest did not boot"})
-    assert (result.status, result.seen, result.trials) == (Status.FAILED, "the guest did not boot", (trial_id,))
+    assert (result.status, result.seen, result.trials) == (CheckStatus.FAILED, "the guest did not boot", (trial_id,))
 
 
 OLD = {
@@ -225,9 +225,9 @@ REPORT = Report(
     engine="virtual",
     made_unix_s=1_700_000_000,
     results=(
-        Result("page over h3 (server)", Status.PASSED, "121 objects"),
-        Result("knob ecn (server, h3)", Status.FAILED, "a | b", "ecn", "server", ("id",)),
-        Result("knob gso (client, h3)", Status.NOT_APPLICABLE, "nothing", "gso", "client"),
+        CheckResult("page over h3 (server)", CheckStatus.PASSED, "121 objects"),
+        CheckResult("knob ecn (server, h3)", CheckStatus.FAILED, "a | b", "ecn", "server", ("id",)),
+        CheckResult("knob gso (client, h3)", CheckStatus.NOT_APPLICABLE, "nothing", "gso", "client"),
     ),
 )
 
@@ -254,10 +254,10 @@ MATRIX = Matrix(
     servers=("a@1", "b@1"),
     clients=("a@1", "c@1"),
     pairs=(
-        Pair("a@1", "a@1", shared=True, reason=None, handshake_round_trips=1.06),
-        Pair("a@1", "c@1", shared=True, reason="page of 20: failed: <no>"),
-        Pair("b@1", "a@1", shared=False, reason=None),
-        Pair("b@1", "c@1", shared=True, reason="page of 20: failed: <no>", handshake_round_trips=2.6),
+        MatrixCell("a@1", "a@1", shared=True, reason=None, handshake_round_trips=1.06),
+        MatrixCell("a@1", "c@1", shared=True, reason="page of 20: failed: <no>"),
+        MatrixCell("b@1", "a@1", shared=False, reason=None),
+        MatrixCell("b@1", "c@1", shared=True, reason="page of 20: failed: <no>", handshake_round_trips=2.6),
     ),
 )
 
@@ -362,7 +362,7 @@ def test_several_connections_need_a_state_of_both_ends(monkeypatch: pytest.Monke
     end = Endpoint(peer.name, "2.0")
     (check,) = (each for each in basics(Subject(stack, "2.0", end, end)) if each.name == SEVERAL)
     assert not check.wants
-    assert check.judge({}).status is Status.NOT_APPLICABLE
+    assert check.judge({}).status is CheckStatus.NOT_APPLICABLE
 
 
 def waits_check(monkeypatch: pytest.MonkeyPatch, **changes: object) -> Check:
@@ -374,10 +374,11 @@ def waits_check(monkeypatch: pytest.MonkeyPatch, **changes: object) -> Check:
 
 
 @pytest.mark.parametrize(
-    ("warm_ms", "idle_ms", "status"), [(200, 300, Status.PASSED), (199, 300, Status.FAILED), (200, 299, Status.FAILED)]
+    ("warm_ms", "idle_ms", "status"),
+    [(200, 300, CheckStatus.PASSED), (199, 300, CheckStatus.FAILED), (200, 299, CheckStatus.FAILED)],
 )
 def test_waits_are_read_from_the_clients_lines(
-    monkeypatch: pytest.MonkeyPatch, warm_ms: int, idle_ms: int, status: Status
+    monkeypatch: pytest.MonkeyPatch, warm_ms: int, idle_ms: int, status: CheckStatus
 ) -> None:
     check = waits_check(monkeypatch, waits=True)
     handshake, ms = 5_000_000, 1_000_000
@@ -394,4 +395,4 @@ def test_waits_are_read_from_the_clients_lines(
 def test_a_client_that_never_waits_is_not_asked_to(monkeypatch: pytest.MonkeyPatch) -> None:
     check = waits_check(monkeypatch)
     assert not check.wants
-    assert check.judge({}).status is Status.NOT_APPLICABLE
+    assert check.judge({}).status is CheckStatus.NOT_APPLICABLE

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from longlook.conformance import Check, Status
+from longlook.conformance import Check, CheckStatus
 from longlook.conformance.subject import REFERENCE, subject
 from longlook.conformance.suite import checks
 from longlook.conformance.tcp_settings import PROOFS
@@ -50,26 +50,26 @@ def test_a_setting_that_does_nothing_fails(setting: str) -> None:
     acks = [(time_s + 0.001, True, 40) for time_s, _, _ in download[::2]]
     alike = seen(packets(sorted(download + acks), lost=[300]))
     check = check_of(setting)
-    assert check.judge(dict.fromkeys(check.wants, alike)).status is Status.FAILED
+    assert check.judge(dict.fromkeys(check.wants, alike)).status is CheckStatus.FAILED
 
 
 @pytest.mark.parametrize("setting", sorted(PROOFS))
 def test_a_trial_that_left_nothing_fails(setting: str) -> None:
     check = check_of(setting)
-    assert check.judge(dict.fromkeys(check.wants, seen(**FAILED))).status is Status.FAILED
-    assert check.judge(dict.fromkeys(check.wants, seen())).status is Status.FAILED
+    assert check.judge(dict.fromkeys(check.wants, seen(**FAILED))).status is CheckStatus.FAILED
+    assert check.judge(dict.fromkeys(check.wants, seen())).status is CheckStatus.FAILED
 
 
 def test_what_rescues_a_load_is_there_in_one_trial_and_not_in_the_other() -> None:
     arrived, lost = seen(packets(data([0.0, 0.1], 988))), seen(**FAILED)
     check = check_of("tcp_mtu_probing")
-    assert check.judge({"with": arrived, "without": lost}).status is Status.PASSED
-    assert check.judge({"with": lost, "without": lost}).status is Status.FAILED
-    assert check.judge({"with": arrived, "without": arrived}).status is Status.FAILED
+    assert check.judge({"with": arrived, "without": lost}).status is CheckStatus.PASSED
+    assert check.judge({"with": lost, "without": lost}).status is CheckStatus.FAILED
+    assert check.judge({"with": arrived, "without": arrived}).status is CheckStatus.FAILED
 
 
 def test_a_smaller_segment_shows_on_the_wire() -> None:
     small, usual = (seen(packets(data([0.0, 0.1], size))) for size in (988, 1448))
     check = check_of("tcp_mss")
-    assert check.judge({"one": small, "other": usual}).status is Status.PASSED
-    assert check.judge({"one": usual, "other": usual}).status is Status.FAILED
+    assert check.judge({"one": small, "other": usual}).status is CheckStatus.PASSED
+    assert check.judge({"one": usual, "other": usual}).status is CheckStatus.FAILED

@@ -117,11 +117,11 @@ def test_another_process_needs_to_load_the_chosen_plug_ins_alone(plugin: Path) -
     plugin.write_text(PLUGIN.format(name="mine", field="server_reports_state"))
     places = [registry.place("stacks", name) for name in ("mine", "quic-go")]
     assert places == [
-        registry.Place("stacks", "longlook_plugins.stacks.mine", str(plugin)),
-        registry.Place("stacks", "longlook.stacks.quic_go"),
+        registry.ModulePlace("stacks", "longlook_plugins.stacks.mine", str(plugin)),
+        registry.ModulePlace("stacks", "longlook.stacks.quic_go"),
     ]
     program = (
-        "import sys; from longlook.core import registry; from longlook.core.registry import Place\n"
+        "import sys; from longlook.core import registry; from longlook.core.registry import ModulePlace\n"
         f"registry.load_only('stacks', {places!r})\n"
         "others = [name for name in sys.modules if name.startswith('longlook.stacks.')]\n"
         "print(*registry.stacks(), *others, 'importlib.metadata' in sys.modules)"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from longlook.core.errors import InputError
-from longlook.engines.virtual.watch import Limits, spin_timeout_s, watch
+from longlook.engines.virtual.watch import BootLimits, spin_timeout_s, watch
 
 NEW, OLD = "LONGLOOK_SPIN_TIMEOUT_S", "LONGLOOK_PATIENCE_S"
 
@@ -37,7 +37,7 @@ def test_a_bad_value_is_refused_with_its_name(monkeypatch: pytest.MonkeyPatch, v
 def test_the_limit_of_real_time_is_that_of_each_trial(tmp_path: Path) -> None:
     console = tmp_path / "console.log"
     console.touch()
-    limits = Limits(wall_s=1.0, spin_timeout_s=1e9)
+    limits = BootLimits(wall_s=1.0, spin_timeout_s=1e9)
     done = itertools.count(1)
     with subprocess.Popen(["sleep", "3"]) as guest:
         assert watch(guest.pid, console, limits, threading.Event(), lambda: next(done)) is None

@@ -8,7 +8,7 @@ import pytest
 from longlook.explain.cause import Cause, Change, Finding, Intervention, Kind, Sign, Target, Touches, Untestable
 from longlook.explain.detect import proposed, suspect
 from longlook.explain.ledger import LedgerClass
-from longlook.explain.side import Pair
+from longlook.explain.pair import Pair
 from tests.data.sides import USEFUL, pair, side
 
 SLOWER = pair(side(None, (USEFUL, 100.0), (LedgerClass.TIMER, 50.0)))

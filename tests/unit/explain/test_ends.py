@@ -9,7 +9,7 @@ from longlook.explain.cause import Cause, Sign
 from longlook.explain.detect import suspect
 from longlook.explain.ends import alike
 from longlook.explain.ledger import LedgerClass
-from longlook.explain.side import Pair
+from longlook.explain.pair import Pair
 from tests.data.sides import USEFUL, pair, side
 
 SLOW = side(None, (USEFUL, 100.0), (LedgerClass.TIMER, 50.0))

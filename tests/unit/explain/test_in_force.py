@@ -10,7 +10,7 @@ from longlook.core.model import Endpoint, Link, Scalar, Stage, Trial
 from longlook.explain import changes
 from longlook.explain.cause import Cause, Change, Finding, Intervention, Kind, Sign, Touches, Untestable
 from longlook.explain.in_force import in_force, longer_queues, raised
-from longlook.explain.side import Pair, Side
+from longlook.explain.pair import Pair, Side
 from longlook.explain.thresholds import later_losses
 from tests.data.scenes import TCP, Scene, ns
 from tests.data.sides import fetching, pair, side

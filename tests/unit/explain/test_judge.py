@@ -10,7 +10,7 @@ from longlook.explain.answer import Explained, closed_share_pct
 from longlook.explain.attribution import Conclusion
 from longlook.explain.cause import Cause, Change, Finding, Intervention, Kind, Sign, Target, Touches, Untestable
 from longlook.explain.counterfactual import Experiment
-from longlook.explain.judge import Gap, Reading, judge, together
+from longlook.explain.judge import Gap, RoundsReading, judge, together
 
 ROUNDS = 10
 RANDOM = np.random.default_rng(11)
@@ -47,7 +47,7 @@ def judged(
     *tests: Experiment, untestable: tuple[Untestable, ...] = (), is_alike: bool = False, untouched: tuple[int, ...] = ()
 ) -> Explained:
     gap = Gap("slow", "fast", Better.LOWER, TESTED)
-    finding, reading = replace(FINDING, is_alike=is_alike), Reading(untouched=frozenset(untouched))
+    finding, reading = replace(FINDING, is_alike=is_alike), RoundsReading(untouched=frozenset(untouched))
     return judge(gap, [finding], tests, {"a": untestable}, {"a": CAUSE}, Analysis(), reading)[0]
 
 

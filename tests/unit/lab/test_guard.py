@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from longlook.lab.guard import Reading, findings, limits, observe, together
+from longlook.lab.guard import CounterReading, findings, limits, observe, together
 
-BEFORE = Reading(monotonic_s=10.0, busy_ticks=1000, idle_ticks=5000, steal_ticks=10, dropped=3, udp_errors=2)
-AFTER = Reading(monotonic_s=11.0, busy_ticks=1080, idle_ticks=5119, steal_ticks=11, dropped=3, udp_errors=2)
+BEFORE = CounterReading(monotonic_s=10.0, busy_ticks=1000, idle_ticks=5000, steal_ticks=10, dropped=3, udp_errors=2)
+AFTER = CounterReading(monotonic_s=11.0, busy_ticks=1080, idle_ticks=5119, steal_ticks=11, dropped=3, udp_errors=2)
 DIRECTION = {"arrived": 1000, "delivered": 990, "queued": 1, "dropped_loss": 4, "dropped_queue": 5, "late_over_1ms": 0}
 ROUTER = {"max_gap_ns": 400_000, "max_late_ns": 300_000, "ring_drops": 0, "fifo": 1, "log_lost": 0}
 SUMMARY: dict[str, Any] = {"up": DIRECTION, "down": DIRECTION, "guard": ROUTER}
@@ -22,7 +22,7 @@ def router(**changes: int) -> dict[str, Any]:
     return {**SUMMARY, "guard": {**ROUTER, **changes}}
 
 
-DISTURBANCES: dict[str, tuple[Reading, dict[str, Any], str]] = {
+DISTURBANCES: dict[str, tuple[CounterReading, dict[str, Any], str]] = {
     "books": (AFTER, direction(arrived=1001), "do not add up"),
     "ring": (AFTER, router(ring_drops=1), "missed 1 packets"),
     "log": (AFTER, router(log_lost=2), "lacks 2 records"),

@@ -8,7 +8,7 @@ import pytest
 from longlook.core.job import Content, Expected
 from longlook.core.model import ConnectionState, Endpoint, Outcome
 from longlook.lab.judge import judge, judge_all
-from longlook.lab.observations import Case, FlowKind, Observations, Stopped
+from longlook.lab.observations import FlowCase, FlowKind, Observations, Stopped
 from tests.data.trials import MS, T0, trial
 
 DIGEST = "sha256:" + "0" * 64
@@ -41,7 +41,7 @@ def accepted(port: int, *, resumed: bool = False, early: bool = False, **keys: A
 DONE = {"event": "done", "ok": True}
 OBJECTS = (fetched("/a", 10), fetched("/b", 20))
 READY = {"event": "ready"}
-SOUND = Case(
+SOUND = FlowCase(
     trial=TRIAL,
     content=CONTENT,
     stopped=Stopped.CLIENT_ENDED,

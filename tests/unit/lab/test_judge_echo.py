@@ -8,7 +8,7 @@ import pytest
 from longlook.core.job import Content, Echo
 from longlook.core.model import Outcome
 from longlook.lab.judge import judge
-from longlook.lab.observations import Case, Observations
+from longlook.lab.observations import FlowCase, Observations
 from tests.data.trials import MS, T0
 from tests.unit.lab.test_judge import READY, SOUND
 from tests.unit.lab.test_judge import accepted as accepted_over_tcp
@@ -30,7 +30,7 @@ def echo(payload_bytes: int, t_answer_ns: int | None = None) -> dict[str, Any]:
     return {"event": "echo", "payload_bytes": payload_bytes, "tries": 3, **times}
 
 
-def case(*lines: dict[str, Any], server: tuple[dict[str, Any], ...] = (READY,)) -> Case:
+def case(*lines: dict[str, Any], server: tuple[dict[str, Any], ...] = (READY,)) -> FlowCase:
     trial = replace(SOUND.trial, protocol="quic-echo", congestion_control=None)
     return replace(SOUND, trial=trial, content=CONTENT, client=Observations(lines, (), 0), server=Observations(server))
 

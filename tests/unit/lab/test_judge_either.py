@@ -8,7 +8,7 @@ import pytest
 from longlook.core.job import Content, Expected
 from longlook.core.model import ConnectionState, Endpoint, Outcome
 from longlook.lab.judge import judge
-from longlook.lab.observations import Case, Observations, Stopped
+from longlook.lab.observations import FlowCase, Observations, Stopped
 from tests.data.trials import trial
 from tests.unit.lab.test_judge import DIGEST, fetched
 
@@ -37,7 +37,7 @@ def opened(*protocols: str) -> list[dict[str, Any]]:
 def found(
     objects: list[dict[str, Any]], connections: list[dict[str, Any]], *, session: bool = False, **changes: Any
 ) -> tuple[Outcome, str]:
-    case = Case(
+    case = FlowCase(
         trial=trial(
             protocol="h3-or-h2",
             connection=ConnectionState.COLD,

@@ -11,7 +11,7 @@ from longlook.core.model import ConnectionState, Endpoint, Link, Outcome, Scalar
 from longlook.lab.judge_knobs import MEASURED, knobs
 from longlook.lab.judge_windows import most_within
 from longlook.lab.link_log import LinkLog, read_link_log
-from longlook.lab.observations import Case, Observations
+from longlook.lab.observations import FlowCase, Observations
 from tests.data.trials import MS, RECORD_2, T0, packet_2, records, write_link_log
 from tests.unit.lab.test_judge import SOUND, fetched, opened
 
@@ -55,7 +55,7 @@ def seen(tmp_path: Path) -> Seen:
             second = "client" if role == "server" else "server"
             ends[second] = replace(ends[second], knobs=other)
         trial = replace(SOUND.trial, link=link, connection=connection, **ends)
-        case: Case = replace(
+        case: FlowCase = replace(
             SOUND,
             trial=trial,
             log=LinkLog((read_link_log(path),)),

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from longlook.core.model import Endpoint, Outcome, Processor
 from longlook.lab.judge import judge
 from longlook.lab.judge_lines import CLIENT_FIELDS, COUNT, SECONDS, SERVER_FIELDS, TIME, clock_bound_ns, lines
-from longlook.lab.observations import Case, Observations, Span
+from longlook.lab.observations import FlowCase, Observations, Span
 from longlook.timeline.normalise.endpoint import read_endpoints
 from tests.data.trials import MS, T0, write_lines
 from tests.unit.lab.test_judge import DONE, OBJECTS, READY, SOUND, TRIAL, accepted, client, fetched, opened, server
@@ -31,7 +31,7 @@ PAGE = {"event": "page", "url": "u", "t_start_ns": T0, "t_first_byte_ns": T0 + M
 NO_TIMES = ["soon", True, -1, 1.7e18, math.nan, math.inf, 1e400, 2**63, 10**400, [], {}, "\ud800", [[[[]]]]]
 
 
-def judged(*printed: Mapping[str, Any], case: Case = TIMED) -> tuple[Outcome, str]:
+def judged(*printed: Mapping[str, Any], case: FlowCase = TIMED) -> tuple[Outcome, str]:
     """The outcome of a client's lines, read as the laboratory reads them."""
     again = [json.loads(json.dumps(line)) for line in printed]
     found = judge(replace(case, **client(*again)))

@@ -9,7 +9,7 @@ from longlook.core.job import Content, Expected
 from longlook.core.model import ConnectionState, Endpoint, Outcome, Trial
 from longlook.lab import multipath
 from longlook.lab.judge import judge
-from longlook.lab.observations import Case, Observations, Stopped
+from longlook.lab.observations import FlowCase, Observations, Stopped
 from tests.data.trials import trial
 from tests.unit.lab.test_judge import DIGEST, fetched
 
@@ -29,7 +29,7 @@ def over_tcp(knobs: dict[str, Any]) -> Trial:
 def outcome(knobs: dict[str, Any], *clients: str) -> Outcome:
     objects = [fetched("/a", 10)]
     line = {"event": "connection", "protocol": "h2", "resumed": False, "congestion_control": "cubic"}
-    case = Case(
+    case = FlowCase(
         trial=over_tcp(knobs),
         content=Content("/www", (("/a",),), {"/a": Expected(10, DIGEST)}),
         stopped=Stopped.CLIENT_ENDED,

@@ -11,13 +11,13 @@ from longlook.core.job import Expected
 from longlook.core.model import Endpoint, Outcome
 from longlook.lab.judge_settings import settings
 from longlook.lab.link_log import LinkLog, read_link_log
-from longlook.lab.observations import Case, FlowKind
+from longlook.lab.observations import FlowCase, FlowKind
 from tests.data.trials import MS, RECORD_2, T0, packet_2, records, write_link_log
 from tests.unit.lab.test_judge import CONTENT, DIGEST, SOUND, TRIAL, client, fetched, opened
 
 SEGMENT, RTT, HEADERS = 1448, 100.0, 52
 SIZE = 200 * SEGMENT
-Make = Callable[..., Case]
+Make = Callable[..., FlowCase]
 Packet = dict[str, int | bytes]
 
 
@@ -57,7 +57,7 @@ def answer(first: int, total: int = 200, gap: float = 0.0) -> list[Packet]:
 
 @pytest.fixture
 def make(tmp_path: Path) -> Make:
-    def made(tcp: dict[str, Any], packets: Sequence[Packet], size: int = SIZE, **changes: Any) -> Case:
+    def made(tcp: dict[str, Any], packets: Sequence[Packet], size: int = SIZE, **changes: Any) -> FlowCase:
         path = tmp_path / "link.bin"
         write_link_log(path, records(packets, RECORD_2))
         times = {"t_start_ns": at(0), "t_first_byte_ns": at(REQUESTED + RTT / 2), "t_end_ns": at(900)}
@@ -75,7 +75,7 @@ def make(tmp_path: Path) -> Make:
     return made
 
 
-def seen(case: Case) -> str:
+def seen(case: FlowCase) -> str:
     found = settings(case)
     if found is None:
         return ""

@@ -8,7 +8,7 @@ import pytest
 from longlook.core.job import Content, Expected
 from longlook.core.model import Outcome
 from longlook.lab.judge import judge
-from longlook.lab.observations import Case, Observations
+from longlook.lab.observations import FlowCase, Observations
 from tests.data.trials import MS, T0
 from tests.unit.lab.test_judge import DIGEST, READY, SOUND, accepted, fetched, opened
 
@@ -30,7 +30,7 @@ STARTED = {**ENDED, "state": "started", "t_ns": T0 + 2 * MS, "position_s": 0.0}
 GOOD = (opened(1), fetched("/m", 10), fetched("/s?segment=7", 20), segment(), ENDED)
 
 
-def case(*lines: dict[str, Any], **changes: Any) -> Case:
+def case(*lines: dict[str, Any], **changes: Any) -> FlowCase:
     played = replace(SOUND, content=CONTENT, client=Observations(lines, (), 0))
     return replace(played, server=Observations((READY, accepted(1))), **changes)
 

@@ -14,7 +14,7 @@ from longlook.core.model import ConnectionState, Endpoint, Outcome
 from longlook.lab.judge import judge
 from longlook.lab.judge_witness import witnessed
 from longlook.lab.link_log import LinkLog, read_link_log
-from longlook.lab.observations import Case, FlowKind, Observations
+from longlook.lab.observations import FlowCase, FlowKind, Observations
 from tests.data.trials import MS, RECORD_2, T0, packet_2, records, write_link_log
 from tests.unit.lab.test_judge import CONTENT, DONE, SOUND, TRIAL, accepted, client, opened, server
 from tests.unit.lab.test_judge import fetched as fetched_object
@@ -23,7 +23,7 @@ from tests.unit.lab.test_judge_echo import echo
 
 SIZE, SEGMENT = 14_480, 1448
 CONTENT_2 = replace(CONTENT, expected={path: replace(each, bytes=SIZE) for path, each in CONTENT.expected.items()})
-Make = Callable[..., Case]
+Make = Callable[..., FlowCase]
 Packet = dict[str, int | bytes]
 
 
@@ -67,7 +67,7 @@ LINES = (
 def make(tmp_path: Path) -> Make:
     """A case in virtual time, whose clock is known to a millisecond, with some packets and lines of its client."""
 
-    def made(lines: Sequence[dict[str, Any]] = LINES, packets: Sequence[Packet] = PACKETS, **changes: Any) -> Case:
+    def made(lines: Sequence[dict[str, Any]] = LINES, packets: Sequence[Packet] = PACKETS, **changes: Any) -> FlowCase:
         path = tmp_path / "link.bin"
         write_link_log(path, records(packets, RECORD_2))
         case = replace(SOUND, content=CONTENT_2, virtual=True, log=LinkLog((read_link_log(path),)), **client(*lines))
@@ -76,7 +76,7 @@ def make(tmp_path: Path) -> Make:
     return made
 
 
-def reason_of(case: Case) -> str:
+def reason_of(case: FlowCase) -> str:
     found = judge(case)
     if found.outcome is Outcome.OK:
         return ""

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from longlook.lab.link_log import LinkLog, LinkLogError, Segment, read_link_log
+from longlook.lab.link_log import LinkLog, LinkLogError, TcpSegment, read_link_log
 from longlook.timeline.normalise.link_log import read_link_log as read_with_numpy
 from tests.data.trials import MONOTONIC_T0, MS, RECORD_2, T0, packet_2, records, write_link_log
 
@@ -29,7 +29,7 @@ def at(ms: float) -> int:
 def test_columns_are_those_of_the_other_reader(tmp_path: Path) -> None:
     log = log_of(tmp_path, *DOWN, DROPPED, UP).logs[0]
     expected = read_with_numpy(tmp_path / "link.bin")
-    for name in (*Segment._fields, "ip_protocol", "quic_form"):
+    for name in (*TcpSegment._fields, "ip_protocol", "quic_form"):
         assert list(log[name]) == expected.records[name].tolist(), name
     assert log.unix_minus_monotonic_ns == expected.unix_minus_monotonic_ns == T0 - MONOTONIC_T0
 

@@ -10,7 +10,7 @@ import longlook
 SOURCES = Path(longlook.__file__).parent
 PURE = (
     *("judge", "judge_lines", "judge_witness", "judge_settings", "vocabulary", "judge_knobs", "judge_windows"),
-    *("elsewhere", "link_drops", "observations", "guard", "environment"),
+    *("remote_faults", "link_drops", "observations", "guard", "environment"),
 )
 EFFECTS = {"ctypes", "fcntl", "pyroute2", "socket", "subprocess"}
 

@@ -11,7 +11,7 @@ from longlook.core.job import Identity, Program
 from longlook.core.model import Capture
 from longlook.core.stack import Stack, Version
 from longlook.lab import session as module
-from longlook.lab.session import Session, Sessions
+from longlook.lab.session import ClientSession, Sessions
 
 PROGRAM = Program("/usr/bin/browser", "0" * 64)
 
@@ -32,12 +32,12 @@ def sessions(monkeypatch: pytest.MonkeyPatch) -> Sessions:
 
     def start(
         _self: Sessions, _stack: Stack, _program: Program, _identity: Identity, certificate: str, **_: Any
-    ) -> Session:
+    ) -> ClientSession:
         nothing: Any = SimpleNamespace(close=lambda: None)
         process: Any = SimpleNamespace(ended=False, close=lambda: None)
         process.has_ended = lambda: process.ended
         here = Path()
-        return Session(process, nothing, nothing, here, here, certificate, None, here, Capture())
+        return ClientSession(process, nothing, nothing, here, here, certificate, None, here, Capture())
 
     monkeypatch.setattr(Sessions, "_start", start)
     monkeypatch.setattr(module, "stop", lambda process: setattr(process, "ended", True))

@@ -11,8 +11,8 @@ import longlook
 from longlook.core.job import Content, Echo
 from longlook.core.model import Endpoint, Outcome
 from longlook.lab.judge import judge
-from longlook.lab.observations import Case, FlowKind, Observations
-from longlook.lab.vocabulary import EVENTS, VOCABULARY, Kind, client_kind, vocabulary
+from longlook.lab.observations import FlowCase, FlowKind, Observations
+from longlook.lab.vocabulary import EVENTS, VOCABULARY, ProgramKind, client_kind, vocabulary
 from tests.data.trials import MS, T0
 from tests.unit.lab.test_judge import CONTENT, DONE, OBJECTS, SOUND, TRIAL, accepted, client, fetched, opened, server
 
@@ -21,22 +21,22 @@ PAGE = {"event": "page", "url": "u", "t_start_ns": T0, "t_first_byte_ns": T0, "t
 PLAYING = replace(CONTENT, video={"manifest": "/m"})
 ECHO = Content("/www", (), {}, echo=Echo((1200,), 3, 1.0))
 
-KINDS: dict[Kind, dict[str, Any]] = {
-    Kind.CLIENT: {},
-    Kind.SESSION_CLIENT: {"session": True},
-    Kind.PLAYER: {"content": PLAYING},
-    Kind.SESSION_PLAYER: {"content": PLAYING, "session": True},
-    Kind.ECHO_CLIENT: {"content": ECHO},
-    Kind.CROSS_TRAFFIC_CLIENT: {"kind": FlowKind.CROSS},
+KINDS: dict[ProgramKind, dict[str, Any]] = {
+    ProgramKind.CLIENT: {},
+    ProgramKind.SESSION_CLIENT: {"session": True},
+    ProgramKind.PLAYER: {"content": PLAYING},
+    ProgramKind.SESSION_PLAYER: {"content": PLAYING, "session": True},
+    ProgramKind.ECHO_CLIENT: {"content": ECHO},
+    ProgramKind.CROSS_TRAFFIC_CLIENT: {"kind": FlowKind.CROSS},
 }
 
 
-def with_lines(case: Case, *lines: dict[str, Any]) -> Case:
+def with_lines(case: FlowCase, *lines: dict[str, Any]) -> FlowCase:
     return replace(case, client=Observations(lines, (), 0))
 
 
 @pytest.mark.parametrize("kind", list(KINDS))
-def test_a_client_may_print_what_its_kind_does_and_nothing_of_others(kind: Kind) -> None:
+def test_a_client_may_print_what_its_kind_does_and_nothing_of_others(kind: ProgramKind) -> None:
     everything = Endpoint("other", "2", {"memory": "none", "multipath": "minrtt"})
     case = replace(SOUND, trial=replace(TRIAL, client=everything), **KINDS[kind])
     assert client_kind(case) is kind

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from longlook.analysis.claims.atlas import AtlasStudy, State
+from longlook.analysis.claims.atlas import AtlasStudy, PageState
 from longlook.core.errors import InputError, MachineError
 from longlook.core.job import Job
 from longlook.core.model import Run, Study
@@ -91,7 +91,7 @@ def test_every_study_runs_once_and_the_page_has_what_was_found(tmp_path: Path) -
     assert len(engine.ran) == 2 * 2 * (10 + 11)
     assert built.page == out / "index.html" and not built.failed
     first = of(built, FIRST)
-    assert first.state is State.RUN and first.results is None  # no made-up result is exact
+    assert first.state is PageState.RUN and first.results is None  # no made-up result is exact
     assert {claim.result for claim in first.claims} == {"reproduced", "contradicted"}
     page = built.page.read_text()
     assert f'href="runs/{FIRST}/report/index.html#c1-1"' in page
@@ -118,12 +118,12 @@ def test_a_stopped_atlas_goes_on_where_it_was(tmp_path: Path) -> None:
         folder(out, Faked(stop)).run(Observer())
     assert f'href="runs/{FIRST}/report/index.html#c1-1"' in (out / "index.html").read_text()
     stopped = folder(out, Faked()).build()
-    assert (of(stopped, FIRST).state, of(stopped, SECOND).state) == (State.RUN, State.BEGUN)
+    assert (of(stopped, FIRST).state, of(stopped, SECOND).state) == (PageState.RUN, PageState.BEGUN)
     assert of(stopped, SECOND).reason == "5 of 44 trials are there"
     (to_run,) = [item for item in folder(out, Faked()).to_run() if item.study == SECOND]
     assert (to_run.trials, to_run.finished, to_run.left) == (44, 5, 39)
     rest = Faked()
-    assert of(folder(out, rest).run(Observer()), SECOND).state is State.RUN
+    assert of(folder(out, rest).run(Observer()), SECOND).state is PageState.RUN
     assert len(rest.ran) == 39
 
 
@@ -135,8 +135,8 @@ def test_a_study_that_cannot_run_is_named_and_the_others_run(tmp_path: Path) -> 
 
     built = folder(tmp_path / "atlas", Faked(fail)).run(Observer())
     assert built.failed == {FIRST: "the stack cannot be built"}
-    assert (of(built, FIRST).state, of(built, FIRST).reason) == (State.FAILED, "the stack cannot be built")
-    assert of(built, SECOND).state is State.RUN
+    assert (of(built, FIRST).state, of(built, FIRST).reason) == (PageState.FAILED, "the stack cannot be built")
+    assert of(built, SECOND).state is PageState.RUN
     assert "the stack cannot be built" in built.page.read_text()
 
 
@@ -179,14 +179,14 @@ def test_a_damaged_run_is_named_and_the_rest_is_shown(tmp_path: Path) -> None:
     folder(out, Faked()).run(Observer())
     (out / RUNS / FIRST / "samples.parquet").write_text("no")
     built = folder(out, Faked()).build()
-    assert of(built, FIRST).state is State.RUN  # its entry was kept
+    assert of(built, FIRST).state is PageState.RUN  # its entry was kept
     assert "samples.parquet was changed since the run was analysed" in of(built, FIRST).reason
     assert f'href="runs/{FIRST}/' not in built.page.read_text()
     (out / ENTRIES / f"{FIRST}.json").unlink()
     built = folder(out, Faked()).build()
-    assert of(built, FIRST).state is State.DAMAGED and "longlook report" not in of(built, FIRST).reason
+    assert of(built, FIRST).state is PageState.DAMAGED and "longlook report" not in of(built, FIRST).reason
     assert "samples.parquet was changed since the run was analysed" in of(built, FIRST).reason
-    assert of(built, SECOND).state is State.RUN
+    assert of(built, SECOND).state is PageState.RUN
 
 
 def test_the_page_is_built_from_entries_without_run_folders_and_nothing_runs_again(tmp_path: Path) -> None:
@@ -197,7 +197,7 @@ def test_the_page_is_built_from_entries_without_run_folders_and_nothing_runs_aga
     built = folder(out, engine, FIRST, entries=kept).run(Observer())
     assert engine.ran == [] and not (out / RUNS).exists()
     (first, before) = (of(each, FIRST) for each in (built, with_runs))
-    assert first.entry == before.entry and first.state is State.RUN
+    assert first.entry == before.entry and first.state is PageState.RUN
     assert [claim.result for claim in first.claims] == [claim.result for claim in before.claims]
     page = built.page.read_text()
     assert f"runs/{FIRST}" not in page and f"its report: longlook run {FIRST}" in page
@@ -240,8 +240,8 @@ def test_an_entry_that_cannot_be_read_is_named_and_not_written_over(tmp_path: Pa
     file.write_text('{"schema_version": 9}')
     engine = Faked()
     built = folder(out, engine).run(Observer())
-    assert of(built, FIRST).state is State.DAMAGED and "schema version 9" in built.failed[FIRST]
-    assert of(built, SECOND).state is State.RUN and len(engine.ran) == 44
+    assert of(built, FIRST).state is PageState.DAMAGED and "schema version 9" in built.failed[FIRST]
+    assert of(built, SECOND).state is PageState.RUN and len(engine.ran) == 44
     assert file.read_text() == '{"schema_version": 9}'
     file.rename(out / ENTRIES / "smith2030-fig3.json")
     with pytest.raises(InputError, match=r"which is no installed study; did you mean|which is no installed study"):
@@ -257,7 +257,7 @@ def test_a_run_made_elsewhere_is_adopted_and_never_run_again(tmp_path: Path) -> 
     adopt(elsewhere, out, atlas.installed)  # again: the same link
     engine = Faked()
     built = folder(out, engine, FIRST).run(Observer())
-    assert engine.ran == [] and of(built, FIRST).state is State.RUN
+    assert engine.ran == [] and of(built, FIRST).state is PageState.RUN
     assert (out / RUNS / FIRST).is_symlink()
     assert f'href="runs/{FIRST}/report/index.html#c1-1"' in built.page.read_text()
 
@@ -271,7 +271,7 @@ def test_a_run_that_was_killed_after_its_last_trial_is_analysed_once(tmp_path: P
     (out / ENTRIES / f"{FIRST}.json").unlink()
     engine = Faked()
     built = folder(out, engine, FIRST).run(Observer())
-    assert engine.ran == [] and of(built, FIRST).state is State.RUN
+    assert engine.ran == [] and of(built, FIRST).state is PageState.RUN
     analysed = (run.path / "claims.json").stat().st_mtime_ns
     folder(out, engine, FIRST).run(Observer())
     assert (run.path / "claims.json").stat().st_mtime_ns == analysed

@@ -16,7 +16,7 @@ from longlook.explain.answer import Answer, Status
 from longlook.explain.attribution import Conclusion
 from longlook.explain.cause import Cause, Change, Finding, Intervention, Kind, Sign, Target, Touches
 from longlook.explain.ledger import LedgerClass
-from longlook.explain.side import Pair
+from longlook.explain.pair import Pair
 from longlook.pipeline.answers import ANSWERS, FOLDER, read_answers
 from longlook.pipeline.explain import ExplainRequest, explain_run
 from longlook.pipeline.explain.witness import TracedChange

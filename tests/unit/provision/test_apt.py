@@ -4,8 +4,8 @@ import pytest
 
 from longlook.core.errors import MachineError
 from longlook.provision.apt import (
-    Entry,
     Mirror,
+    SourceEntry,
     choose_mirror,
     configuration,
     downloaded,
@@ -43,18 +43,20 @@ Components: main
 """
 
 THIRD_PARTIES = [
-    Entry(("https://php.invalid/php",), ("bookworm",), ("main",), "/usr/share/keyrings/php.gpg"),
-    Entry(("https://charts.invalid/apt",), ("stable",), ("main",)),
-    Entry(("https://containers.invalid/linux/debian",), ("bookworm",), ("stable",), "/etc/apt/keyrings/containers.asc"),
-    Entry(("https://cloud.invalid/apt",), ("cloud-sdk-bookworm",), ("main",)),
-    Entry(("http://mirror.invalid/debian-security",), ("bookworm-security",), ("main",)),
+    SourceEntry(("https://php.invalid/php",), ("bookworm",), ("main",), "/usr/share/keyrings/php.gpg"),
+    SourceEntry(("https://charts.invalid/apt",), ("stable",), ("main",)),
+    SourceEntry(
+        ("https://containers.invalid/linux/debian",), ("bookworm",), ("stable",), "/etc/apt/keyrings/containers.asc"
+    ),
+    SourceEntry(("https://cloud.invalid/apt",), ("cloud-sdk-bookworm",), ("main",)),
+    SourceEntry(("http://mirror.invalid/debian-security",), ("bookworm-security",), ("main",)),
 ]
 
 
 def test_deb822_entries() -> None:
     main, security = parse_deb822(DEB822)
     keyring = "/usr/share/keyrings/debian-archive-keyring.gpg"
-    assert main == Entry(("http://mirror.invalid/debian",), ("bookworm", "bookworm-updates"), ("main",), keyring)
+    assert main == SourceEntry(("http://mirror.invalid/debian",), ("bookworm", "bookworm-updates"), ("main",), keyring)
     assert security.suites == ("bookworm-security",)
 
 
@@ -75,7 +77,7 @@ deb-src http://mirror.invalid/debian trixie main
 deb http://flat.invalid/ ./
 """
     plain, signed, flat = parse_one_line(text)
-    assert plain == Entry(("http://mirror.invalid/debian/",), ("trixie",), ("main", "contrib"))
+    assert plain == SourceEntry(("http://mirror.invalid/debian/",), ("trixie",), ("main", "contrib"))
     assert signed.signed_by == "/usr/share/keyrings/debian-archive-keyring.gpg"
     assert flat.components == ()
 
@@ -83,19 +85,27 @@ deb http://flat.invalid/ ./
 @pytest.mark.parametrize(
     ("entry", "codename", "suite"),
     [
-        (Entry(("http://m.invalid/debian",), ("bookworm", "bookworm-updates"), ("main",)), "bookworm", "bookworm"),
-        (Entry(("http://m.invalid/debian/",), ("stable",), ("main", "contrib")), "bookworm", "stable"),
-        (Entry(("http://m.invalid/debian",), ("unstable",), ("main",)), None, "unstable"),
         (
-            Entry(("mirror+file:/etc/apt/mirrors/debian.list",), ("trixie", "trixie-updates"), ("main",)),
+            SourceEntry(("http://m.invalid/debian",), ("bookworm", "bookworm-updates"), ("main",)),
+            "bookworm",
+            "bookworm",
+        ),
+        (SourceEntry(("http://m.invalid/debian/",), ("stable",), ("main", "contrib")), "bookworm", "stable"),
+        (SourceEntry(("http://m.invalid/debian",), ("unstable",), ("main",)), None, "unstable"),
+        (
+            SourceEntry(("mirror+file:/etc/apt/mirrors/debian.list",), ("trixie", "trixie-updates"), ("main",)),
             "trixie",
             "trixie",
         ),
-        (Entry(("http://m.invalid/proxy/7",), ("zurg",), ("main",), "/k/debian-archive-keyring.pgp"), "zurg", "zurg"),
-        (Entry(("cdrom:[Debian]/", "http://m.invalid/debian"), ("trixie",), ("main",)), "trixie", "trixie"),
+        (
+            SourceEntry(("http://m.invalid/proxy/7",), ("zurg",), ("main",), "/k/debian-archive-keyring.pgp"),
+            "zurg",
+            "zurg",
+        ),
+        (SourceEntry(("cdrom:[Debian]/", "http://m.invalid/debian"), ("trixie",), ("main",)), "trixie", "trixie"),
     ],
 )
-def test_mirrors_of_debian_are_recognised(entry: Entry, codename: str | None, suite: str) -> None:
+def test_mirrors_of_debian_are_recognised(entry: SourceEntry, codename: str | None, suite: str) -> None:
     assert choose_mirror([*THIRD_PARTIES, entry], codename) == Mirror(entry.uris[-1], suite)
 
 
@@ -104,7 +114,9 @@ def test_third_parties_are_not_taken_for_debian() -> None:
 
 
 def test_own_suite_comes_before_others() -> None:
-    others = [Entry((f"http://{name}.invalid/debian",), (name,), ("main",)) for name in ("sid", "trixie", "testing")]
+    others = [
+        SourceEntry((f"http://{name}.invalid/debian",), (name,), ("main",)) for name in ("sid", "trixie", "testing")
+    ]
     assert choose_mirror(others, "trixie") == Mirror("http://trixie.invalid/debian", "trixie")
 
 

@@ -12,7 +12,7 @@ import pytest
 from longlook.core.digests import file_digest
 from longlook.core.errors import InputError, MachineError
 from longlook.provision import guest_kernel
-from longlook.provision.build_steps import ObjectCount, Progress, run
+from longlook.provision.build_steps import BuildProgress, ObjectCount, run
 from longlook.provision.guest_kernel.build import lost_settings
 from longlook.provision.guest_kernel.source import pinned_source
 from longlook.provision.pins import identity
@@ -201,7 +201,7 @@ def test_settings_that_a_newer_linux_lost() -> None:
 
 def test_progress_is_few_lines() -> None:
     reported: list[str] = []
-    count = ObjectCount(Progress(reported.append, "compiling"), expected=200, already=20)
+    count = ObjectCount(BuildProgress(reported.append, "compiling"), expected=200, already=20)
     for _ in range(300):
         count.see("  CC      kernel/fork.o\n")
         count.see("  AR      kernel/built-in.a\n")

@@ -71,7 +71,7 @@ VALUES = [
 
 
 @pytest.mark.parametrize(("quantity", "nominal", "like"), VALUES)
-def test_what_is_drawn_is_written_in_few_digits(quantity: laws.Quantity, nominal: str, like: str) -> None:
+def test_what_is_drawn_is_written_in_few_digits(quantity: laws.DrawnQuantity, nominal: str, like: str) -> None:
     first, last, step = laws.lattice(quantity, nominal, Fraction(5, 100))
     assert quantity.number(like) / step == int(quantity.number(like) / step)
     longest = max(len(quantity.text(nominal, point * step)) for point in range(first, min(last, first + 2000) + 1))
@@ -85,7 +85,7 @@ def test_what_is_drawn_is_written_in_few_digits(quantity: laws.Quantity, nominal
     st.floats(0, 1, exclude_max=True),
 )
 def test_what_is_drawn_lies_inside_and_reads_back(
-    value: tuple[laws.Quantity, str, str], width: Fraction, share: float
+    value: tuple[laws.DrawnQuantity, str, str], width: Fraction, share: float
 ) -> None:
     quantity, nominal, _ = value
     number = quantity.number(nominal)

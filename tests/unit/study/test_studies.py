@@ -6,8 +6,8 @@ import pytest
 
 from longlook.analysis.claims.papers import checks_laboratory
 from longlook.core.model import Study
+from longlook.study.contrast_filter import with_contrasts
 from longlook.study.files import find_study, list_studies
-from longlook.study.only import with_contrasts
 from longlook.study.plan import make_plan
 from longlook.study.tcp import PRESETS
 from longlook.study.tcp import parameters as tcp_parameters

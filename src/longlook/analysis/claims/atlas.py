@@ -27,7 +27,7 @@ SCHEMA_VERSION = 1
 """The version of atlas.json."""
 
 
-class State(StrEnum):
+class PageState(StrEnum):
     """Whether the page shows a run of a study."""
 
     RUN = "run"
@@ -55,7 +55,7 @@ class AtlasStudy:
     """A study on the page. `reason` is why no run of it counts, or what a reader must know of the one that does."""
 
     surveyed: SurveyedStudy
-    state: State
+    state: PageState
     reason: str = ""
     entry: Entry | None = None  # of the run that counts
     earlier: bool = False  # the entry is of an earlier version of the study: its plan is another

@@ -46,7 +46,7 @@ class Position:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class DisputeEvidence:
     """Values over the levels of a factor: a contrast's effect in percent, or an arm's level in its metric's unit."""
 
     study: str
@@ -89,7 +89,7 @@ class Dispute:
     id: str
     question: str
     positions: tuple[Position, ...]
-    evidence: tuple[Evidence, ...]
+    evidence: tuple[DisputeEvidence, ...]
     notes: str | None = None
     undecidable: Undecidable | None = None
     settled: Settled | None = None
@@ -131,7 +131,7 @@ def read_dispute(path: Path, studies: Mapping[str, Study]) -> Dispute:
     return dispute
 
 
-def unit_of(evidence: Evidence) -> str:
+def unit_of(evidence: DisputeEvidence) -> str:
     """Return the unit of the evidence's values; effects are in percent."""
     return "%" if evidence.contrast else find_metric(evidence.metric).unit
 
@@ -179,7 +179,9 @@ def _check_bounds(holds: HoldsTable, bounds: list[float], where: str, problems: 
         problems.add_value(f"{where}.tolerance", holds.tolerance, "is of a trend, and this position has bounds")
 
 
-def _evidence(entry: EvidenceTable, where: str, studies: Mapping[str, Study], problems: Problems) -> Evidence | None:
+def _evidence(
+    entry: EvidenceTable, where: str, studies: Mapping[str, Study], problems: Problems
+) -> DisputeEvidence | None:
     study = studies.get(entry.study)
     if study is None:
         problems.add_value(f"{where}.study", entry.study, f"no such study; {allowed(entry.study, studies)}")
@@ -200,7 +202,7 @@ def _evidence(entry: EvidenceTable, where: str, studies: Mapping[str, Study], pr
     if excluded and (entry.levels or not ran):
         problems.add_value(f"{where}.levels", excluded[0], "the study excludes this cell")
         return None
-    return Evidence(entry.study, metric, entry.factor, tuple(ran), entry.cell, entry.contrast, entry.arm)
+    return DisputeEvidence(entry.study, metric, entry.factor, tuple(ran), entry.cell, entry.contrast, entry.arm)
 
 
 def _metric(entry: EvidenceTable, where: str, study: Study, problems: Problems) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from longlook.analysis.claims.dispute import Dispute
-from longlook.analysis.claims.dispute_judge import Conclusion, JudgedEvidence, Kind, conclude_all
+from longlook.analysis.claims.dispute_judge import ConclusionKind, DisputeConclusion, JudgedEvidence, conclude_all
 from longlook.analysis.claims.settings_changes import changed_settings, changes
 from longlook.core.model import Contrast, Study
 
@@ -72,7 +72,7 @@ def find_flips(dispute: Dispute, judged: Sequence[JudgedEvidence], studies: Mapp
     return tuple(found.values())
 
 
-def conclude_dispute(dispute: Dispute, judged: Sequence[JudgedEvidence], flips: Sequence[Flip]) -> Conclusion:
+def conclude_dispute(dispute: Dispute, judged: Sequence[JudgedEvidence], flips: Sequence[Flip]) -> DisputeConclusion:
     """Return the conclusion about a dispute: that of its evidence, or what its file gives in place of any.
 
     Where several changes flip the answer, the conclusion names what is changed; `flips` has the changes.
@@ -80,18 +80,24 @@ def conclude_dispute(dispute: Dispute, judged: Sequence[JudgedEvidence], flips: 
     if dispute.settled is not None:
         settled = dispute.settled
         text = f"‘{settled.holds}’ follows from what the sources print: {settled.by.rstrip('.')}"
-        return Conclusion(Kind.SETTLED, text, (settled.holds,))
+        return DisputeConclusion(ConclusionKind.SETTLED, text, (settled.holds,))
     if dispute.undecidable is not None:
         why, needs = dispute.undecidable.why.rstrip("."), dispute.undecidable.needs.rstrip(".")
-        return Conclusion(Kind.UNDECIDABLE, f"cannot be decided here: {why}. What would decide it: {needs}")
+        return DisputeConclusion(
+            ConclusionKind.UNDECIDABLE, f"cannot be decided here: {why}. What would decide it: {needs}"
+        )
     found = conclude_all(judged)
-    if found.kind not in (Kind.FLIPS, Kind.DIFFERS) or len(flips) < SEVERAL_FLIPS or len(judged) == 1:
+    if (
+        found.kind not in (ConclusionKind.FLIPS, ConclusionKind.DIFFERS)
+        or len(flips) < SEVERAL_FLIPS
+        or len(judged) == 1
+    ):
         return found
     *most, last = dict.fromkeys(flip.what for flip in flips)
     names = f"{', '.join(most)} and {last}" if most else last
     part = "" if found.decided == found.judged else f" (by {found.decided} of {found.judged} pieces of evidence)"
     text = f"it depends on {names}: {len(flips)} changes of one thing alone flip the answer{part}"
-    return replace(found, kind=Kind.FLIPS, text=text)
+    return replace(found, kind=ConclusionKind.FLIPS, text=text)
 
 
 def _answered(judged: Sequence[JudgedEvidence]) -> Iterator[_Answered]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
 
-from longlook.analysis.claims.dispute import CONSTANT, FALLS, Evidence, Holds, Position
+from longlook.analysis.claims.dispute import CONSTANT, FALLS, DisputeEvidence, Holds, Position
 from longlook.analysis.claims.judge import lies_within
 
 
@@ -21,7 +21,7 @@ class Held(StrEnum):
     UNKNOWN = "no value"
 
 
-class Kind(StrEnum):
+class ConclusionKind(StrEnum):
     """The kinds of conclusions about a dispute."""
 
     FLIPS = "flips"
@@ -51,10 +51,10 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Conclusion:
+class DisputeConclusion:
     """The conclusion over all levels, in words. `positions` hold at every level that decides: `decided` of `judged`."""
 
-    kind: Kind
+    kind: ConclusionKind
     text: str
     positions: tuple[str, ...] = ()
     decided: int = 0
@@ -65,17 +65,17 @@ class Conclusion:
 class JudgedEvidence:
     """Our values, their relation to each position (in the order of the points), and the conclusion."""
 
-    evidence: Evidence
+    evidence: DisputeEvidence
     points: tuple[Point, ...]
     held: Mapping[str, tuple[Held, ...]]
-    conclusion: Conclusion
+    conclusion: DisputeConclusion
 
     def answer(self, number: int) -> frozenset[str] | None:
         """Return the positions that hold at a level, or None if that is undecided."""
         return _answer([(name, held[number]) for name, held in self.held.items()])
 
 
-def judge_evidence(evidence: Evidence, positions: Sequence[Position], points: Sequence[Point]) -> JudgedEvidence:
+def judge_evidence(evidence: DisputeEvidence, positions: Sequence[Position], points: Sequence[Point]) -> JudgedEvidence:
     """Return a piece of evidence with every position judged at every level, and its conclusion."""
     held = {position.name: judge(position.holds, points) for position in positions}
     return JudgedEvidence(evidence, tuple(points), held, conclude(evidence.factor, points, held))
@@ -156,7 +156,7 @@ def _is_judged(held: Sequence[tuple[str, Held]]) -> bool:
     )
 
 
-def conclude(factor: str, points: Sequence[Point], held: Mapping[str, Sequence[Held]]) -> Conclusion:
+def conclude(factor: str, points: Sequence[Point], held: Mapping[str, Sequence[Held]]) -> DisputeConclusion:
     """Return the conclusion over all levels; undecided levels are passed over, and counted."""
     columns = [[(name, kinds[number]) for name, kinds in held.items()] for number in range(len(points))]
     judged = sum(_is_judged(column) for column in columns)
@@ -169,65 +169,71 @@ def conclude(factor: str, points: Sequence[Point], held: Mapping[str, Sequence[H
     if not answers:
         missing = list(dict.fromkeys(point.missing for point in points if point.missing))
         why = missing[0] if len(missing) == 1 and not any(point.span for point in points) else "no level decides"
-        return Conclusion(Kind.UNDECIDED, f"undecided: {why}", (), *decided)
+        return DisputeConclusion(ConclusionKind.UNDECIDED, f"undecided: {why}", (), *decided)
     common = frozenset.intersection(*(answer for _, answer in answers))
     everywhere = "everywhere" if len(answers) == judged else f"wherever it is decided: at {_of(*decided, 'level')}"
     if common:
         names = _in_order(held, common)
-        return Conclusion(Kind.HOLDS, f"{_named(names)} {_verb(names)} {everywhere}", names, *decided)
+        return DisputeConclusion(ConclusionKind.HOLDS, f"{_named(names)} {_verb(names)} {everywhere}", names, *decided)
     if not any(answer for _, answer in answers):
-        return Conclusion(
-            Kind.NONE, f"none holds, {everywhere}" if len(answers) < judged else "none holds", (), *decided
+        return DisputeConclusion(
+            ConclusionKind.NONE, f"none holds, {everywhere}" if len(answers) < judged else "none holds", (), *decided
         )
     flips = [(before, after, old, new) for (before, old), (after, new) in pairwise(answers) if old != new]
     where = " and ".join(f"between {before} and {after}" for before, after, *_ in flips)
     sides = [flips[0][2], *(new for *_, new in flips)]
     in_turn = ", then ".join(_side(_in_order(held, side)) for side in sides)
-    return Conclusion(Kind.FLIPS, f"{factor} flips the answer {where}: {in_turn}", (), *decided)
+    return DisputeConclusion(ConclusionKind.FLIPS, f"{factor} flips the answer {where}: {in_turn}", (), *decided)
 
 
-def conclude_all(judged: Sequence[JudgedEvidence]) -> Conclusion:
+def conclude_all(judged: Sequence[JudgedEvidence]) -> DisputeConclusion:
     """Return the conclusion over several pieces of evidence.
 
     If two of them differ in one setting alone and disagree, that setting flips the answer.
     """
-    decided = [item for item in judged if item.conclusion.kind is not Kind.UNDECIDED]
+    decided = [item for item in judged if item.conclusion.kind is not ConclusionKind.UNDECIDED]
     if len(judged) == 1:
         return judged[0].conclusion
     if not decided:
-        return Conclusion(Kind.UNDECIDED, "undecided: no piece of evidence decides", (), 0, len(judged))
+        return DisputeConclusion(
+            ConclusionKind.UNDECIDED, "undecided: no piece of evidence decides", (), 0, len(judged)
+        )
     counts = len(decided), len(judged)
     rest = "" if len(decided) == len(judged) else f" (by {_of(*counts, 'piece')} of evidence)"
     found = decided[0].conclusion if len(decided) == 1 else _agreed(decided) or _disagreed(decided)
-    return Conclusion(found.kind, f"{found.text}{rest}", found.positions, *counts)
+    return DisputeConclusion(found.kind, f"{found.text}{rest}", found.positions, *counts)
 
 
-def _agreed(decided: Sequence[JudgedEvidence]) -> Conclusion | None:
+def _agreed(decided: Sequence[JudgedEvidence]) -> DisputeConclusion | None:
     """Return the common conclusion of pieces of evidence, or None if they disagree."""
-    texts = {item.conclusion.text for item in decided if item.conclusion.kind is Kind.FLIPS}
-    if len(texts) == 1 and all(item.conclusion.kind is Kind.FLIPS for item in decided):
-        return Conclusion(Kind.FLIPS, f"{texts.pop()}, in every piece of evidence that decides")
-    if all(item.conclusion.kind in (Kind.HOLDS, Kind.NONE) for item in decided):
+    texts = {item.conclusion.text for item in decided if item.conclusion.kind is ConclusionKind.FLIPS}
+    if len(texts) == 1 and all(item.conclusion.kind is ConclusionKind.FLIPS for item in decided):
+        return DisputeConclusion(ConclusionKind.FLIPS, f"{texts.pop()}, in every piece of evidence that decides")
+    if all(item.conclusion.kind in (ConclusionKind.HOLDS, ConclusionKind.NONE) for item in decided):
         common = frozenset.intersection(*(frozenset(item.conclusion.positions) for item in decided))
         if common:
             names = _in_order(decided[0].held, common)
-            return Conclusion(
-                Kind.HOLDS, f"{_named(names)} {_verb(names)} in every piece of evidence that decides", names
+            return DisputeConclusion(
+                ConclusionKind.HOLDS, f"{_named(names)} {_verb(names)} in every piece of evidence that decides", names
             )
         if not any(item.conclusion.positions for item in decided):
-            return Conclusion(Kind.NONE, "none holds")
+            return DisputeConclusion(ConclusionKind.NONE, "none holds")
     return None
 
 
-def _disagreed(decided: Sequence[JudgedEvidence]) -> Conclusion:
-    between = _flips_between([item for item in decided if item.conclusion.kind in (Kind.HOLDS, Kind.NONE)])
+def _disagreed(decided: Sequence[JudgedEvidence]) -> DisputeConclusion:
+    between = _flips_between(
+        [item for item in decided if item.conclusion.kind in (ConclusionKind.HOLDS, ConclusionKind.NONE)]
+    )
     within = [
-        f"{_where(item, decided)}: {item.conclusion.text}" for item in decided if item.conclusion.kind is Kind.FLIPS
+        f"{_where(item, decided)}: {item.conclusion.text}"
+        for item in decided
+        if item.conclusion.kind is ConclusionKind.FLIPS
     ]
     if between or within:
-        return Conclusion(Kind.FLIPS, "; ".join([*between, *within]))
+        return DisputeConclusion(ConclusionKind.FLIPS, "; ".join([*between, *within]))
     each = "; ".join(f"{_where(item, decided)}: {item.conclusion.text}" for item in decided)
-    return Conclusion(Kind.DIFFERS, f"the evidence differs: {each}")
+    return DisputeConclusion(ConclusionKind.DIFFERS, f"the evidence differs: {each}")
 
 
 def _flips_between(whole: Sequence[JudgedEvidence]) -> list[str]:
@@ -247,7 +253,7 @@ def _flips_between(whole: Sequence[JudgedEvidence]) -> list[str]:
     return found
 
 
-def _unlike(one: Evidence, other: Evidence) -> list[str]:
+def _unlike(one: DisputeEvidence, other: DisputeEvidence) -> list[str]:
     names = dict.fromkeys([*one.sides, *other.sides])
     return [name for name in names if one.sides.get(name) != other.sides.get(name)]
 

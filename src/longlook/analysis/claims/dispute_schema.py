@@ -9,11 +9,11 @@ from longlook.study.schema import SchemaVersion, Table, Text
 Number = int | float
 
 
-class Part(Table):
+class SchemaTable(Table):
     """A table of a dispute file."""
 
 
-class HoldsTable(Part):
+class HoldsTable(SchemaTable):
     """`holds` of a position: bounds of a value, or its trend over the levels of a factor."""
 
     at_least: Number | None = None
@@ -22,7 +22,7 @@ class HoldsTable(Part):
     tolerance: Annotated[Number, Field(ge=0)] | None = None
 
 
-class PositionTable(Part):
+class PositionTable(SchemaTable):
     """`[[positions]]`: the finding of one source."""
 
     name: Text
@@ -31,7 +31,7 @@ class PositionTable(Part):
     holds: HoldsTable | None = None
 
 
-class EvidenceTable(Part):
+class EvidenceTable(SchemaTable):
     """`[[evidence]]`: values of one study over the levels of one factor that can decide the dispute."""
 
     study: str
@@ -43,21 +43,21 @@ class EvidenceTable(Part):
     cell: dict[str, str] = Field(default_factory=dict)
 
 
-class UndecidableTable(Part):
+class UndecidableTable(SchemaTable):
     """`[undecidable]`: why nothing here can decide the dispute, and what could."""
 
     why: Text
     needs: Text
 
 
-class SettledTable(Part):
+class SettledTable(SchemaTable):
     """`[settled]`: the position that follows from what the sources print, and how."""
 
     holds: Text
     by: Text
 
 
-class DisputeTable(Part):
+class DisputeTable(SchemaTable):
     """A whole file."""
 
     schema_: Annotated[SchemaVersion, Field(alias="schema")]

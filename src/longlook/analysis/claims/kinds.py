@@ -7,7 +7,7 @@ from longlook.core.model import Verdict
 from longlook.core.results import ClaimResult
 
 
-class Kind(StrEnum):
+class ReplicationKind(StrEnum):
     """How much of a published statement was found again."""
 
     INSIDE = "an effect with a number: the number lies in our interval, reading error granted"
@@ -19,17 +19,17 @@ class Kind(StrEnum):
     LEVEL = "a level: ours lies within bounds that the study chose"
 
 
-def kind_of(found: ClaimResult) -> Kind:
+def kind_of(found: ClaimResult) -> ReplicationKind:
     """Return the kind of a claim that is reproduced."""
     claim, estimate = found.claim, found.estimate
     if claim.expected is not None:
-        return Kind.LEVEL
+        return ReplicationKind.LEVEL
     if estimate is None:
         raise ValueError(f"claim {claim.id!r} is reproduced without an estimate")
     if not claim.significant:
-        return Kind.EQUIVALENT if estimate.verdict is Verdict.EQUIVALENT else Kind.OPEN
+        return ReplicationKind.EQUIVALENT if estimate.verdict is Verdict.EQUIVALENT else ReplicationKind.OPEN
     if claim.effect_pct is None:
-        return Kind.DIRECTION
+        return ReplicationKind.DIRECTION
     if is_clipped(claim):
-        return Kind.CLIPPED
-    return Kind.INSIDE if size_agrees(claim, estimate) else Kind.OUTSIDE
+        return ReplicationKind.CLIPPED
+    return ReplicationKind.INSIDE if size_agrees(claim, estimate) else ReplicationKind.OUTSIDE

@@ -7,7 +7,7 @@ from typing import Any
 
 from longlook.analysis.claims.dispute import Dispute
 from longlook.analysis.claims.dispute_flips import Flip
-from longlook.analysis.claims.dispute_judge import Conclusion, JudgedEvidence
+from longlook.analysis.claims.dispute_judge import DisputeConclusion, JudgedEvidence
 from longlook.analysis.claims.judge import CONTRADICTED, INCONCLUSIVE, NOT_RUN, NOT_TESTABLE, REPRODUCED
 from longlook.analysis.claims.welch import WelchVerdict
 from longlook.core import codec
@@ -94,7 +94,7 @@ class SurveyedDispute:
 
     dispute: Dispute
     evidence: tuple[JudgedEvidence, ...]
-    conclusion: Conclusion
+    conclusion: DisputeConclusion
     commands: tuple[str, ...]
     flips: tuple[Flip, ...] = ()
 

@@ -9,7 +9,7 @@ import pandas as pd
 
 from longlook.analysis.stats import cliffs, procedures, rare_losses, sequential
 from longlook.analysis.stats.cells import CellData, Cells
-from longlook.analysis.stats.drawn import sentence
+from longlook.analysis.stats.drawn_settings import sentence
 from longlook.analysis.stats.procedures import Floats, Paired
 from longlook.analysis.stats.verdicts import caveats, decide, unlike_itself
 from longlook.core.dependence import Dependence

@@ -7,7 +7,7 @@ from longlook.core.model import Analysis, Study, Verdict
 from longlook.core.results import Estimate
 
 
-class Side(Enum):
+class AllowedSide(Enum):
     """Where the values that the rounds allow for lie."""
 
     BEYOND = "beyond"
@@ -38,19 +38,19 @@ def undecided(estimates: Iterable[Estimate], study: Study) -> frozenset[str]:
     return frozenset(cell_id for cell_id, items in by_cell.items() if not _decided(items, study))
 
 
-def metric_side(item: Estimate, gate_pct: float) -> Side:
+def metric_side(item: Estimate, gate_pct: float) -> AllowedSide:
     """Return on which side of −`gate_pct` the whole interval of an effect lies."""
     low, high = item.ci_low_pct, item.ci_high_pct
     if high is not None and high < -gate_pct:
-        return Side.BEYOND
-    return Side.WITHIN if low is not None and low >= -gate_pct else Side.ACROSS
+        return AllowedSide.BEYOND
+    return AllowedSide.WITHIN if low is not None and low >= -gate_pct else AllowedSide.ACROSS
 
 
-def failures_side(item: Estimate, analysis: Analysis) -> Side:
+def failures_side(item: Estimate, analysis: Analysis) -> AllowedSide:
     """Return whether the contender fails more often than the baseline, at the level of one end of an interval."""
     if item.n_contender_failed <= item.n_baseline_failed:
-        return Side.WITHIN
-    return Side.BEYOND if item.p_failures < (1 - analysis.confidence) / 2 else Side.ACROSS
+        return AllowedSide.WITHIN
+    return AllowedSide.BEYOND if item.p_failures < (1 - analysis.confidence) / 2 else AllowedSide.ACROSS
 
 
 def _decided(items: list[Estimate], study: Study) -> bool:
@@ -61,11 +61,11 @@ def _decided(items: list[Estimate], study: Study) -> bool:
     if gate_pct is None:
         return all(beyond_doubt(item.verdict, item.ci_low_pct, item.ci_high_pct, study.analysis) for item in items)
     failures = failures_side(items[0], study.analysis)  # the same for every metric
-    if failures is Side.BEYOND:
+    if failures is AllowedSide.BEYOND:
         return True
     measured = [item for item in items if item.n_pairs >= study.analysis.min_rounds]
     sides = [metric_side(item, gate_pct) for item in measured]
-    return failures is Side.WITHIN and len(measured) == len(items) and Side.ACROSS not in sides
+    return failures is AllowedSide.WITHIN and len(measured) == len(items) and AllowedSide.ACROSS not in sides
 
 
 def beyond_doubt(verdict: Verdict, low_pct: float | None, high_pct: float | None, analysis: Analysis) -> bool:

@@ -12,11 +12,16 @@ from rich.text import Text
 from longlook.certification.certificate import CERTIFICATE, Certificate
 from longlook.certification.exactness import Repeated
 from longlook.certification.fixed_rounds import Power, smallest_found
-from longlook.certification.rates import Finding, Rate
+from longlook.certification.rates import Rate, RateFinding
 from longlook.core import codec
 from longlook.report.certification import level_text, share_text
 
-_STYLES = {Finding.HELD: "green", Finding.COMPATIBLE: "green", Finding.MISSED: "red", Finding.MEASURED: ""}
+_STYLES = {
+    RateFinding.HELD: "green",
+    RateFinding.COMPATIBLE: "green",
+    RateFinding.MISSED: "red",
+    RateFinding.MEASURED: "",
+}
 
 
 def show_certificate(

@@ -8,22 +8,26 @@ from rich.table import Table
 from rich.text import Text
 
 from longlook.cli.terminal import console
-from longlook.compare.bisection import Finding
-from longlook.compare.gate import FAILURES, Answer, Verdict
-from longlook.compare.output import OUTCOMES, Judged, answer_data
-from longlook.compare.run import Bisection, Step
+from longlook.compare.bisection import VersionFinding
+from longlook.compare.gate import FAILURES, GateAnswer, GateVerdict
+from longlook.compare.output import OUTCOMES, JudgedComparison, answer_data
+from longlook.compare.run import Bisection, BisectionStep
 from longlook.core.versions import is_build
 
 _MARKS = {
-    Answer.PASSED: Text.assemble(("✓", "green"), " passed"),
-    Answer.WORSE: Text.assemble(("✗", "red"), " worse"),
-    Answer.UNMEASURED: Text.assemble(("✗", "red"), " not measured"),
-    Answer.UNDECIDED: Text.assemble(("?", "yellow"), " undecided"),
+    GateAnswer.PASSED: Text.assemble(("✓", "green"), " passed"),
+    GateAnswer.WORSE: Text.assemble(("✗", "red"), " worse"),
+    GateAnswer.UNMEASURED: Text.assemble(("✗", "red"), " not measured"),
+    GateAnswer.UNDECIDED: Text.assemble(("?", "yellow"), " undecided"),
 }
-_FINDINGS = {Finding.GOOD: "not worse", Finding.BAD: "worse", Finding.UNTESTABLE: "cannot be tested"}
+_FINDINGS = {
+    VersionFinding.GOOD: "not worse",
+    VersionFinding.BAD: "worse",
+    VersionFinding.UNTESTABLE: "cannot be tested",
+}
 
 
-def gate_table(verdict: Verdict) -> Table:
+def gate_table(verdict: GateVerdict) -> Table:
     """Return the answer for every network and metric."""
     table = Table("gate", "network", "metric", "why", box=None)
     for case in verdict.cases:
@@ -31,7 +35,7 @@ def gate_table(verdict: Verdict) -> Table:
     return table
 
 
-def show_comparison(judged: Judged, *, as_json: bool) -> None:
+def show_comparison(judged: JudgedComparison, *, as_json: bool) -> None:
     """Print the answer, below the table of verdicts."""
     if as_json:
         _emit(event="gate", **answer_data(judged))
@@ -47,7 +51,7 @@ class BisectionDisplay:
         self._as_json = as_json
         self._steps = 0
 
-    def show(self, step: Step) -> None:
+    def show(self, step: BisectionStep) -> None:
         """Show a version that was tried."""
         self._steps += 1
         if self._as_json:

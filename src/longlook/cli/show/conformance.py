@@ -4,10 +4,10 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from longlook.conformance import Report, Status
+from longlook.conformance import CheckStatus, Report
 from longlook.conformance.matrix import NOTHING_SHARED, WORKS, Matrix, key_of
 
-_STYLES = {Status.PASSED: "green", Status.FAILED: "red", Status.NOT_APPLICABLE: "dim"}
+_STYLES = {CheckStatus.PASSED: "green", CheckStatus.FAILED: "red", CheckStatus.NOT_APPLICABLE: "dim"}
 
 
 def report_table(report: Report) -> RenderableType:
@@ -16,7 +16,7 @@ def report_table(report: Report) -> RenderableType:
     for result in report.results:
         style = _STYLES[result.status]
         table.add_row(result.check, Text(str(result.status), style), result.seen)
-    counts = {status: sum(result.status is status for result in report.results) for status in Status}
+    counts = {status: sum(result.status is status for result in report.results) for status in CheckStatus}
     verdict = ("does not conform", "red") if report.failed else ("conforms", "green")
     summary = ", ".join(f"{number} {status}" for status, number in counts.items())
     return Group(

@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from longlook.run.diff import DatedEvent, FileDifference, RunDifference, TrialDifference
-from longlook.run.link_diff import FirstDifference, Packet, Pair
+from longlook.run.link_diff import FirstDifference, Packet, PacketPair
 
 _NAMES = {
     "direction": "way",
@@ -132,7 +132,7 @@ def _cells(packet: Packet | None, differing: Sequence[str]) -> list[Text]:
     return [Text(value, style="red" if name in differing else "") for name, value in zip(_SHOWN, values, strict=True)]
 
 
-def _columns(pair: Pair) -> list[str]:
+def _columns(pair: PacketPair) -> list[str]:
     return list(dict.fromkeys(_NAMES.get(name, name) for name in pair.columns))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from longlook.certification.planted import Matrix
+from longlook.certification.planted import PlantedMatrix
 from longlook.cli.terminal import console
 from longlook.core import codec
 from longlook.explain.answer import Answer, Explained, Judged
@@ -53,7 +53,7 @@ def _show_uncounted(answer: Answer) -> None:
         out.print(f"cause {cause} not asked: {reason}", markup=False, soft_wrap=True)
 
 
-def show_matrix(matrix: Matrix, *, as_json: bool) -> None:
+def show_matrix(matrix: PlantedMatrix, *, as_json: bool) -> None:
     """Print what was said of each planted case, and the counts; or a JSON line for each case."""
     if as_json:
         for case in matrix.cases:

@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from longlook.cli.terminal import console
-from longlook.compare.servers import SETTINGS, Compared
+from longlook.compare.servers import SETTINGS, ComparedServer
 from longlook.core import codec, knobs
 from longlook.core.model import Study
 from longlook.core.results import Estimate
@@ -24,7 +24,7 @@ _UNITS = {
 }
 
 
-def show_servers(found: Sequence[Compared], study: Study, *, as_json: bool) -> None:
+def show_servers(found: Sequence[ComparedServer], study: Study, *, as_json: bool) -> None:
     """Print what each server waited and received beside its reference, and the settings of those over QUIC."""
     if as_json:
         line = {"event": "servers", "servers": codec.encode(list(found))}
@@ -40,7 +40,7 @@ def show_servers(found: Sequence[Compared], study: Study, *, as_json: bool) -> N
         out.print(f"{_OWN}: the program's own, not on record as one value; {wording.DASH}: no such knob", style="dim")
 
 
-def times_table(found: Sequence[Compared]) -> Table:
+def times_table(found: Sequence[ComparedServer]) -> Table:
     """Return medians of waiting and receiving of each server, and both against its reference."""
     table = Table("server", box=None)
     for name in ("waiting", "against the reference", "receiving", "against the reference"):
@@ -56,7 +56,7 @@ def times_table(found: Sequence[Compared]) -> Table:
     return table
 
 
-def settings_table(found: Sequence[Compared]) -> Table:
+def settings_table(found: Sequence[ComparedServer]) -> Table:
     """Return the settings of each server over QUIC that decide how fast it sends; over TCP the kernel sends."""
     over_quic = [each for each in found if each.protocol == "h3"]
     shown = [name for name in SETTINGS if any(name in each.settings for each in over_quic)]
@@ -78,7 +78,7 @@ def _milliseconds(value_s: float | None) -> str:
     return wording.DASH if value_s is None else f"{value_s * 1e3:.0f} ms"
 
 
-def _against(each: Compared, found: Estimate | None) -> Text:
+def _against(each: ComparedServer, found: Estimate | None) -> Text:
     if each.reference:
         return Text("the reference", "dim")
     if found is None or found.effect_pct is None:
@@ -87,7 +87,7 @@ def _against(each: Compared, found: Estimate | None) -> Text:
     return Text(f"{words}{found.verdict}".replace(wording.NBSP, " "))
 
 
-def _setting(each: Compared, name: str) -> str:
+def _setting(each: ComparedServer, name: str) -> str:
     if name not in each.settings:
         return wording.DASH
     value = each.settings[name]

@@ -50,9 +50,9 @@ class SetupDisplay:
         if self._drawn:
             self._live.stop()
 
-    def watcher(self) -> "parallel.Watcher":
+    def watcher(self) -> "parallel.InstallWatcher":
         """Return the functions that the installation calls."""
-        return parallel.Watcher(self._begun, self._step, self._ended)
+        return parallel.InstallWatcher(self._begun, self._step, self._ended)
 
     def conclude(self, results: Sequence[Installed]) -> None:
         """Name what failed, with the ends of the logs."""

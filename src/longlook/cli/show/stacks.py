@@ -6,10 +6,10 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from longlook.provision.catalogue import Entry
+from longlook.provision.catalogue import StackVersion
 
 
-def stacks_list(entries: Iterable[Entry]) -> RenderableType:
+def stacks_list(entries: Iterable[StackVersion]) -> RenderableType:
     """Return one line for each version."""
     table = Table("stack", "published", "protocols", "roles", "connections", "knobs", "", box=None)
     for entry in entries:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from longlook.conformance import Check, Finding, verdict, wire
+from longlook.conformance import Check, CheckFinding, verdict, wire
 from longlook.conformance.evidence import Seen
 from longlook.conformance.links import usual
 from longlook.conformance.proofs.ask import Ask, transfer
@@ -24,7 +24,7 @@ def ack_threshold(ask: Ask) -> Check:
 def _counted(ask: Ask, apart: Mapping[str, Scalar], values: Mapping[str, Scalar]) -> Check:
     """Demand fewer packets up with the value `many` than with `few`; `apart` are knobs of both trials."""
 
-    def judge(seen: Mapping[str, Seen]) -> Finding:
+    def judge(seen: Mapping[str, Seen]) -> CheckFinding:
         ratio = {name: wire.acks_per_packet(found.packets) for name, found in seen.items()}
         few, many = ratio["few"], ratio["many"]
         if few is None or many is None:

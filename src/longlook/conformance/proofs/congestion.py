@@ -6,8 +6,8 @@ from itertools import combinations
 import numpy as np
 
 from longlook.analysis.congestion_check import AFTER_LOSS
-from longlook.conformance import Check, Finding, verdict, wire
-from longlook.conformance.evidence import Packets, Seen
+from longlook.conformance import Check, CheckFinding, verdict, wire
+from longlook.conformance.evidence import RouterPackets, Seen
 from longlook.conformance.links import path
 from longlook.conformance.proofs.ask import Ask, transfer
 from longlook.core.model import Link, Scalar, Stage
@@ -57,7 +57,7 @@ def congestion_control(ask: Ask) -> Check:
         indexes = (first, *range(second, second + ask.knob.lasting_loss.get(choice, 1)))
         return path(_RATE_MBPS, _RTT_S, down=(Stage("loss_index", {"indexes": indexes}),))
 
-    def judge(seen: Mapping[str, Seen]) -> Finding:
+    def judge(seen: Mapping[str, Seen]) -> CheckFinding:
         left = {name: _left(seen[name].packets, of_model=_band(name, declared) is _NO_CUT) for name in choices}
         text = ", ".join(
             f"{name} ×{value:.2f}" if value is not None else f"{name} {seen[name].why}" for name, value in left.items()
@@ -83,7 +83,7 @@ def initial_window(ask: Ask) -> Check:
     link = path(50, _SECOND_S)
     values = {"fewer": ask.value(_FEWER), "more": ask.value(_MORE)}
 
-    def judge(seen: Mapping[str, Seen]) -> Finding:
+    def judge(seen: Mapping[str, Seen]) -> CheckFinding:
         if not all(found.ok for found in seen.values()):
             return verdict(False, next(found.why for found in seen.values() if not found.ok))
         sent = {name: wire.first_flight(found.packets, _SECOND_S)[0] for name, found in seen.items()}
@@ -106,7 +106,7 @@ def emulated_connections(ask: Ask) -> Check:
         return ask.without("a client sends only requests, which no window delays")
     link = path(_RATE_MBPS, _RTT_S, down=(Stage("loss_index", {"indexes": _LOST}),))
 
-    def judge(seen: Mapping[str, Seen]) -> Finding:
+    def judge(seen: Mapping[str, Seen]) -> CheckFinding:
         left = {number: _left(seen[str(number)].packets, of_model=False) for number in _CONNECTIONS}
         wanted = {number: 1 - (1 - AFTER_LOSS["cubic"]) / number for number in _CONNECTIONS}
         text = ", ".join(
@@ -132,7 +132,7 @@ def window_after_loss(ask: Ask) -> Check:
         return ask.without("a client sends only requests, which no window delays")
     link = path(_RATE_MBPS, _RTT_S, down=(Stage("loss_index", {"indexes": _LOST}),))
 
-    def judge(seen: Mapping[str, Seen]) -> Finding:
+    def judge(seen: Mapping[str, Seen]) -> CheckFinding:
         left = {share: _left(seen[f"{share:g}"].packets, of_model=False) for share in _SHARES}
         text = ", ".join(
             f"{seen[f'{share:g}'].why if value is None else f'×{value:.2f}'} with {share:g}"
@@ -159,13 +159,13 @@ def initial_ssthresh(ask: Ask) -> Check:
     return _bounded(ask, lambda packets: wire.sent_in_turn(packets, _SECOND_S, _TURN), _MOST)
 
 
-def _bounded(ask: Ask, measure: Callable[[Packets], int], window: int) -> Check:
+def _bounded(ask: Ask, measure: Callable[[RouterPackets], int], window: int) -> Check:
     """Demand that a number of bytes is about a window of so many packets, and twice as large without the knob."""
     if ask.role == "client":
         return ask.without("a client sends only requests, which no window delays")
     link, workload = path(50, _SECOND_S), transfer(_SIZE_BYTES)
 
-    def judge(seen: Mapping[str, Seen]) -> Finding:
+    def judge(seen: Mapping[str, Seen]) -> CheckFinding:
         if not all(found.ok for found in seen.values()):
             return verdict(False, next(found.why for found in seen.values() if not found.ok))
         size_bytes = wire.largest(seen["bound"].packets, "server") or 1
@@ -191,7 +191,7 @@ def min_window(ask: Ask) -> Check:
     link = path(_RATE_MBPS, _RTT_S, down=(Stage("loss", {"probability": _HEAVY}),))
     values = {"small": ask.value(_LEAST), "large": ask.value(_MOST)}
 
-    def judge(seen: Mapping[str, Seen]) -> Finding:
+    def judge(seen: Mapping[str, Seen]) -> CheckFinding:
         if not all(found.ok for found in seen.values()):
             return verdict(False, next(found.why for found in seen.values() if not found.ok))
         took = {name: wire.sending_s(found.packets) / _RTT_S for name, found in seen.items()}
@@ -212,7 +212,7 @@ def _no_model(ask: Ask) -> dict[str, Scalar]:
     return {"congestion_control": "cubic"} if controller is not None and "cubic" in controller.choices else {}
 
 
-def _left(packets: Packets, *, of_model: bool) -> float | None:
+def _left(packets: RouterPackets, *, of_model: bool) -> float | None:
     """Return the share of the window that is left; of a model the most in several round trips, since one may drain a
     queue.
     """
@@ -232,7 +232,7 @@ def _within(band: tuple[float, float], value: float) -> bool:
     return low <= value <= high
 
 
-def _same(one: Packets, other: Packets) -> bool:
+def _same(one: RouterPackets, other: RouterPackets) -> bool:
     """Return whether two servers sent packets of the same sizes at the same times."""
     first, second = one.of("server"), other.of("server")
     if len(first) != len(second):

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from longlook.conformance import Check, Finding, Status, verdict, wire
+from longlook.conformance import Check, CheckFinding, CheckStatus, verdict, wire
 from longlook.conformance.evidence import Seen
 from longlook.conformance.links import usual
 from longlook.conformance.proofs.ask import Ask, transfer
@@ -28,10 +28,12 @@ def initial_packet_size(ask: Ask) -> Check:
 def _largest(ask: Ask, apart: Mapping[str, bool], *, exact: bool) -> Check:
     value = ask.value(_PAYLOAD_BYTES)
 
-    def judge(seen: Mapping[str, Seen]) -> Finding:
+    def judge(seen: Mapping[str, Seen]) -> CheckFinding:
         size = {name: wire.largest(found.packets, ask.role) for name, found in seen.items()}
         if ask.role == "client" and all(found.ok for found in seen.values()) and set(size.values()) == {_LEAST_BYTES}:
-            return Finding(Status.NOT_APPLICABLE, "a client sends only requests, which are smaller, and no probes")
+            return CheckFinding(
+                CheckStatus.NOT_APPLICABLE, "a client sends only requests, which are smaller, and no probes"
+            )
         broken = "" if seen["set"].ok else f"; {seen['set'].why}"
         text = f"largest datagram {size['set']} bytes with {value}, {size['default']} without{broken}"
         return verdict(exact and seen["set"].ok and size["set"] == value != size["default"], text)
@@ -48,7 +50,7 @@ def disable_pmtud(ask: Ask) -> Check:
     """Demand that the largest datagram is smaller where path MTU discovery is disabled."""
     workload = transfer(1_000_000)
 
-    def judge(seen: Mapping[str, Seen]) -> Finding:
+    def judge(seen: Mapping[str, Seen]) -> CheckFinding:
         size = {name: wire.largest(seen[name].packets, ask.role) for name in ("off", "on")}
         text = f"largest datagram {size['on']} bytes when disabled, {size['off']} otherwise"
         both = [found for found in size.values() if found is not None]
@@ -64,7 +66,7 @@ def disable_pmtud(ask: Ask) -> Check:
 def gso(ask: Ask) -> Check:
     """Read what the endpoint's own `connection` line reports about its socket."""
 
-    def judge(seen: Mapping[str, Seen]) -> Finding:
+    def judge(seen: Mapping[str, Seen]) -> CheckFinding:
         reported = {
             name: [line.get("gso") for line in found.events(ask.role, "connection")] for name, found in seen.items()
         }
@@ -77,7 +79,7 @@ def gso(ask: Ask) -> Check:
 def ecn(ask: Ask) -> Check:
     """Count the endpoint's packets that carry an ECN codepoint."""
 
-    def judge(seen: Mapping[str, Seen]) -> Finding:
+    def judge(seen: Mapping[str, Seen]) -> CheckFinding:
         share = {name: wire.ecn_share(found.packets, ask.role) for name, found in seen.items()}
         on, off = share["on"], share["off"]
         if on is None or off is None:
@@ -97,7 +99,7 @@ def receive_queue(ask: Ask) -> Check:
     link = Link(up=usual().up, down=stages)
     values = {"short": ask.value(_SHORT_QUEUE), "long": ask.value(_LONG_QUEUE)}
 
-    def judge(seen: Mapping[str, Seen]) -> Finding:
+    def judge(seen: Mapping[str, Seen]) -> CheckFinding:
         if not all(found.ok for found in seen.values()):
             return verdict(False, next(found.why for found in seen.values() if not found.ok))
         sent = {name: wire.data_packets(found.packets) for name, found in seen.items()}

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from longlook.conformance import Check, Finding, Want, verdict
+from longlook.conformance import Check, CheckFinding, Want, verdict
 from longlook.conformance.evidence import Seen
 from longlook.conformance.proofs.ask import Ask
 from longlook.core.model import Scalar, Workload
@@ -19,7 +19,7 @@ def dont_fragment(ask: Ask) -> Check:
     What tells `kernel` from `unset` is a path that names its MTU (docs/middle.md).
     """
 
-    def judge(seen: Mapping[str, Seen]) -> Finding:
+    def judge(seen: Mapping[str, Seen]) -> CheckFinding:
         answered = {
             name: any(line.get("t_answer_ns") for line in found.events("client", "echo"))
             for name, found in seen.items()

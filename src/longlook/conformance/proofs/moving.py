@@ -5,7 +5,7 @@ connection uses both, or goes to the server's, by what the second of two links c
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from longlook.conformance import Check, Finding, verdict
+from longlook.conformance import Check, CheckFinding, verdict
 from longlook.conformance.evidence import Seen
 from longlook.conformance.links import path
 from longlook.conformance.proofs.ask import Ask, transfer
@@ -41,7 +41,7 @@ def move_after_silence(ask: Ask) -> Check:
 def _moved(ask: Ask, rules: Sequence[Stage]) -> Check:
     values = {"short": ask.value(_SHORT_S), "long": ask.value(_LONG_S)}
 
-    def judge(seen: Mapping[str, Seen]) -> Finding:
+    def judge(seen: Mapping[str, Seen]) -> CheckFinding:
         after_s = {name: found.moved_s for name, found in seen.items()}
         if missing := [f"{name}: it never moved, {seen[name].why}" for name, at in after_s.items() if at is None]:
             return verdict(False, "; ".join(missing))
@@ -62,7 +62,7 @@ def multipath(ask: Ask) -> Check:
     schedulers = [str(choice) for choice in ask.knob.choices]
     values = {"at one end": None, **{name: name for name in schedulers}}
 
-    def judge(seen: Mapping[str, Seen]) -> Finding:
+    def judge(seen: Mapping[str, Seen]) -> CheckFinding:
         failed = [f"{name}: {seen[name].why}" for name in schedulers if not seen[name].ok]
         if failed:
             return verdict(False, "; ".join(failed))
@@ -92,7 +92,7 @@ def preferred_address(ask: Ask) -> Check:
     The client is one that follows: quinn's own takes the connection id and stays.
     """
 
-    def judge(seen: Mapping[str, Seen]) -> Finding:
+    def judge(seen: Mapping[str, Seen]) -> CheckFinding:
         if failed := [f"{name}: {found.why}" for name, found in seen.items() if not found.ok]:
             return verdict(False, "; ".join(failed))
         second = {name: _carried(found, "second.down") for name, found in seen.items()}

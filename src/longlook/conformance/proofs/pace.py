@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from longlook.conformance import Check, Finding, verdict, wire
+from longlook.conformance import Check, CheckFinding, verdict, wire
 from longlook.conformance.evidence import Seen
 from longlook.conformance.links import path
 from longlook.conformance.proofs.ask import Ask, transfer
@@ -22,7 +22,7 @@ def pacing(ask: Ask) -> Check:
         return ask.without("a client sends only requests: nothing to spread")
     link, workload = path(100, _RTT_S), transfer(1_000_000)
 
-    def judge(seen: Mapping[str, Seen]) -> Finding:
+    def judge(seen: Mapping[str, Seen]) -> CheckFinding:
         share = {name: wire.spread(seen[name].packets, _RTT_S) for name in ("on", "off")}
         on, off = share["on"], share["off"]
         if on is None or off is None or not all(found.ok for found in seen.values()):
@@ -42,7 +42,7 @@ def pacing_burst(ask: Ask) -> Check:
     link, workload = path(100, _RTT_S), transfer(100_000)
     values = {"short": ask.value(_SHORT), "long": ask.value(_LONG)}
 
-    def judge(seen: Mapping[str, Seen]) -> Finding:
+    def judge(seen: Mapping[str, Seen]) -> CheckFinding:
         if not all(found.ok for found in seen.values()):
             return verdict(False, next(found.why for found in seen.values() if not found.ok))
         sent = {name: wire.longest_train(found.packets, _TOGETHER_S) for name, found in seen.items()}
@@ -58,7 +58,7 @@ def max_pacing_rate(ask: Ask) -> Check:
         return ask.without("a client sends only requests: nothing to pace")
     link, workload = path(_SLOW_BPS * 10 / 1e6, _RTT_S), transfer(2_000_000)
 
-    def judge(seen: Mapping[str, Seen]) -> Finding:
+    def judge(seen: Mapping[str, Seen]) -> CheckFinding:
         if not all(found.ok for found in seen.values()):
             return verdict(False, next(found.why for found in seen.values() if not found.ok))
         bits = {name: 8 * (wire.most_in(found.packets, _HALF_S) or 0) / _HALF_S for name, found in seen.items()}
@@ -78,7 +78,7 @@ def hystart(ask: Ask) -> Check:
     link, workload = path(20, 0.06, _QUEUE_BYTES), transfer(3_000_000)
     apart = {"congestion_control": "cubic"} if _offers_cubic(ask) else {}
 
-    def judge(seen: Mapping[str, Seen]) -> Finding:
+    def judge(seen: Mapping[str, Seen]) -> CheckFinding:
         if not all(found.ok for found in seen.values()):
             return verdict(False, next(found.why for found in seen.values() if not found.ok))
         peak = {name: int(found.packets.of("server").queue_bytes.max()) for name, found in seen.items()}

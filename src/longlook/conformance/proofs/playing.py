@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from longlook.conformance import Check, Finding, verdict
+from longlook.conformance import Check, CheckFinding, verdict
 from longlook.conformance.evidence import Line, Seen
 from longlook.conformance.links import path
 from longlook.conformance.proofs.ask import Ask
@@ -30,7 +30,7 @@ _FIRST = ("/video/tiny/init.mp4", "/video/tiny/000.m4s")
 def player(ask: Ask) -> Check:
     """See whether the first segment is asked for at once (shaka), or when its initialisation is there (dash.js)."""
 
-    def judge(seen: Mapping[str, Seen]) -> Finding:
+    def judge(seen: Mapping[str, Seen]) -> CheckFinding:
         if failed := [f"{name}: {found.why}" for name, found in seen.items() if not found.ok]:
             return verdict(False, "; ".join(failed))
         waited = {name: _waits(found) for name, found in seen.items()}

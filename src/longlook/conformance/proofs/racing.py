@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from longlook.conformance import Check, Finding, Want, verdict
+from longlook.conformance import Check, CheckFinding, Want, verdict
 from longlook.conformance.evidence import Seen
 from longlook.conformance.links import path
 from longlook.conformance.proofs.ask import Ask
@@ -36,7 +36,7 @@ def alt_svc_port(ask: Ask) -> Check:
     rule = Stage("block", {"protocol": "udp"})
     link = path(20, _RTT_S, up=(rule,), down=(rule,))
 
-    def judge(seen: Mapping[str, Seen]) -> Finding:
+    def judge(seen: Mapping[str, Seen]) -> CheckFinding:
         named = {name: _alt_svc(found) for name, found in seen.items()}
         text = "; ".join(f"Alt-Svc is {value!r} {_asked(ports.get(name))}" for name, value in named.items())
         right = all(f'h3=":{port}"' in (named[name] or "") for name, port in ports.items())
@@ -57,7 +57,7 @@ def _alt_svc(seen: Seen) -> str | None:
 def memory(ask: Ask) -> Check:
     """Look for QUIC, of which a client knows only by what it remembers, and for the page that it loaded before."""
 
-    def judge(seen: Mapping[str, Seen]) -> Finding:
+    def judge(seen: Mapping[str, Seen]) -> CheckFinding:
         if failed := [f"{name}: {found.why}" for name, found in seen.items() if not found.ok]:
             return verdict(False, "; ".join(failed))
         begun = {name: _first_over(found) for name, found in seen.items()}
@@ -75,7 +75,7 @@ def memory(ask: Ask) -> Check:
 def resolver(ask: Ask) -> Check:
     """Look for QUIC, of which a client that was never there before knows only by an HTTPS record."""
 
-    def judge(seen: Mapping[str, Seen]) -> Finding:
+    def judge(seen: Mapping[str, Seen]) -> CheckFinding:
         if failed := [f"{name}: {found.why}" for name, found in seen.items() if not found.ok]:
             return verdict(False, "; ".join(failed))
         begun = {name: _first_over(found) for name, found in seen.items()}
@@ -95,7 +95,7 @@ def _first_over(seen: Seen) -> str | None:
 def _began(ask: Ask, rule: Stage) -> Check:
     values = {"short": ask.value(_SHORT_S), "long": ask.value(_LONG_S)}
 
-    def judge(seen: Mapping[str, Seen]) -> Finding:
+    def judge(seen: Mapping[str, Seen]) -> CheckFinding:
         after_s = {name: _tcp_after_s(found) for name, found in seen.items()}
         if missing := [f"{name}: no TCP, {seen[name].why}" for name, found in after_s.items() if found is None]:
             return verdict(False, "; ".join(missing))

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from longlook.conformance import Check, Finding, Want, verdict, wire
+from longlook.conformance import Check, CheckFinding, Want, verdict, wire
 from longlook.conformance.evidence import Seen
 from longlook.conformance.links import path
 from longlook.conformance.proofs.ask import Ask, transfer
@@ -53,7 +53,7 @@ def undo_spurious_losses(ask: Ask) -> Check:
     fixed = {"adaptive_reordering": False}
     link = _late(_DEPTH, _SHORT_SHARE * _RTT_S)
 
-    def judge(seen: Mapping[str, Seen]) -> Finding:
+    def judge(seen: Mapping[str, Seen]) -> CheckFinding:
         if not all(found.ok for found in seen.values()):
             return verdict(False, next(found.why for found in seen.values() if not found.ok))
         took_s = {name: wire.sending_s(found.packets) for name, found in seen.items()}
@@ -77,7 +77,7 @@ def persistent_congestion_threshold(ask: Ask) -> Check:
     link = path(10, _RTT_S, _SHORT_QUEUE_BYTES, down=(Stage("loss", {"probability": outage}),))
     values = {"soon": ask.value(1), "late": ask.value(100)}
 
-    def judge(seen: Mapping[str, Seen]) -> Finding:
+    def judge(seen: Mapping[str, Seen]) -> CheckFinding:
         if not all(found.ok for found in seen.values()):
             return verdict(False, next(found.why for found in seen.values() if not found.ok))
         sent = {name: wire.sent_after_outage(found.packets, _RTT_S) for name, found in seen.items()}
@@ -89,7 +89,7 @@ def persistent_congestion_threshold(ask: Ask) -> Check:
     return ask.check(wants, judge)
 
 
-def _nothing(_seen: Mapping[str, Seen]) -> Finding:
+def _nothing(_seen: Mapping[str, Seen]) -> CheckFinding:
     return verdict(False, "the packet threshold decides first, and this stack has no knob to hold it off")
 
 
@@ -108,7 +108,7 @@ def _spurious(ask: Ask, link: Link, strict: Mapping[str, Scalar], patient: Mappi
         return ask.without("a client sends only requests, of which none comes late")
     workload = transfer(2_000_000)
 
-    def judge(seen: Mapping[str, Seen]) -> Finding:
+    def judge(seen: Mapping[str, Seen]) -> CheckFinding:
         if not all(found.ok for found in seen.values()):
             return verdict(False, next(found.why for found in seen.values() if not found.ok))
         sent = {name: wire.data_packets(found.packets) for name, found in seen.items()}

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 
-from longlook.conformance import Check, Finding, Want, verdict, wire
+from longlook.conformance import Check, CheckFinding, Want, verdict, wire
 from longlook.conformance.evidence import Seen
 from longlook.conformance.links import path
 from longlook.conformance.proofs.ask import Ask
@@ -20,7 +20,7 @@ _TIMEOUTS = (1.5, 5.0)
 def allow_0rtt(ask: Ask) -> Check:
     """Read whether the client reports early data on a connection that would send it."""
 
-    def judge(seen: Mapping[str, Seen]) -> Finding:
+    def judge(seen: Mapping[str, Seen]) -> CheckFinding:
         used = {name: _last_used_0rtt(found) for name, found in seen.items()}
         text = f"the client's early data was taken: {used['on']} when on, {used['off']} when off"
         return verdict(used["on"] is True and used["off"] is False, text)
@@ -35,7 +35,7 @@ def allow_0rtt(ask: Ask) -> Check:
 def fast_open(ask: Ask) -> Check:
     """Look for data in the SYN of a client that has a cookie: with the setting at both ends, and not without."""
 
-    def judge(seen: Mapping[str, Seen]) -> Finding:
+    def judge(seen: Mapping[str, Seen]) -> CheckFinding:
         if failed := [f"{name}: {found.why}" for name, found in seen.items() if not found.ok]:
             return verdict(False, "; ".join(failed))
         carried = {name: int(found.packets.of("client").payload_bytes[0]) for name, found in seen.items()}
@@ -58,7 +58,7 @@ def _last_used_0rtt(seen: Seen) -> bool | None:
 def retry(ask: Ask) -> Check:
     """Demand that a Retry makes the handshake one round trip longer."""
 
-    def judge(seen: Mapping[str, Seen]) -> Finding:
+    def judge(seen: Mapping[str, Seen]) -> CheckFinding:
         took_s = {name: _handshake_s(found) for name, found in seen.items()}
         on, off = took_s["on"], took_s["off"]
         if on is None or off is None:
@@ -94,7 +94,7 @@ def _sent_again(ask: Ask, values: Mapping[str, Scalar], unit: str, low_s: float,
     the long one."""
     link = path(20, 0.04, down=(Stage("block", {"protocol": "udp"}),))
 
-    def judge(seen: Mapping[str, Seen]) -> Finding:
+    def judge(seen: Mapping[str, Seen]) -> CheckFinding:
         again = {name: wire.second_sending_s(found.packets, ask.role) for name, found in seen.items()}
         short, long = again["short"], again["long"]
         if short is None:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 
-from longlook.conformance import Check, Finding, verdict
+from longlook.conformance import Check, CheckFinding, verdict
 from longlook.conformance.evidence import Seen
 from longlook.conformance.links import path
 from longlook.conformance.proofs.ask import Ask
@@ -21,7 +21,7 @@ def max_incoming_streams(ask: Ask) -> Check:
     # Some stacks double the limit as it is used: 4, 8, 16, … at once. The first group may be asked for with the page.
     least_s = (math.ceil(math.log2(_OBJECTS / _FEW + 1)) - 1) * _RTT_S
 
-    def judge(seen: Mapping[str, Seen]) -> Finding:
+    def judge(seen: Mapping[str, Seen]) -> CheckFinding:
         took = {name: images_s(found) for name, found in seen.items()}
         few_s, usual_s = took["few"], took["default"]
         if few_s is None or usual_s is None:
@@ -40,7 +40,7 @@ def threads(ask: Ask) -> Check:
     """Measure the time for a page's images: with one thread, the handshakes of their connections wait in line."""
     link, workload = path(50, _RTT_S), Workload("page", {"objects": _OBJECTS, "object_bytes": 1_000})
 
-    def judge(seen: Mapping[str, Seen]) -> Finding:
+    def judge(seen: Mapping[str, Seen]) -> CheckFinding:
         one_s, many_s = images_s(seen["one"]), images_s(seen["many"])
         if one_s is None or many_s is None:
             return verdict(False, next(found.why for found in seen.values() if not found.ok))

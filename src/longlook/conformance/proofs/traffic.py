@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from longlook.conformance import Check, Finding, verdict
-from longlook.conformance.evidence import Floats, Packets, Seen
+from longlook.conformance import Check, CheckFinding, verdict
+from longlook.conformance.evidence import Floats, RouterPackets, Seen
 from longlook.conformance.proofs.ask import Ask
 from longlook.core.flows import DURATION
 from longlook.core.model import Scalar, Workload
@@ -41,7 +41,7 @@ def packet_size(ask: Ask) -> Check:
     """Demand that all of the server's datagrams have exactly the size."""
     values = {f"{value}": ask.value(value) for value in _PAYLOADS_BYTES}
 
-    def judge(seen: Mapping[str, Seen]) -> Finding:
+    def judge(seen: Mapping[str, Seen]) -> CheckFinding:
         sizes = {name: sorted(set(found.packets.of("server").payload_bytes.tolist())) for name, found in seen.items()}
         text = ", ".join(f"datagrams of {sizes[name]} bytes with {values[name]}" for name in values)
         exact = all(sizes[name] == [values[name]] for name in values)
@@ -67,7 +67,7 @@ def law(ask: Ask) -> Check:
     knobs: dict[str, Scalar] = {"rate": _FINE_BPS, "on": _SHORT_S, "off": _SHORT_S}
     bands = {"fixed": (0.0, _REGULAR), "exponential": _RANDOM}
 
-    def judge(seen: Mapping[str, Seen]) -> Finding:
+    def judge(seen: Mapping[str, Seen]) -> CheckFinding:
         parts, holds = [], all(found.ok for found in seen.values())
         for name, found in seen.items():
             for lengths_s in periods(found.packets):
@@ -88,7 +88,7 @@ def law(ask: Ask) -> Check:
     return ask.check(wants, judge)
 
 
-def periods(packets: Packets) -> tuple[Floats, Floats]:
+def periods(packets: RouterPackets) -> tuple[Floats, Floats]:
     """Return the lengths of the server's complete periods of sending, and of its pauses, in seconds.
 
     The first and the last period are incomplete and left out. The usual gap behind a packet belongs to the period in
@@ -108,12 +108,12 @@ def _measured(
     wanted: Sequence[float],
     apart: Mapping[str, Scalar],
     lasting_s: float,
-    measure: Callable[[Packets], float | None],
+    measure: Callable[[RouterPackets], float | None],
 ) -> Check:
     """Demand that each of some values shows on the wire within 2 %. `apart` are knobs that isolate the effect."""
     values = {f"{value:g}": ask.value(value) for value in wanted}
 
-    def judge(seen: Mapping[str, Seen]) -> Finding:
+    def judge(seen: Mapping[str, Seen]) -> CheckFinding:
         got = {name: measure(found.packets) for name, found in seen.items()}
         missing = next((found.why for found in seen.values() if not found.ok), "nothing to measure")
         shown = [missing if value is None else f"{value:.3f} {ask.knob.unit or ''}" for value in got.values()]
@@ -125,7 +125,7 @@ def _measured(
     return ask.check(wants, judge)
 
 
-def _rate_bps(packets: Packets) -> float | None:
+def _rate_bps(packets: RouterPackets) -> float | None:
     """Return the rate from the first packet to the last, which is not counted: its transmission follows it."""
     server = packets.of("server")
     if len(server) < 2 or server.sent_s[-1] <= server.sent_s[0]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from longlook.conformance import Check, Finding, Want, verdict, wire
+from longlook.conformance import Check, CheckFinding, Want, verdict, wire
 from longlook.conformance.evidence import Seen
 from longlook.conformance.links import path
 from longlook.conformance.proofs.ask import Ask, transfer
@@ -42,7 +42,7 @@ def offered(ask: Ask, parameter: str, wanted: float, scale: float = 1.0) -> Chec
     value = ask.value(wanted)
     expected = round(float(value) * scale)
 
-    def judge(seen: Mapping[str, Seen]) -> Finding:
+    def judge(seen: Mapping[str, Seen]) -> CheckFinding:
         found = {
             name: parameters(seen[name].qlogs[ask.other_role], "remote").get(parameter) for name in ("default", "set")
         }
@@ -95,7 +95,7 @@ def send_buffer(ask: Ask) -> Check:
 def _limited(ask: Ask, largest: int, wants: Mapping[str, Want]) -> Check:
     """Demand that no round trip of the trial `set` carries more than `largest` bytes, and more by `default`."""
 
-    def judge(seen: Mapping[str, Seen]) -> Finding:
+    def judge(seen: Mapping[str, Seen]) -> CheckFinding:
         most = {name: wire.most_in(seen[name].packets, _RTT_S) for name in ("default", "set")}
         text = f"at most {most['set']} bytes in a round trip with {largest}, {most['default']} by default"
         if not seen["set"].ok or most["set"] is None or most["default"] is None:

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from longlook.core.folded import FACTS, FOLDER, KERNEL
-from longlook.engines.fake.link_log import Load
+from longlook.core.stack_files import FACTS, FOLDER, KERNEL
+from longlook.engines.fake.link_log import ConnectionLoad
 
 _FREQUENCY_HZ = 4999
 _STACKS = {
@@ -34,7 +34,7 @@ def write_profile(folder: Path, cpu_s: dict[str, float]) -> None:
     (place / FACTS).write_text(json.dumps({"frequency_hz": _FREQUENCY_HZ}) + "\n")
 
 
-def write_server_trace(folder: Path, load: Load) -> None:
+def write_server_trace(folder: Path, load: ConnectionLoad) -> None:
     """Write a server's qlog of one connection (draft-ietf-quic-qlog-main-schema): packets, a window that grows, states
     of its controller.
     """
@@ -56,7 +56,7 @@ def write_server_trace(folder: Path, load: Load) -> None:
     (place / "made-up.sqlog").write_text("".join(f"\x1e{json.dumps(record)}\n" for record in records))
 
 
-def _events(load: Load) -> Iterator[dict[str, Any]]:
+def _events(load: ConnectionLoad) -> Iterator[dict[str, Any]]:
     span_ns = max(0, load.end_ns - load.secure_ns)
     for number in range(_PACKETS):
         time_ms = (load.secure_ns + span_ns * number // _PACKETS) / 1e6

@@ -14,12 +14,12 @@ from longlook.engines import SequentialEngine
 from longlook.engines.fake.collectors import write_profile, write_server_trace
 from longlook.engines.fake.flows import write_flows
 from longlook.engines.fake.lines import FIRST_PORT, Reported, client_lines, server_lines
-from longlook.engines.fake.link_log import TCP, UDP, Load, packets_of, through, write_link_log
+from longlook.engines.fake.link_log import TCP, UDP, ConnectionLoad, packets_of, through, write_link_log
 from longlook.engines.fake.path import EPOCH_NS, path_of
 from longlook.lab.artefacts import digests, seal, write_json, write_lines
 from longlook.lab.topology import CLIENT_ADDRESS, SECOND_CLIENT_ADDRESS, SERVER_ADDRESS, SERVER_PORT
 from longlook.network.config import link_text
-from longlook.network.further import BEHIND, SECOND
+from longlook.network.extra_links import BEHIND, SECOND
 
 _HANDSHAKE_ROUND_TRIPS = {"h3": 1, "h2": 2}
 _LINGER_NS = 100_000_000
@@ -118,13 +118,13 @@ def _round_trips(job: Job) -> int:
     return 0 if early else _HANDSHAKE_ROUND_TRIPS.get(job.trial.protocol, 1)
 
 
-def _loads(job: Job, load_s: float) -> list[Load]:
+def _loads(job: Job, load_s: float) -> list[ConnectionLoad]:
     """Return what each connection of a trial's only flow carries."""
     trial, path = job.trial, path_of(job, job.trial.link)
     secure_ns, end_ns = EPOCH_NS + _round_trips(job) * path.rtt_ns, EPOCH_NS + round(load_s * 1e9)
     over_tcp = trial.congestion_control is not None
     return [
-        Load(
+        ConnectionLoad(
             client=f"{CLIENT_ADDRESS}:{FIRST_PORT + number}",
             server=_SERVER,
             ip_protocol=TCP if over_tcp else UDP,
@@ -140,7 +140,7 @@ def _loads(job: Job, load_s: float) -> list[Load]:
     ]
 
 
-def _write_links(job: Job, loads: list[Load]) -> dict[str, dict[str, int]]:
+def _write_links(job: Job, loads: list[ConnectionLoad]) -> dict[str, dict[str, int]]:
     """Write the configuration and the log of each link of a trial; return the counters of all of them."""
     trial, folder = job.trial, Path(job.folder)
     path = path_of(job, trial.link)

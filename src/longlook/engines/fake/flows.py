@@ -10,7 +10,7 @@ from longlook.core.job import Job
 from longlook.core.model import Flow
 from longlook.core.protocol import find_protocol
 from longlook.engines.fake.lines import FIRST_PORT, Reported, client_lines, server_lines
-from longlook.engines.fake.link_log import TCP, UDP, Load
+from longlook.engines.fake.link_log import TCP, UDP, ConnectionLoad
 from longlook.engines.fake.path import EPOCH_NS, FakePath
 from longlook.lab.artefacts import write_json, write_lines
 from longlook.lab.testbed import FLOWS, FLOWS_FILE
@@ -20,7 +20,7 @@ _UNEQUAL = 0.2
 """By how much a flow's part may differ from the equal one."""
 
 
-def write_flows(job: Job, path: FakePath, *, arrived: bool) -> list[Load]:
+def write_flows(job: Job, path: FakePath, *, arrived: bool) -> list[ConnectionLoad]:
     """Write what the laboratory leaves of each flow of a trial; return what each carried, in their order."""
     folder, found, records = Path(job.folder), [], []
     for flow, load in _loads(job, path):
@@ -47,7 +47,7 @@ def write_flows(job: Job, path: FakePath, *, arrived: bool) -> list[Load]:
     return found
 
 
-def _loads(job: Job, path: FakePath) -> Iterator[tuple[Flow, Load]]:
+def _loads(job: Job, path: FakePath) -> Iterator[tuple[Flow, ConnectionLoad]]:
     trial = job.trial
     part_bps = path.rate_bps / len(trial.flows)
     stop_s = stop_after_s(trial.workload)
@@ -67,7 +67,7 @@ def _loads(job: Job, path: FakePath) -> Iterator[tuple[Flow, Load]]:
         quic = flow.congestion_control is None and not find_protocol(flow.protocol).cross_traffic
         yield (
             flow,
-            Load(
+            ConnectionLoad(
                 client=f"{addresses.client}:{FIRST_PORT + number}",
                 server=f"{addresses.server}:{SERVER_PORT}",
                 ip_protocol=UDP if flow.congestion_control is None else TCP,
@@ -81,7 +81,7 @@ def _loads(job: Job, path: FakePath) -> Iterator[tuple[Flow, Load]]:
         )
 
 
-def _reported(job: Job, flow: Flow, load: Load, *, arrived: bool) -> Reported:
+def _reported(job: Job, flow: Flow, load: ConnectionLoad, *, arrived: bool) -> Reported:
     """Return what both ends report: of a flow that was stopped, and of datagrams, no whole object."""
     expected: dict[str, Any] = {}
     if flow.object_bytes is not None:

@@ -7,7 +7,7 @@ from typing import Any
 from longlook.core.job import Expected
 from longlook.core.model import ConnectionState, Trial
 from longlook.core.protocol import find_protocol
-from longlook.engines.fake.link_log import Load
+from longlook.engines.fake.link_log import ConnectionLoad
 
 FIRST_PORT = 40_000
 """Of the client's connections."""
@@ -19,7 +19,7 @@ class Reported:
 
     trial: Trial
     host: str
-    load: Load
+    load: ConnectionLoad
     expected: Mapping[str, Expected]
     arrived: bool
 

@@ -38,7 +38,7 @@ _SHORT, _INITIAL, _NOT_QUIC = 1, 2, 255
 
 
 @dataclass(frozen=True)
-class Load:
+class ConnectionLoad:
     """What one connection carried towards its client. Times are ns since 1970; addresses `ip:port`."""
 
     client: str
@@ -59,14 +59,14 @@ class _Packet:
     departure_ns: int | None  # None: lost
     direction: int
     payload_bytes: int
-    load: Load
+    load: ConnectionLoad
     client: str
     transport_sequence: int = 0
     acknowledgement: int = 0
     opens: bool = False
 
 
-def packets_of(load: Load, path: FakePath, seed: str) -> list[_Packet]:
+def packets_of(load: ConnectionLoad, path: FakePath, seed: str) -> list[_Packet]:
     """Return the packets of a load: its opening, its request, its data with some lost ones, acknowledgements."""
     found = [_up(load, path, load.began_ns, 300, opens=True)]
     if load.secure_ns > load.began_ns:
@@ -75,7 +75,7 @@ def packets_of(load: Load, path: FakePath, seed: str) -> list[_Packet]:
     return [*found, *_data(load, path, random.Random(seed))]  # noqa: S311
 
 
-def _data(load: Load, path: FakePath, draws: random.Random) -> Iterator[_Packet]:
+def _data(load: ConnectionLoad, path: FakePath, draws: random.Random) -> Iterator[_Packet]:
     payload = min(max(_LEAST_PAYLOAD_BYTES, -(-load.size_bytes // _MOST_PACKETS)), _MOST_PAYLOAD_BYTES)
     count = max(1, -(-load.size_bytes // payload))
     span_ns = max(0, load.end_ns - load.first_byte_ns)
@@ -93,11 +93,11 @@ def _data(load: Load, path: FakePath, draws: random.Random) -> Iterator[_Packet]
             yield _up(load, path, at_ns, 0, client=client, acknowledgement=sent)
 
 
-def _up(load: Load, path: FakePath, sent_ns: int, payload: int, client: str = "", **rest: Any) -> _Packet:
+def _up(load: ConnectionLoad, path: FakePath, sent_ns: int, payload: int, client: str = "", **rest: Any) -> _Packet:
     return _Packet(sent_ns, sent_ns + path.up_ns, UP, payload, load, client or load.client, **rest)
 
 
-def _down(load: Load, path: FakePath, came_ns: int, payload: int, client: str = "", **rest: Any) -> _Packet:
+def _down(load: ConnectionLoad, path: FakePath, came_ns: int, payload: int, client: str = "", **rest: Any) -> _Packet:
     arrival_ns = max(load.began_ns, came_ns - path.down_ns)
     return _Packet(arrival_ns, max(arrival_ns, came_ns), DOWN, payload, load, client or load.client, **rest)
 

@@ -26,7 +26,7 @@ from longlook.engines.virtual.box import (
 )
 from longlook.engines.virtual.cpus import on_cpu
 from longlook.engines.virtual.memory import is_full, memory_folder, raise_if_short_of_memory
-from longlook.engines.virtual.watch import PROGRAM, SPINS, Limits, spin_timeout_s, watch
+from longlook.engines.virtual.watch import PROGRAM, SPINS, BootLimits, spin_timeout_s, watch
 from longlook.lab.linux.limit_groups import MEMORY
 from longlook.lab.linux.proctable import process_table
 
@@ -117,7 +117,7 @@ def boot(guest: Guest, options: Boot, exchange: Path, stop: threading.Event | No
 
 def _boot_in(box: Box, guest: Guest, options: Boot, stop: threading.Event) -> BootResult:
     exchange = box.exchange
-    limits = Limits(options.wall_limit_s, spin_timeout_s(), answers=guest.answers)
+    limits = BootLimits(options.wall_limit_s, spin_timeout_s(), answers=guest.answers)
     bounds = left.Bounds(options.trials)
     console, began = exchange / CONSOLE, time.monotonic()
     process, report = _start(box, guest, options)

@@ -28,8 +28,8 @@ from longlook.engines.virtual.box import shown_in_box
 from longlook.engines.virtual.cpus import one_cpu
 from longlook.lab.artefacts import raise_if_full
 from longlook.lab.guest import ERROR, REQUEST, GuestError, GuestRequest
+from longlook.lab.host_paths import job_paths, python_paths
 from longlook.lab.linux.view import closed_folders, hidden_folders
-from longlook.lab.needed import job_paths, python_paths
 
 _LARGEST_ERROR_BYTES = 1 << 20
 _PYTHON = {"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}
@@ -85,7 +85,7 @@ def run_guest(guest: Guest, run: GuestRun, exchange: Path, stop: threading.Event
     raise (InputError if reported.kind == "input" else MachineError)(reported.message, reported.hint)
 
 
-def _stacks(jobs: Sequence[Job]) -> tuple[registry.Place, ...]:
+def _stacks(jobs: Sequence[Job]) -> tuple[registry.ModulePlace, ...]:
     names = sorted({end.stack for job in jobs for end in endpoints_of(job.trial)})
     return tuple(registry.place("stacks", name) for name in names)
 

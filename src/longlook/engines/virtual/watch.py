@@ -34,7 +34,7 @@ _CROWD = TASKS_IN_GUEST  # processes of a guest: a browser has twenty
 
 
 @dataclass(frozen=True)
-class Limits:
+class BootLimits:
     """The limits of a boot, in real seconds and in CPU seconds at one moment of virtual time.
 
     `wall_s` is for each trial, the first with the boot: a guest may have many. `answers`: the kernel reports on SIGUSR2
@@ -70,7 +70,7 @@ def _seconds(name: str, usual_s: float) -> float:
 def watch(
     pid: int,
     console: Path,
-    limits: Limits,
+    limits: BootLimits,
     stop: threading.Event,
     finished: Callable[[], int] = lambda: 0,
     too_much: Callable[[], str | None] = lambda: None,

@@ -10,6 +10,6 @@
 """
 
 from longlook.explain.infer.inference import MachineInference
-from longlook.explain.infer.machine import Invariant, Machine, Relation, State, Transition
+from longlook.explain.infer.machine import Invariant, Machine, MachineState, Relation, Transition
 
-__all__ = ["Invariant", "Machine", "MachineInference", "Relation", "State", "Transition"]
+__all__ = ["Invariant", "Machine", "MachineInference", "MachineState", "Relation", "Transition"]

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from longlook.analysis.stats.procedures import adjust
-from longlook.explain.infer.machine import END, Machine, State
+from longlook.explain.infer.machine import END, Machine, MachineState
 from longlook.explain.infer.matching import matched
 from longlook.explain.infer.significance import FEWEST_TRACES, Deals, Numbers, fisher_p
 
@@ -141,7 +141,7 @@ class _Side:
 
 
 def _states(
-    pairs: list[tuple[State | None, State | None]], sides: list[_Side], deals: Deals | None, level: float
+    pairs: list[tuple[MachineState | None, MachineState | None]], sides: list[_Side], deals: Deals | None, level: float
 ) -> tuple[StatePair, ...]:
     both = [number for number, (a, b) in enumerate(pairs) if number > END and a and b]
     tests = dict.fromkeys(range(len(pairs)), Test())
@@ -172,7 +172,7 @@ def _states(
 
 
 def _transitions(
-    pairs: list[tuple[State | None, State | None]], sides: list[_Side], deals: Deals | None, level: float
+    pairs: list[tuple[MachineState | None, MachineState | None]], sides: list[_Side], deals: Deals | None, level: float
 ) -> tuple[TransitionPair, ...]:
     every = sorted({ends for side in sides for ends in side.counts})
     ways = [sum(ends[0] == source for ends in every) for source in range(len(pairs))]

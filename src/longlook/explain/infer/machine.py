@@ -39,7 +39,7 @@ class Invariant:
 
 
 @dataclass(frozen=True)
-class State:
+class MachineState:
     """A state: `name` of its events (None for START and END), the number of its visits, and its time over all
     traces.
     """
@@ -72,7 +72,7 @@ class Stays:
 
 
 @dataclass(frozen=True, eq=False)
-class Steps:
+class TransitionCounts:
     """The number of times that each trace took each transition: columns of equal length, both by number."""
 
     trace: Whole
@@ -86,11 +86,11 @@ class Machine:
 
     events: int
     traces: tuple[str, ...]
-    states: tuple[State, ...]
+    states: tuple[MachineState, ...]
     transitions: tuple[Transition, ...]
     invariants: tuple[Invariant, ...]
     stays: Stays
-    steps: Steps
+    steps: TransitionCounts
     relations: tuple[Relation, ...]
     """The relations whose invariants were mined."""
     smallest: bool
@@ -101,7 +101,7 @@ class Machine:
         """The time over all states and traces."""
         return sum(state.time_ns for state in self.states)
 
-    def share(self, state: State) -> float:
+    def share(self, state: MachineState) -> float:
         """Return the share of all time that was spent in a state; 0 if traces have no length."""
         return state.time_ns / self.time_ns if self.time_ns else 0.0
 
@@ -135,7 +135,7 @@ class Machine:
             machine = cls(
                 events=document["events"],
                 traces=tuple(document["traces"]),
-                states=tuple(State(**state) for state in document["states"]),
+                states=tuple(MachineState(**state) for state in document["states"]),
                 transitions=tuple(
                     Transition(t["from"], t["to"], t["count"], t["probability"]) for t in document["transitions"]
                 ),
@@ -143,7 +143,7 @@ class Machine:
                     Invariant(Relation(entry["relation"]), entry["a"], entry["b"]) for entry in document["invariants"]
                 ),
                 stays=Stays(*_arrays(document["stays"], ("trace", "state", "visits", "time_ns"))),
-                steps=Steps(*_arrays(document["steps"], ("trace", "transition", "count"))),
+                steps=TransitionCounts(*_arrays(document["steps"], ("trace", "transition", "count"))),
                 relations=tuple(map(Relation, document["relations"])),
                 smallest=document["smallest"],
             )
@@ -169,7 +169,7 @@ class Machine:
         return cls.from_document(document)
 
 
-def _columns(table: Stays | Steps) -> dict[str, list[int]]:
+def _columns(table: Stays | TransitionCounts) -> dict[str, list[int]]:
     return {name: column.tolist() for name, column in vars(table).items()}
 
 

@@ -5,19 +5,21 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from longlook.analysis.stats import libraries
-from longlook.explain.infer.machine import END, START, Machine, State
+from longlook.explain.infer.machine import END, START, Machine, MachineState
 
 Context = frozenset[tuple[str, str]]
 """The context of a state: (`follows` or `precedes`, joined with `always` or `sometimes`; name)."""
 
 
-def matched(a: Machine, b: Machine) -> list[tuple[State | None, State | None]]:
+def matched(a: Machine, b: Machine) -> list[tuple[MachineState | None, MachineState | None]]:
     """Return pairs of states, the beginning and the end first; a state without a counterpart is paired with None.
 
     Among the states of one name, those are paired whose contexts agree most in sum: the names that come before and
     after the state on all of its paths, on some, or on none. Equal contexts are paired by their shares of all visits.
     """
-    pairs: list[tuple[State | None, State | None]] = [(a.states[end], b.states[end]) for end in (START, END)]
+    pairs: list[tuple[MachineState | None, MachineState | None]] = [
+        (a.states[end], b.states[end]) for end in (START, END)
+    ]
     contexts = [(machine, contexts_of(machine)) for machine in (a, b)]
     for name in dict.fromkeys(state.name for machine in (a, b) for state in machine.states if state.name is not None):
         ours, theirs = ([state for state in machine.states if state.name == name] for machine in (a, b))
@@ -32,7 +34,10 @@ def matched(a: Machine, b: Machine) -> list[tuple[State | None, State | None]]:
 
 
 def _likeness(
-    ours: tuple[Machine, Mapping[int, Context]], one: State, theirs: tuple[Machine, Mapping[int, Context]], other: State
+    ours: tuple[Machine, Mapping[int, Context]],
+    one: MachineState,
+    theirs: tuple[Machine, Mapping[int, Context]],
+    other: MachineState,
 ) -> float:
     """Return the likeness from 0 to 1 by contexts; visits only decide between equals."""
     mine, its = ours[1][one.id], theirs[1][other.id]

@@ -14,7 +14,7 @@ from longlook.explain.facts.objects import ObjectFacts
 from longlook.explain.facts.opening import OpeningFacts
 from longlook.explain.facts.sender import SenderFacts
 from longlook.explain.ledger.fallback import Fallback, find_fallback
-from longlook.network.further import BEHIND
+from longlook.network.extra_links import BEHIND
 from longlook.timeline.timeline import Timeline
 
 

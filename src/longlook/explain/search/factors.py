@@ -14,8 +14,8 @@ from longlook.core.protocol import EITHER
 from longlook.core.stack import Knob
 from longlook.explain import changes, remedies
 from longlook.explain.cause import Change, Target
+from longlook.explain.pair import Pair
 from longlook.explain.search import levels
-from longlook.explain.side import Pair
 
 
 @dataclass(frozen=True)

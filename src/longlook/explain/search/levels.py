@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from longlook.core.knobs import LARGEST_HTTP2_WINDOW
 from longlook.core.model import Scalar
 from longlook.core.stack import Knob
-from longlook.explain.side import Pair
+from longlook.explain.pair import Pair
 from longlook.explain.signs import RANDOM_REASONS
 
 _CREDIT_BYTES = 16 << 20

@@ -11,8 +11,8 @@ from longlook.explain.cause import Change, Evidence, Finding, Intervention, Says
 from longlook.explain.facts import LinkFacts
 from longlook.explain.judge import Gap
 from longlook.explain.moments import drops
+from longlook.explain.pair import Pair, Side
 from longlook.explain.search.suspects import Suspect, searched_cause
-from longlook.explain.side import Pair, Side
 from longlook.explain.signs import RANDOM_REASONS
 
 CAUSE = "losses"

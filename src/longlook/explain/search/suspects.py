@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from longlook.explain.answer import FoundBy
 from longlook.explain.cause import Cause, Finding, Intervention, Says
-from longlook.explain.side import Pair
+from longlook.explain.pair import Pair
 
 
 @dataclass(frozen=True)

@@ -11,14 +11,14 @@ _CPUCLOCK_OF_PROCESS = 2
 
 
 @dataclass(frozen=True)
-class Entry:
+class ProcessEntry:
     """A process: its parent, and the CPU seconds of the descendants that it has reaped."""
 
     parent: int
     reaped_s: float
 
 
-def process_table() -> dict[int, Entry]:
+def process_table() -> dict[int, ProcessEntry]:
     """Return every process of now by its pid."""
     ticks_per_s = os.sysconf("SC_CLK_TCK")
     table = {}
@@ -27,7 +27,7 @@ def process_table() -> dict[int, Entry]:
             with suppress(OSError):  # it ended meanwhile
                 fields = Path(f"/proc/{name}/stat").read_text().rpartition(")")[2].split()
                 reaped = int(fields[_REAPED_USER]) + int(fields[_REAPED_SYSTEM])
-                table[int(name)] = Entry(int(fields[_PARENT]), reaped / ticks_per_s)
+                table[int(name)] = ProcessEntry(int(fields[_PARENT]), reaped / ticks_per_s)
     return table
 
 
@@ -50,7 +50,7 @@ def cpu_of_tree(pid: int) -> float:
     return total_s
 
 
-def tree_of(pid: int) -> dict[int, Entry]:
+def tree_of(pid: int) -> dict[int, ProcessEntry]:
     """Return a process and its descendants, as far as they run, by their pids."""
     processes = process_table()
     children: dict[int, list[int]] = {}

@@ -11,7 +11,7 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @dataclass(frozen=True)
-class Entry:
+class TreeEntry:
     """Something below a folder: its path from there, its state, and whether it is a folder that is not entered."""
 
     path: str
@@ -24,7 +24,7 @@ class Entry:
         return stat.S_ISREG(self.state.st_mode)
 
 
-def entries(top: Path, deepest: int) -> Iterator[Entry]:
+def entries(top: Path, deepest: int) -> Iterator[TreeEntry]:
     """Yield everything below a folder in the order of paths, folders too; those `deepest` levels down are not entered.
 
     Whoever can write there may change it meanwhile: no link is followed, also where one takes a folder's place. What
@@ -34,14 +34,14 @@ def entries(top: Path, deepest: int) -> Iterator[Entry]:
         yield from _below(os.open(top, _FOLDER & ~os.O_NOFOLLOW), "", deepest)  # a descriptor's name is a link
 
 
-def _below(folder: int, prefix: str, deepest: int) -> Iterator[Entry]:
+def _below(folder: int, prefix: str, deepest: int) -> Iterator[TreeEntry]:
     """Yield what is in an open folder, which is then closed."""
     try:
         for name in sorted(os.listdir(folder)):
             with suppress(OSError):
                 state = os.lstat(name, dir_fd=folder)
                 is_folder = stat.S_ISDIR(state.st_mode)
-                yield Entry(prefix + name, state, too_deep=is_folder and deepest <= 1)
+                yield TreeEntry(prefix + name, state, too_deep=is_folder and deepest <= 1)
                 if is_folder and deepest > 1:
                     yield from _below(os.open(name, _FOLDER, dir_fd=folder), f"{prefix}{name}/", deepest - 1)
     finally:

@@ -17,7 +17,7 @@ from longlook.core.results import Estimate
 from longlook.core.run_folder import SAMPLES, RunFolder
 from longlook.explain.rounds import find_cells
 from longlook.metrics import find_metric
-from longlook.network.further import SECOND
+from longlook.network.extra_links import SECOND
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from longlook.core.run_folder import EVENTS, TIMELINE, RunFolder
 from longlook.explain.cause import causes
 from longlook.explain.failing import MOST_TRACED, FailedArm, FailedTrial, common, cut, grouped, signs_in
 from longlook.explain.ledger import make_ledger
-from longlook.explain.side import Pair, Side
+from longlook.explain.pair import Pair, Side
 from longlook.pipeline.explain.cells import CellGap
 from longlook.pipeline.explain.traced import of_rounds, with_traces
 from longlook.pipeline.options import Observer, RunOptions

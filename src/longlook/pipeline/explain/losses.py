@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 
 from longlook.core import registry
 from longlook.explain.answer import FewestLosses, LossSearch
+from longlook.explain.pair import Pair
 from longlook.explain.search import losses
 from longlook.explain.search.losses import Lost
 from longlook.explain.search.minimal import Fewest, Tries, fewest
 from longlook.explain.search.suspects import Suspect
-from longlook.explain.side import Pair
-from longlook.network.further import BEHIND
+from longlook.network.extra_links import BEHIND
 from longlook.pipeline.explain.session import Session
 from longlook.report.machines.wording import counted
 from longlook.study.virtual_time import VIRTUAL

@@ -7,7 +7,7 @@ from longlook.core.results import Estimate
 from longlook.core.run_folder import SAMPLES, RunFolder
 from longlook.explain.answer import Answer, Status
 from longlook.explain.cause import causes
-from longlook.explain.checked import equal_conditions, implausible
+from longlook.explain.confounders import equal_conditions, implausible
 from longlook.explain.detect import proposed, suspect
 from longlook.explain.failing import grouped
 from longlook.explain.search.need import is_needed
@@ -19,7 +19,7 @@ from longlook.pipeline.explain.failing import failing_arms
 from longlook.pipeline.explain.search import search
 from longlook.pipeline.explain.session import Session
 from longlook.pipeline.explain.traced import mean_ledgers, traced_pairs
-from longlook.pipeline.explain.trials import Place
+from longlook.pipeline.explain.trials import RunPlace
 from longlook.pipeline.options import Observer, RunOptions
 from longlook.report.causes.page import write_explanation
 from longlook.report.section import slug
@@ -91,7 +91,7 @@ def _explain(
     answer = replace(answer, broken=suspected.broken)
     # A cause may need what it saw to say what to change, and need not have seen it in every round.
     wanted = [(item, proposed(known[item.cause], item, pairs[min(item.signs)])) for item in findings]
-    session = Session(study, Place(gap, only, out, request.budget, options, observer), pairs)
+    session = Session(study, RunPlace(gap, only, out, request.budget, options, observer), pairs)
     judgement = session.judged(wanted, known)
     if is_needed(judgement.findings, judgement.together):
         searched = search(session, pairs, judgement)

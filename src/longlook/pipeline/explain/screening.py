@@ -6,12 +6,12 @@ from dataclasses import replace
 from longlook.explain.answer import Screening
 from longlook.explain.attribution import closed_pct
 from longlook.explain.ends import alike
+from longlook.explain.pair import Pair
 from longlook.explain.search import screen
 from longlook.explain.search.designs import plackett_burman
 from longlook.explain.search.effects import LEAST_ROUNDS
 from longlook.explain.search.factors import Factor, factors, impossible
 from longlook.explain.search.suspects import Suspect
-from longlook.explain.side import Pair
 from longlook.pipeline.explain.session import Judgement, Session
 from longlook.report.machines.wording import counted
 

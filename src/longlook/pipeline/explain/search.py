@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from longlook.explain.answer import LossSearch, Screening
+from longlook.explain.pair import Pair
 from longlook.explain.search.need import is_needed
 from longlook.explain.search.suspects import Suspect
-from longlook.explain.side import Pair
 from longlook.pipeline.explain.losses import search_losses
 from longlook.pipeline.explain.screening import screen_settings
 from longlook.pipeline.explain.session import Judgement, Session

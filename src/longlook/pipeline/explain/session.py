@@ -2,8 +2,8 @@
 
 Cures come first. A transplant only strengthens what a cure confirmed, or stands in for cures, and doses only illustrate
 what is confirmed, so neither runs for a finding that no cure confirmed. In a cell with enough rounds a change stops as
-soon as its verdict is firm (`explain.enough`). In real time all is tested at once, in all rounds: a round's trials are
-only alike if they run one after the other.
+soon as its verdict is firm (`explain.early_stopping`). In real time all is tested at once, in all rounds: a round's
+trials are only alike if they run one after the other.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,11 +14,11 @@ from longlook.explain.answer import Explained, FoundBy, Judged, Together, direct
 from longlook.explain.attribution import Conclusion, Look
 from longlook.explain.cause import Cause, Finding, Intervention, Kind, Target, Untestable
 from longlook.explain.counterfactual import Experiment, add_tests, all_at_once
-from longlook.explain.enough import is_firm, looks_at
-from longlook.explain.judge import Gap, Reading, judge, together
-from longlook.explain.side import Pair
+from longlook.explain.early_stopping import is_firm, looks_at
+from longlook.explain.judge import Gap, RoundsReading, judge, together
+from longlook.explain.pair import Pair
 from longlook.explain.touched import as_before, consequences, is_gone
-from longlook.pipeline.explain.trials import CellTrials, Place
+from longlook.pipeline.explain.trials import CellTrials, RunPlace
 from longlook.pipeline.explain.witness import traced_change
 
 Wanted = Sequence[tuple[Finding, Sequence[Intervention | Untestable]]]
@@ -67,7 +67,7 @@ class _Asked:
 class Session(CellTrials):
     """The trials of one cell with their tests; what is asked is judged with what was asked before."""
 
-    def __init__(self, study: Study, place: Place, pairs: Mapping[int, Pair] | None = None) -> None:
+    def __init__(self, study: Study, place: RunPlace, pairs: Mapping[int, Pair] | None = None) -> None:
         """Begin with the study and place of `CellTrials`; `pairs` are the traced rounds that findings were seen in."""
         super().__init__(study, place)
         self._pairs = pairs or {}
@@ -222,7 +222,7 @@ class Session(CellTrials):
     def _judge(self) -> None:
         """Judge all findings by the rounds that their tests were read in."""
         space, rounds = self._known(self._plan), self._rounds
-        reading = Reading(
+        reading = RoundsReading(
             at_looks=len(self._looks) > 1,
             stopped={place: rounds[count - 1] for place, count in enumerate(self._read) if count < len(rounds)},
             spared={kind: self._spared(kind) for kind in (Kind.CURE, Kind.TRANSPLANT)},

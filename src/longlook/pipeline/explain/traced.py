@@ -8,7 +8,7 @@ from longlook.core import codec
 from longlook.core.model import Outcome, Plan, Study, Trial
 from longlook.core.run_folder import EVENTS, LEDGER, TIMELINE, RunFolder
 from longlook.explain.ledger import make_ledger
-from longlook.explain.side import Pair, Side
+from longlook.explain.pair import Pair, Side
 from longlook.pipeline.explain.cells import CellGap
 from longlook.pipeline.options import Observer, RunOptions
 from longlook.pipeline.sample import measure_plan

@@ -17,7 +17,7 @@ from longlook.timeline.normalise.trial import LINK_LOG
 
 
 @dataclass(frozen=True)
-class Place:
+class RunPlace:
     """Where and how a cell's trials run. `only` names the cell; `out` is the folder of its runs."""
 
     gap: CellGap
@@ -43,7 +43,7 @@ class CellTrials:
     again beside those that it is compared with.
     """
 
-    def __init__(self, study: Study, place: Place) -> None:
+    def __init__(self, study: Study, place: RunPlace) -> None:
         self.study = replace(study, metrics=(place.gap.contrast.metric,))
         self.place = place
         self.counterfactual: frozenset[str] = frozenset()

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from longlook.core import codec
 from longlook.core.model import Outcome, Plan, Study
 from longlook.explain.counterfactual import CounterfactualPlan, Experiment
-from longlook.explain.side import Pair, Side
+from longlook.explain.pair import Pair, Side
 from longlook.pipeline.explain.traced import side_of, with_traces
-from longlook.pipeline.explain.trials import Place
+from longlook.pipeline.explain.trials import RunPlace
 from longlook.pipeline.sample import measure_plan
 
 
@@ -19,7 +19,7 @@ class TracedChange:
     trials: frozenset[str]
 
 
-def traced_change(study: Study, place: Place, test: Experiment, pair: Pair, number: int) -> TracedChange:
+def traced_change(study: Study, place: RunPlace, test: Experiment, pair: Pair, number: int) -> TracedChange:
     """Run a round of a change with traces; return it beside the arm that stays.
 
     `pair` is the round without the change.

@@ -14,7 +14,7 @@ from longlook.core.cpus import usable_cpus
 from longlook.core.digests import file_digest
 from longlook.core.errors import MachineError
 from longlook.provision.apt import INSTEAD, archive_keyring, expect_apt, machine_mirror
-from longlook.provision.build_steps import ObjectCount, Progress, run
+from longlook.provision.build_steps import BuildProgress, ObjectCount, run
 from longlook.provision.guest_kernel.source import extract, fetch_source, fetch_tools, pinned_source
 from longlook.provision.pins import Taken
 
@@ -140,7 +140,7 @@ def _tree(
 def _compile(tree: Path, env: Mapping[str, str], log: Path, say: Callable[[str], None], keep_open: int | None) -> None:
     jobs = len(usable_cpus())
     say(f"compiling with {jobs} {'job' if jobs == 1 else 'jobs'} (4 to 5 minutes on two cores) …")
-    count = ObjectCount(Progress(say, "compiling"), _EXPECTED_OBJECTS, sum(1 for _ in tree.rglob("*.o")))
+    count = ObjectCount(BuildProgress(say, "compiling"), _EXPECTED_OBJECTS, sum(1 for _ in tree.rglob("*.o")))
     command = ["make", "ARCH=um", f"-j{jobs}", "linux"]
     run(command, log, cwd=tree, env=env, each=count.see, hint="a rerun goes on from here", keep_open=keep_open)
 

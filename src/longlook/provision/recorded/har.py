@@ -37,7 +37,7 @@ class HarError(ValueError):
 
 
 @dataclass(frozen=True)
-class Entry:
+class HarEntry:
     """One request of the page load, in the order of the requests. Times are ns since 1970."""
 
     number: int  # in the file's entries, from 0
@@ -62,7 +62,7 @@ class Recording:
 
     digest: str  # of the file's bytes
     creator: str
-    entries: tuple[Entry, ...]
+    entries: tuple[HarEntry, ...]
     skipped: Mapping[str, int] = field(default_factory=dict)
     changed: Mapping[str, int] = field(default_factory=dict)
     implausible: tuple[Contradiction, ...] = ()
@@ -131,7 +131,7 @@ class _Reader:
         known = started_ns is not None and load_ms is not None and load_ms > 0
         self._loaded_ns = (started_ns or 0) + round((load_ms or 0) * 1e6) if known else None
         self.page_bytes = as_count(first.get("_bytesIn"))
-        self.found: list[Entry] = []
+        self.found: list[HarEntry] = []
         self.late_bytes = 0
         self.measured: list[Measured] = []
         self.skipped: Counter[str] = Counter()
@@ -165,7 +165,7 @@ class _Reader:
         is_redirect = 300 <= (as_count(response.get("status")) or 0) < 400 and location
         took_ns = round(max(as_number(entry.get("time")) or 0, 0) * 1e6)
         self.found.append(
-            Entry(
+            HarEntry(
                 number=number,
                 url=url,
                 kind=kind,

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from longlook.provision.content import PNG_OVERHEAD_BYTES
-from longlook.provision.recorded.dependences import Evidence, after_what
-from longlook.provision.recorded.har import Entry, HarError, Recording
+from longlook.provision.recorded.dependences import DependenceEvidence, after_what
+from longlook.provision.recorded.har import HarEntry, HarError, Recording
 
 LEAST_BYTES = PNG_OVERHEAD_BYTES
 """Objects are served as images, of which none is smaller."""
@@ -93,12 +93,12 @@ def recorded_page(recording: Recording) -> RecordedPage:
 
 
 def evidence_counts(page: RecordedPage) -> dict[str, int]:
-    """Return how many objects' dependences are known in which way, in the order of `Evidence`."""
+    """Return how many objects' dependences are known in which way, in the order of `DependenceEvidence`."""
     counts = Counter(item.evidence for item in page.objects)
-    return {str(kind): counts[str(kind)] for kind in Evidence if counts[str(kind)]}
+    return {str(kind): counts[str(kind)] for kind in DependenceEvidence if counts[str(kind)]}
 
 
-def _from_document(entries: Sequence[Entry]) -> tuple[Sequence[Entry], int]:
+def _from_document(entries: Sequence[HarEntry]) -> tuple[Sequence[HarEntry], int]:
     """Return the entries from the document on, which is the first that redirects nowhere, and how many stand before."""
     place = next((number for number, entry in enumerate(entries) if entry.redirects_to is None), 0)
     return entries[place:], place

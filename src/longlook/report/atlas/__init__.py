@@ -5,7 +5,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from longlook.analysis.claims.atlas import Atlas, AtlasStudy, State, SummaryRow
+from longlook.analysis.claims.atlas import Atlas, AtlasStudy, PageState, SummaryRow
 from longlook.analysis.claims.judge import NOT_RUN
 from longlook.analysis.claims.survey import RESULTS, command_for, result_counts
 from longlook.report import wording
@@ -132,12 +132,12 @@ def clock(engine: str) -> str:
 
 def state_text(item: AtlasStudy) -> str:
     """Return why no run of a study is shown."""
-    words: dict[State, str] = {
-        State.NOT_RUN: "Not run yet",
-        State.BEGUN: "Begun",
-        State.LEFT_OUT: "Left out",
-        State.FAILED: "Could not run here",
-        State.DAMAGED: "Its run cannot be read",
-        State.RUN: "Run",
+    words: dict[PageState, str] = {
+        PageState.NOT_RUN: "Not run yet",
+        PageState.BEGUN: "Begun",
+        PageState.LEFT_OUT: "Left out",
+        PageState.FAILED: "Could not run here",
+        PageState.DAMAGED: "Its run cannot be read",
+        PageState.RUN: "Run",
     }
     return f"{words[item.state]}{': ' + item.reason if item.reason else ''}."

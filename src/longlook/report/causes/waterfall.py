@@ -27,7 +27,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Part:
+class WaterfallPart:
     """A class of a load's time: where it stands in the bar of its arm, in ms from the load's beginning."""
 
     name: str
@@ -47,11 +47,11 @@ def ordered_classes(ledger_ms: Mapping[str, Mapping[str, float]]) -> list[str]:
     return sorted(seen, key=order.index)
 
 
-def parts(classes: Mapping[str, float]) -> list[Part]:
+def parts(classes: Mapping[str, float]) -> list[WaterfallPart]:
     """Return the parts of an arm's bar from left to right; the last ends where the mean load ends."""
     names = ordered_classes({"": classes})
     ends = [math.fsum(classes[name] for name in names[: number + 1]) for number in range(len(names))]
-    return [Part(name, start, end) for name, start, end in zip(names, [0.0, *ends], ends, strict=False)]
+    return [WaterfallPart(name, start, end) for name, start, end in zip(names, [0.0, *ends], ends, strict=False)]
 
 
 def load_ms(classes: Mapping[str, float]) -> float:

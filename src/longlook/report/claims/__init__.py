@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from longlook.analysis.claims.dispute import Evidence, unit_of
+from longlook.analysis.claims.dispute import DisputeEvidence, unit_of
 from longlook.analysis.claims.dispute_judge import Held, JudgedEvidence
 from longlook.analysis.claims.survey import RESULTS, Ours, Survey, SurveyedDispute, SurveyedRun, result_counts
 from longlook.core.model import Study
@@ -26,7 +26,7 @@ HELD_SYMBOLS = {Held.WITHIN: "✓", Held.OUTSIDE: "✗", Held.ACROSS: "?", Held.
 
 
 @dataclass(frozen=True)
-class Row:
+class EvidenceRow:
     """A level of a piece of evidence: our value, its interval or the reason for none, and its relation to each
     position.
     """
@@ -46,7 +46,7 @@ class Piece:
     judged: JudgedEvidence
     title: str
     chart: str | None
-    rows: tuple[Row, ...]
+    rows: tuple[EvidenceRow, ...]
 
 
 def write_claims_page(survey: Survey, out: Path) -> Path:
@@ -93,7 +93,7 @@ def headline(survey: Survey) -> str:
     )
 
 
-def evidence_title(evidence: Evidence, studies: Mapping[str, Study]) -> str:
+def evidence_title(evidence: DisputeEvidence, studies: Mapping[str, Study]) -> str:
     """Return the title of a piece of evidence: `QUIC against TCP, page load time over size, at rate 10Mbit`."""
     study = studies.get(evidence.study)
     metric = evidence.metric.replace("_", " ")
@@ -122,9 +122,9 @@ def pieces_of(item: SurveyedDispute, studies: Mapping[str, Study]) -> list[Piece
     ]
 
 
-def _row(judged: JudgedEvidence, place: int) -> Row:
+def _row(judged: JudgedEvidence, place: int) -> EvidenceRow:
     point, unit, signed = judged.points[place], unit_of(judged.evidence), judged.evidence.contrast is not None
-    return Row(
+    return EvidenceRow(
         level=point.level,
         value=disputes.shown(point, unit, signed=signed),
         interval=point.missing or disputes.shown_interval(point, unit, signed=signed),

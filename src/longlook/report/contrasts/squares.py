@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from longlook.analysis.stats.drawn import sentence
+from longlook.analysis.stats.drawn_settings import sentence
 from longlook.core.model import Claim, Contrast
 from longlook.core.results import ClaimResult, Estimate
 from longlook.report import wording

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from longlook.core.folded import KERNEL
+from longlook.core.stack_files import KERNEL
 from longlook.timeline.cpu_work import Work, work_of
 
 LEAST_SHARE = 0.01
@@ -14,7 +14,7 @@ _HASH = re.compile(r"::h[0-9a-f]{16}$")
 
 
 @dataclass(frozen=True)
-class Box:
+class FlameBox:
     """One function in one place. `start` and `end` are CPU seconds from the left, `depth` counts from the outermost."""
 
     name: str
@@ -34,7 +34,7 @@ class _Node:
         return sum(self.by_work.values())
 
 
-def boxes_of(stacks: Iterable[tuple[str, float]], least_share: float = LEAST_SHARE) -> list[Box]:
+def boxes_of(stacks: Iterable[tuple[str, float]], least_share: float = LEAST_SHARE) -> list[FlameBox]:
     """Return the boxes of folded stacks with their CPU seconds, outermost first, callees in alphabetical order.
 
     A function that calls itself has one box for all its calls in a row.
@@ -53,12 +53,12 @@ def boxes_of(stacks: Iterable[tuple[str, float]], least_share: float = LEAST_SHA
     return list(_below(root, 0, 0.0, least_share * root.total))
 
 
-def _below(node: _Node, depth: int, start: float, least: float) -> Iterator[Box]:
+def _below(node: _Node, depth: int, start: float, least: float) -> Iterator[FlameBox]:
     for name, child in sorted(node.below.items()):
         end = start + child.total
         if child.total >= least > 0:
             work = max(Work, key=child.by_work.__getitem__)
-            yield Box(name, depth, start, end, work)
+            yield FlameBox(name, depth, start, end, work)
             yield from _below(child, depth + 1, start, least)
         start = end
 

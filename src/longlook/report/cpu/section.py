@@ -11,7 +11,7 @@ from longlook.report import wording
 from longlook.report.charts.colours import WORK_COLOURS
 from longlook.report.charts.theme import PAGE_FONT, page_specification, specification
 from longlook.report.content import ReportContent, records
-from longlook.report.cpu.flame import Box, boxes_of, short_name
+from longlook.report.cpu.flame import FlameBox, boxes_of, short_name
 from longlook.report.layout import cell_label, make_grid
 from longlook.report.section import Section, slug
 from longlook.timeline.cpu_work import Work
@@ -36,7 +36,7 @@ class Flame:
 
 
 @dataclass(frozen=True)
-class Panel:
+class CpuPanel:
     """One cell: its label, how much was sampled, the name of its chart, and its flame graphs."""
 
     label: str
@@ -52,7 +52,7 @@ class CpuSection(Section):
     template: ClassVar[str] = "cpu/section.html.j2"
 
     about: str
-    panels: Sequence[Panel]
+    panels: Sequence[CpuPanel]
     specs: Mapping[str, Any]
     charts: Mapping[str, Any]
     table: pd.DataFrame
@@ -76,7 +76,7 @@ def make_cpu(content: ReportContent) -> list[CpuSection]:
     if work is None or pooled is None:
         return []
     means = mean_work(work)
-    panels: list[Panel] = []
+    panels: list[CpuPanel] = []
     specs: dict[str, Any] = {}
     sized: list[Any] = []
     charts: dict[str, Any] = {}
@@ -109,7 +109,7 @@ def make_cpu(content: ReportContent) -> list[CpuSection]:
             charts[slug(f"flame-{label}-{arm}-{role}", taken)] = chart.properties(title=named)
         trials = work[work["cell_id"] == place.cell_id].groupby("arm")["trial_id"].nunique()
         sampled = ", ".join(f"{content.short_label(str(arm))}: {count} trials" for arm, count in trials.items())
-        panels.append(Panel(label, sampled, name, flames))
+        panels.append(CpuPanel(label, sampled, name, flames))
     if not panels:
         return []
     title = alt.TitleParams("CPU seconds of a trial by kind of work", subtitle=["Means of the trials."])
@@ -136,7 +136,7 @@ def mean_work(cpu_work: pd.DataFrame) -> pd.DataFrame:
     return table.sort_values(["cell_id", "arm", "role", "work"], ignore_index=True)
 
 
-def flame_chart(boxes: Sequence[Box], total_s: float) -> Any:
+def flame_chart(boxes: Sequence[FlameBox], total_s: float) -> Any:
     """Return the flame graph of some boxes, the outermost functions at the bottom."""
     rows = [
         {

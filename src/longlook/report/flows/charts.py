@@ -11,7 +11,7 @@ from longlook.report.charts.colours import INK_SOFT, PAPER, mix
 from longlook.report.charts.drawn import Drawn
 from longlook.report.charts.labels import LABEL_PX, apart
 from longlook.report.flows.colours import flow_colours, group_colours
-from longlook.report.flows.rates import ArmFlows, Numbers, Scale, thinned
+from longlook.report.flows.rates import ArmFlows, AxisScales, Numbers, thinned
 from longlook.report.layout import abbreviated
 
 LEAST_PX, LABELS_ROOM_PX = 210, 30
@@ -41,7 +41,7 @@ def height_px(arms: Sequence[ArmFlows]) -> int:
     return max(LEAST_PX, *(LABELS_ROOM_PX + int(LABEL_PX) * _labels(flows) for flows in arms))
 
 
-def round_chart(drawn: Drawn, flows: ArmFlows, number: int, scale: Scale) -> Any:
+def round_chart(drawn: Drawn, flows: ArmFlows, number: int, scale: AxisScales) -> Any:
     """Return every flow of one round, each with its name and its mean while all flows competed."""
     rates = thinned(flows.rounds[number])
     colours = flow_colours(flows.groups, flows.cross)
@@ -83,7 +83,7 @@ def round_chart(drawn: Drawn, flows: ArmFlows, number: int, scale: Scale) -> Any
     )
 
 
-def band_chart(drawn: Drawn, flows: ArmFlows, scale: Scale) -> Any:
+def band_chart(drawn: Drawn, flows: ArmFlows, scale: AxisScales) -> Any:
     """Return a flow of each group over the rounds: median and quartiles at each time."""
     bands = list(flows.bands())
     colours = group_colours(list(flows.groups), flows.cross)
@@ -145,7 +145,7 @@ End = tuple[str, float | None, str, Numbers]
 """Name, mean in Mbit/s, colour and values of a line."""
 
 
-def _names(drawn: Drawn, ends: Sequence[End], scale: Scale) -> list[Any]:
+def _names(drawn: Drawn, ends: Sequence[End], scale: AxisScales) -> list[Any]:
     """Return each line's name and mean to the right of its end, joined by a leader if it was moved."""
     last = [float(values[-max(1, round(len(values) * _ENDING)) :].mean()) if len(values) else 0.0
             for *_, values in ends]  # fmt: skip

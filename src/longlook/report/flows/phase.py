@@ -7,7 +7,7 @@ import altair as alt
 
 from longlook.report.charts.colours import INK, INK_SOFT
 from longlook.report.charts.drawn import Drawn
-from longlook.report.flows.rates import ArmFlows, Rates, Scale, thinned
+from longlook.report.flows.rates import ArmFlows, AxisScales, Rates, thinned
 
 SIDE_PX = 290
 BIN_RTTS = 10
@@ -17,7 +17,7 @@ FAINT = "#dcd8d0"
 _LABELS = ("start", "end")
 
 
-def phase_chart(drawn: Drawn, flows: ArmFlows, number: int, scale: Scale) -> Any:
+def phase_chart(drawn: Drawn, flows: ArmFlows, number: int, scale: AxisScales) -> Any:
     """Return one round as a path coloured by time, the other rounds faint behind it."""
     one, other = flows.competing
     rounds = {each: _binned(rates, scale.rtt_s) for each, rates in flows.rounds.items()}

@@ -57,7 +57,7 @@ class Rates:
 
 
 @dataclass(frozen=True)
-class Scale:
+class AxisScales:
     """The scales that all figures of a cell share. `rtt_s` is 0 if the study has no constant round trip time."""
 
     top_mbps: float

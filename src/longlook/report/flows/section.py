@@ -15,7 +15,7 @@ from longlook.report.charts.theme import PAGE_FONT, page_specification, specific
 from longlook.report.content import ReportContent
 from longlook.report.flows.charts import band_chart, height_px, highest_mbps, round_chart
 from longlook.report.flows.phase import phase_chart
-from longlook.report.flows.rates import ArmFlows, Scale, arm_flows
+from longlook.report.flows.rates import ArmFlows, AxisScales, arm_flows
 from longlook.report.layout import cell_label, make_grid
 from longlook.report.section import Section, slug
 from longlook.study.resolve import cell_settings
@@ -89,7 +89,7 @@ def make_flow_section(content: ReportContent) -> FlowSection:
             continue
         anchor = f"{ANCHOR}-{len(cells) + 1}"
         chosen = _choose(content, arms[0].cell_id)
-        scale = Scale(highest_mbps(arms, chosen.number), height_px(arms), _rtt_s(content.study, place.cell))
+        scale = AxisScales(highest_mbps(arms, chosen.number), height_px(arms), _rtt_s(content.study, place.cell))
         title = cell_label(place.cell)
         shown = [_arm(content, each, chosen, scale, f"{anchor}-{number}") for number, each in enumerate(arms)]
         for _, own in shown:
@@ -123,7 +123,7 @@ def _choose(content: ReportContent, cell_id: str) -> Round:
 
 
 def _arm(
-    content: ReportContent, flows: ArmFlows, chosen: Round, scale: Scale, prefix: str
+    content: ReportContent, flows: ArmFlows, chosen: Round, scale: AxisScales, prefix: str
 ) -> tuple[ArmFigures, dict[str, Any]]:
     """Return the description of one arm, and its charts."""
     number = flows.shown(chosen.number)
@@ -168,7 +168,7 @@ def _who(flows: ArmFlows) -> str:
 
 
 def _exported(
-    content: ReportContent, arms: Sequence[ArmFlows], chosen: Round, scale: Scale, title: str, name: str
+    content: ReportContent, arms: Sequence[ArmFlows], chosen: Round, scale: AxisScales, title: str, name: str
 ) -> dict[str, Any]:
     """Return the figures of a cell as files: rates over time of all arms, phase plots of arms with two flows."""
     rates, phases = Drawn(), Drawn()

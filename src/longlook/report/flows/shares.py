@@ -50,7 +50,7 @@ _DODGE = 0.24
 
 
 @dataclass(frozen=True)
-class Share:
+class ShareChart:
     """One metric: a small chart for each combination of the figure's rows, and the same as one figure to export."""
 
     metric: str
@@ -66,7 +66,7 @@ class ShareSection(Section):
 
     template: ClassVar[str] = "flows/shares.html.j2"
 
-    shares: Sequence[Share]
+    shares: Sequence[ShareChart]
     about: Sequence[str]
 
     def context(self) -> Mapping[str, Any]:
@@ -154,7 +154,7 @@ def levels_of(content: ReportContent, metric: str) -> dict[tuple[str, str], ArmL
     return {(item.cell_id, item.arm): item for item in content.levels if item.metric == metric}
 
 
-def _share(content: ReportContent, grid: Grid, fairness: Fairness, metric: str, about: Sequence[str]) -> Share:
+def _share(content: ReportContent, grid: Grid, fairness: Fairness, metric: str, about: Sequence[str]) -> ShareChart:
     facts = content.facts(metric)
     levels = levels_of(content, metric)
     tables = {row: _rows(content, grid, row, metric, levels, fairness) for row in grid.rows}
@@ -174,7 +174,7 @@ def _share(content: ReportContent, grid: Grid, fairness: Fairness, metric: str, 
         spacing=24,
         title=alt.TitleParams(facts.label, subtitle=list(about)),
     )
-    return Share(
+    return ShareChart(
         metric=metric,
         title=facts.label,
         panels=[(row if row != "all" else "", names[row]) for row in charts],

@@ -18,7 +18,7 @@ WIDTH_PX, ROW_PX = 620, 64
 
 
 @dataclass(frozen=True)
-class Panel:
+class LinksPanel:
     """One cell: its label, and the name of its chart."""
 
     label: str
@@ -31,7 +31,7 @@ class LinksSection(Section):
 
     template: ClassVar[str] = "links/section.html.j2"
 
-    panels: Sequence[Panel]
+    panels: Sequence[LinksPanel]
     specs: Mapping[str, Any]
     figure: Any
 
@@ -49,7 +49,7 @@ def make_links(content: ReportContent) -> list[LinksSection]:
     links = content.table("links")
     if links is None or not links.loc[links["link"] == SECOND_LINK, "mbps"].any():
         return []
-    panels: list[Panel] = []
+    panels: list[LinksPanel] = []
     specs: dict[str, Any] = {}
     sized: list[Any] = []
     for place in make_grid(content, content.study.contrasts[0]).in_order():
@@ -57,7 +57,7 @@ def make_links(content: ReportContent) -> list[LinksSection]:
         if own.empty:
             continue
         label, name = cell_label(place.cell), f"links{len(panels)}"
-        panels.append(Panel(label, name))
+        panels.append(LinksPanel(label, name))
         chart = _chart(content, own)
         specs[name] = page_specification(chart)
         sized.append(chart.properties(title=alt.TitleParams(label, fontSize=12, offset=6, anchor="start")))

@@ -21,7 +21,7 @@ _TICKS = [1, 2, 5, 10, 20, 50, 100]
 
 
 @dataclass(frozen=True)
-class Panel:
+class LossesPanel:
     """One cell: its label, how many epochs each arm had, and the name of its chart."""
 
     label: str
@@ -35,7 +35,7 @@ class LossesSection(Section):
 
     template: ClassVar[str] = "losses/section.html.j2"
 
-    panels: Sequence[Panel]
+    panels: Sequence[LossesPanel]
     specs: Mapping[str, Any]
     figure: Any
 
@@ -53,7 +53,7 @@ def make_losses(content: ReportContent) -> list[LossesSection]:
     epochs = content.table("epochs")
     if epochs is None:
         return []
-    panels: list[Panel] = []
+    panels: list[LossesPanel] = []
     specs: dict[str, Any] = {}
     sized: list[Any] = []
     for place in make_grid(content, content.study.contrasts[0]).in_order():
@@ -69,7 +69,7 @@ def make_losses(content: ReportContent) -> list[LossesSection]:
         label, name = cell_label(place.cell), f"losses{len(panels)}"
         counts = own.groupby("arm")["epochs"].sum()
         counted = ", ".join(f"{content.short_label(arm)}: {counts[arm]} epochs" for arm in shares)
-        panels.append(Panel(label, counted, name))
+        panels.append(LossesPanel(label, counted, name))
         chart = _panel(rows, [content.short_label(arm.name) for arm in content.study.arms])
         specs[name] = page_specification(chart.properties(width="container", height=PANEL_HEIGHT_PX))
         title = alt.TitleParams(label, fontSize=12, offset=6, anchor="start")

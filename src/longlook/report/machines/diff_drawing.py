@@ -4,7 +4,7 @@ from longlook.explain.infer.diff import Difference, Standing, StatePair, Test, T
 from longlook.explain.infer.machine import START
 from longlook.report.charts.colours import BASELINE, CONTENDER, INK, INK_SOFT, NO_DATA, PAPER
 from longlook.report.machines.drawing import THICKEST_PX, THINNEST_PX, titled
-from longlook.report.machines.picture import Arrow, Box, Line, Picture, Words
+from longlook.report.machines.picture import Arrow, Line, Picture, StateBox, Words
 from longlook.report.machines.svg import svg
 from longlook.report.machines.wording import counted, p_value, percent, spoken
 
@@ -53,9 +53,9 @@ def _key(difference: Difference) -> tuple[Line, ...]:
     )  # fmt: skip
 
 
-def _box(state: StatePair, difference: Difference) -> Box:
+def _box(state: StatePair, difference: Difference) -> StateBox:
     if state.name is None:
-        return Box(state.id, state.role, tip="traces begin here" if state.id == START else "traces end here")
+        return StateBox(state.id, state.role, tip="traces begin here" if state.id == START else "traces end here")
     differs = state.standing is Standing.DIFFERS
     lines: list[Line] = []
     if state.standing is not Standing.ONLY_B:
@@ -65,7 +65,7 @@ def _box(state: StatePair, difference: Difference) -> Box:
     if differs:
         lines.append(_p(state.test))
     bars = {Standing.ONLY_A: [(state.share_a, BASELINE)], Standing.ONLY_B: [(state.share_b, CONTENDER)]}
-    return Box(
+    return StateBox(
         state.id,
         state.role,
         titled(state.name),

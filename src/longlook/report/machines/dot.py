@@ -1,6 +1,6 @@
 """A machine in Graphviz's language, for other programs to draw."""
 
-from longlook.core.visible import visible
+from longlook.core.escape import visible
 from longlook.explain.infer.diff import Difference, Standing, Test
 from longlook.explain.infer.machine import START, Machine
 from longlook.report.charts.colours import BASELINE, CONTENDER, INK, INK_SOFT, RULE

@@ -1,9 +1,9 @@
 """The picture of one machine."""
 
-from longlook.explain.infer.machine import END, START, Machine, State, Transition
+from longlook.explain.infer.machine import END, START, Machine, MachineState, Transition
 from longlook.report.charts.colours import INK, INK_SOFT
 from longlook.report.machines.lettering import wrapped
-from longlook.report.machines.picture import TITLE_PX, Arrow, Box, Line, Picture, Words
+from longlook.report.machines.picture import TITLE_PX, Arrow, Line, Picture, StateBox, Words
 from longlook.report.machines.svg import svg
 from longlook.report.machines.wording import counted, duration, percent, spoken
 
@@ -62,13 +62,13 @@ def titled(name: str) -> tuple[str, ...]:
     return tuple(wrapped(spoken(name), TITLE_PX, _TITLE_WIDTH_PX, bold=True))
 
 
-def _box(machine: Machine, state: State) -> Box:
+def _box(machine: Machine, state: MachineState) -> StateBox:
     if state.name is None:
         what = "begins" if state.id == START else "ends"
-        return Box(state.id, state.role, tip=f"{counted(len(machine.traces), 'trace')} {what} here")
+        return StateBox(state.id, state.role, tip=f"{counted(len(machine.traces), 'trace')} {what} here")
     share = machine.share(state)
     visits = f"{counted(state.visits, 'visit')} · {duration(state.time_ns)}"
-    return Box(
+    return StateBox(
         state.id,
         state.role,
         titled(state.name),

@@ -39,7 +39,7 @@ def line_width(line: Line) -> float:
 
 
 @dataclass(frozen=True)
-class Box:
+class StateBox:
     """A state. `bars` are shares from 0 to 1 with their colours; `role` start and end are drawn as dots."""
 
     id: int
@@ -88,6 +88,6 @@ class Picture:
 
     title: str
     notes: tuple[Line, ...]
-    boxes: tuple[Box, ...]
+    boxes: tuple[StateBox, ...]
     arrows: tuple[Arrow, ...]
     key: tuple[Line, ...] = field(default=())

@@ -5,7 +5,7 @@ from html import escape
 from itertools import pairwise
 from math import dist, hypot
 
-from longlook.core.visible import visible
+from longlook.core.escape import visible
 from longlook.report.charts.colours import INK, PAPER
 from longlook.report.charts.theme import EXPORT_FONT
 from longlook.report.machines.layout import Layout, Point, place
@@ -18,9 +18,9 @@ from longlook.report.machines.picture import (
     TEXT_PX,
     TITLE_PX,
     Arrow,
-    Box,
     Line,
     Picture,
+    StateBox,
     line_width,
 )
 
@@ -57,7 +57,7 @@ def svg(picture: Picture) -> str:
     return "\n".join(filter(None, parts)) + "\n"
 
 
-def _box(box: Box, layout: Layout) -> Iterable[str]:
+def _box(box: StateBox, layout: Layout) -> Iterable[str]:
     x, y = layout.centres[box.id]
     width, height = box.size_px
     if box.role != "state":

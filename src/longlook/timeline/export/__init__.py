@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 
 from longlook.core import files, packed
 from longlook.core.errors import InputError
-from longlook.core.visible import csv_cell
+from longlook.core.escape import csv_cell
 from longlook.timeline.decode import TraceVantage, decode_to
 from longlook.timeline.events import EVENT_SCHEMA, metadata_of, with_later_columns
 from longlook.timeline.export import har, pcapng, plays, qlog

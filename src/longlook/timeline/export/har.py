@@ -16,7 +16,7 @@ from typing import Any
 from longlook import __version__
 from longlook.core.errors import InputError
 from longlook.core.model import Outcome, Run, Trial
-from longlook.timeline.export.har_loads import Load, Request, loads_of
+from longlook.timeline.export.har_loads import PageLoad, Request, loads_of
 from longlook.timeline.export.har_timings import Timings, timings_of
 from longlook.timeline.export.trials import trial_of
 
@@ -76,7 +76,7 @@ def write(har: Mapping[str, Any], out: Path) -> int:
     return len(har["log"]["entries"])
 
 
-def _page(load: Load, trial: Trial, run: Run) -> dict[str, Any]:
+def _page(load: PageLoad, trial: Trial, run: Run) -> dict[str, Any]:
     name = "_".join(filter(None, (trial.id, load.flow_name)))
     conditions = ", ".join(f"{factor} {label}" for factor, label in trial.cell.items())
     title = f"{trial.arm}: {conditions}; round {trial.round + 1}" + (f"; {load.flow_name}" if load.flow_name else "")
@@ -104,7 +104,7 @@ def _page(load: Load, trial: Trial, run: Run) -> dict[str, Any]:
     return page
 
 
-def _entry(load: Load, request: Request, timings: Timings, page: str, started_unix_ns: int) -> dict[str, Any]:
+def _entry(load: PageLoad, request: Request, timings: Timings, page: str, started_unix_ns: int) -> dict[str, Any]:
     protocol = request.protocol or "unknown"
     ending = PurePosixPath(request.path).suffix
     shared = {"httpVersion": protocol, "cookies": [], "headers": [], "headersSize": NOT_AVAILABLE}

@@ -54,7 +54,7 @@ class Connection:
 
 
 @dataclass
-class Load:
+class PageLoad:
     """The objects of a page, in the order in which the client asked for them."""
 
     flow_name: str  # of one of several flows; else empty
@@ -73,7 +73,7 @@ class Load:
         return known
 
 
-def loads_of(folder: Path, timeline: Timeline) -> list[Load]:
+def loads_of(folder: Path, timeline: Timeline) -> list[PageLoad]:
     """Return the loads of a trial in which an object was asked for: one, or of competing flows one each."""
     rows = timeline.select(_KINDS).select(_COLUMNS).to_pylist()
     accepted = _accepted(timeline)
@@ -93,8 +93,8 @@ def loads_of(folder: Path, timeline: Timeline) -> list[Load]:
     return [load for load in loads if load.requests]
 
 
-def _load(name: str, urls: Mapping[str, str], rows: Iterable[Row], accepted: Mapping[str, int]) -> Load:
-    load = Load(name, urls)
+def _load(name: str, urls: Mapping[str, str], rows: Iterable[Row], accepted: Mapping[str, int]) -> PageLoad:
+    load = PageLoad(name, urls)
     newest: dict[tuple[str | None, str], Request] = {}
     pages: dict[str, int] = {}
     for row in rows:
@@ -114,7 +114,7 @@ def _load(name: str, urls: Mapping[str, str], rows: Iterable[Row], accepted: Map
     return load
 
 
-def _connect(load: Load, row: Row, accepted: Mapping[str, int]) -> None:
+def _connect(load: PageLoad, row: Row, accepted: Mapping[str, int]) -> None:
     flow = row["flow"]
     if row["kind"] == Kind.CONNECTION_STARTED:
         load.connections[flow] = Connection(flow, row["time_ns"], accepted_ns=accepted.get(flow))
@@ -124,7 +124,7 @@ def _connect(load: Load, row: Row, accepted: Mapping[str, int]) -> None:
         known.state = row["name"] or known.state  # a browser does not know, the server does
 
 
-def _fetch(load: Load, row: Row, newest: dict[tuple[str | None, str], Request]) -> None:
+def _fetch(load: PageLoad, row: Row, newest: dict[tuple[str | None, str], Request]) -> None:
     """Add what a row says of an object: to the newest request of its path and connection that lacks it."""
     kind, time_ns = Kind(row["kind"]), row["time_ns"]
     key = (row["flow"], row["name"] or "/")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from longlook.timeline.export.har_loads import Connection, Load, Request
+from longlook.timeline.export.har_loads import Connection, PageLoad, Request
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Timings:
     send_ns: int = 0  # no client reports it: it is part of the wait
 
 
-def timings_of(load: Load) -> Iterator[tuple[Request, Timings]]:
+def timings_of(load: PageLoad) -> Iterator[tuple[Request, Timings]]:
     """Yield each request of a load with its phases, in the order of the load.
 
     The first request of a connection has `connect`, from the connection's beginning until it is secure. Others that

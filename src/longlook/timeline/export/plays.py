@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from longlook.core.errors import InputError, MachineError
-from longlook.core.visible import CsvWriter
+from longlook.core.escape import CsvWriter
 from longlook.provision.video import PICTURES
 from longlook.timeline.export.trials import timeline_of
 from longlook.timeline.playback import Playback

@@ -23,7 +23,7 @@ _NEVER = 1 << 62
 
 
 @dataclass(frozen=True)
-class Side:
+class AlignedSequence:
     """One of the two sequences: arrays of one length. A size of NULL agrees with every size."""
 
     time_ns: Integers
@@ -50,7 +50,7 @@ class Lags:
     most_ns: int
 
 
-def align(first: Side, second: Side, lags: Lags) -> Integers:
+def align(first: AlignedSequence, second: AlignedSequence, lags: Lags) -> Integers:
     """Return for each packet of `first` its index in `second`, NULL if it is missing there; strictly increasing."""
     path = [_Level(0, 0)]
     at = other = 0
@@ -67,7 +67,7 @@ def align(first: Side, second: Side, lags: Lags) -> Integers:
     return _pairs(path, first, second, at, lags)
 
 
-def _agree(first: Side, second: Side, members: slice, shift: int, lags: Lags) -> Mask:
+def _agree(first: AlignedSequence, second: AlignedSequence, members: slice, shift: int, lags: Lags) -> Mask:
     """Return which of some packets of `first` may be those of `second` that are `shift` further on, up to the end."""
     stop = max(members.start, min(members.stop, len(second) - shift))
     one, two = slice(members.start, stop), slice(members.start + shift, stop + shift)
@@ -78,7 +78,7 @@ def _agree(first: Side, second: Side, members: slice, shift: int, lags: Lags) ->
     return agree
 
 
-def _resume(first: Side, second: Side, at: int, other: int, lags: Lags) -> tuple[int, int]:
+def _resume(first: AlignedSequence, second: AlignedSequence, at: int, other: int, lags: Lags) -> tuple[int, int]:
     """Return how many packets to leave out on each side so that the next agree; by time alone if no shift helps.
 
     The fewest in all are left out, and of several ways the one whose lags are least; of equals the one that leaves out
@@ -96,7 +96,7 @@ def _resume(first: Side, second: Side, at: int, other: int, lags: Lags) -> tuple
     return 1, int(np.searchsorted(second.time_ns[other:], following))
 
 
-def _usual(first: Side, second: Side, at: int, other: int, lags: Lags) -> Lags | None:
+def _usual(first: AlignedSequence, second: AlignedSequence, at: int, other: int, lags: Lags) -> Lags | None:
     """Return the lags of the last pairs before a break, and twice as long ones; None if there are none."""
     count = min(at, other, _FURTHEST)
     agree = _agree(first, second, slice(at - count, at), other - at, lags)
@@ -119,7 +119,9 @@ def _fewest(costs: Integers) -> tuple[int, int] | None:
     return int(skips[best]), int(other_skips[best])
 
 
-def _run_costs(first: Side, second: Side, at: int, other: int, lags: Lags, pairs: int) -> Integers:
+def _run_costs(
+    first: AlignedSequence, second: AlignedSequence, at: int, other: int, lags: Lags, pairs: int
+) -> Integers:
     """Return the cost of the next pairs after each two skips, shape (skips of first, skips of second).
 
     It is the sum over so many pairs, or over those that are left, and _IMPOSSIBLE or more where one does not agree.
@@ -140,7 +142,9 @@ def _run_costs(first: Side, second: Side, at: int, other: int, lags: Lags, pairs
     return runs
 
 
-def _lengthen(path: list[_Level], first: Side, second: Side, end: int, shift: int, lags: Lags) -> None:
+def _lengthen(
+    path: list[_Level], first: AlignedSequence, second: AlignedSequence, end: int, shift: int, lags: Lags
+) -> None:
     """Go on with a path to another shift, which holds from `end` at the latest.
 
     Among packets of one size a missing one shows only later, at the next other size: from the missing one on the pairs
@@ -160,7 +164,7 @@ def _lengthen(path: list[_Level], first: Side, second: Side, end: int, shift: in
     path[kept:] = [_Level(begin, shift) for begin, shift in zip(begins, shifts, strict=True)]
 
 
-def _place(first: Side, second: Side, members: slice, shifts: list[int], lags: Lags) -> list[int]:
+def _place(first: AlignedSequence, second: AlignedSequence, members: slice, shifts: list[int], lags: Lags) -> list[int]:
     """Return from which packet on each of some shifts holds, one after the other, so that the sum of costs is least.
 
     `best[i]` is the least cost of the first i packets whose last shift is the one at hand. Where it is entered is kept
@@ -184,11 +188,11 @@ def _place(first: Side, second: Side, members: slice, shifts: list[int], lags: L
     return begins
 
 
-def _sums(first: Side, second: Side, members: slice, shift: int, lags: Lags) -> Integers:
+def _sums(first: AlignedSequence, second: AlignedSequence, members: slice, shift: int, lags: Lags) -> Integers:
     return np.append(0, np.cumsum(_costs(first, second, members, shift, lags)))
 
 
-def _pairs(path: list[_Level], first: Side, second: Side, end: int, lags: Lags) -> Integers:
+def _pairs(path: list[_Level], first: AlignedSequence, second: AlignedSequence, end: int, lags: Lags) -> Integers:
     """Return the pairs along a path up to `end`; between two shifts are the packets that the second lacks."""
     pairs = np.full(len(first), NULL, np.int64)
     for level, following in pairwise([*path, _Level(end, path[-1].shift)]):
@@ -198,7 +202,7 @@ def _pairs(path: list[_Level], first: Side, second: Side, end: int, lags: Lags) 
     return pairs
 
 
-def _costs(first: Side, second: Side, members: slice, shift: int, lags: Lags) -> Integers:
+def _costs(first: AlignedSequence, second: AlignedSequence, members: slice, shift: int, lags: Lags) -> Integers:
     """Return how badly packets of `first` fit those `shift` further on in `second`: the lag, or _IMPOSSIBLE."""
     costs = np.full(members.stop - members.start, _IMPOSSIBLE, np.int64)
     begin = max(members.start, -shift)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from longlook.core.model import Trial, Vantage
-from longlook.network.further import BEHIND
+from longlook.network.extra_links import BEHIND
 from longlook.timeline.competition import SAME_BYTES
 from longlook.timeline.normalise.rows import NULL, Integers, Mask, Rows
 from longlook.timeline.timeline import Kind, Timeline

@@ -11,23 +11,25 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from longlook.timeline.events import EVENT_SCHEMA, EventKind, Events, among
-from longlook.timeline.normalise.placement import Place
+from longlook.timeline.normalise.placement import TracePlace
 
 CONNECTION = "connection"
 """The column of a decoded trace that is an index into the connections of its account."""
 
 
 @dataclass(frozen=True)
-class Part:
+class DecodedTrace:
     """A decoded trace: its path, the offset to add to its times, its vantage, and the place of each connection."""
 
     path: Path
     offset_ns: int
     vantage: str
-    places: Sequence[Place]
+    places: Sequence[TracePlace]
 
 
-def write_merged(parts: Sequence[Part], extra: Sequence[pa.Table], out: Path, metadata: Mapping[str, Any]) -> None:
+def write_merged(
+    parts: Sequence[DecodedTrace], extra: Sequence[pa.Table], out: Path, metadata: Mapping[str, Any]
+) -> None:
     """Write all rows of all parts and of `extra` (tables with the columns of EVENT_SCHEMA) in order of time.
 
     Rows at the same time are in the order of parts; within a part they keep their order.
@@ -63,7 +65,7 @@ def _last_ns(table: pa.Table) -> int:
     return int(table["time_ns"][-1].as_py())
 
 
-def _batches(part: Part) -> Iterator[pa.Table]:
+def _batches(part: DecodedTrace) -> Iterator[pa.Table]:
     """Yield the row groups of a decoded trace with the trial's times, flows and priming, in order of time."""
     file = pq.ParquetFile(part.path)
     carried: pa.Table | None = None
@@ -90,7 +92,7 @@ def _first_ns(file: pq.ParquetFile, group: int) -> int:
     return min(int(file.metadata.row_group(index).column(column).statistics.min) for index in groups)
 
 
-def _placed(table: pa.Table, part: Part) -> pa.Table:
+def _placed(table: pa.Table, part: DecodedTrace) -> pa.Table:
     count = table.num_rows
     indices = table[CONNECTION].to_numpy() if CONNECTION in table.column_names else np.zeros(count, np.int32)
     places = part.places

@@ -7,12 +7,12 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from longlook.timeline.events import EVENT_SCHEMA
-from longlook.timeline.normalise.placement import Place
+from longlook.timeline.normalise.placement import TracePlace
 
 Column = npt.NDArray[np.generic] | Sequence[object] | str | bool
 
 
-def event_table(vantage: str, place: Place, count: int, columns: Mapping[str, Column]) -> pa.Table:
+def event_table(vantage: str, place: TracePlace, count: int, columns: Mapping[str, Column]) -> pa.Table:
     """Return `count` rows of one connection; a column given as one value has it in every row, one not given is null."""
     columns = {**columns, "vantage": vantage, "priming": place.priming}
     if place.flow is not None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from longlook.timeline.normalise.alignment import Lags, Side, align
+from longlook.timeline.normalise.alignment import AlignedSequence, Lags, align
 from longlook.timeline.normalise.datagrams import SHORT, Datagrams
 from longlook.timeline.normalise.rows import NULL, Integers, Mask, Rows
 
@@ -51,8 +51,8 @@ def join(packets: Rows, datagrams: Datagrams, times_ns: Integers, *, forwards: b
     rest = slice(at, len(packets)), slice(other, len(datagrams))
     sizes = packets["size_bytes"][rest[0]]
     offset = _offset(sizes, datagrams.size_bytes[rest[1]])
-    first = Side(packets["time_ns"][rest[0]], np.where(sizes == NULL, NULL, sizes + offset))
-    second = Side(times_ns[rest[1]], datagrams.size_bytes[rest[1]])
+    first = AlignedSequence(packets["time_ns"][rest[0]], np.where(sizes == NULL, NULL, sizes + offset))
+    second = AlignedSequence(times_ns[rest[1]], datagrams.size_bytes[rest[1]])
     if forwards:
         found = align(first, second, Lags(-SLACK_NS, LONGEST_LAG_NS))
     else:

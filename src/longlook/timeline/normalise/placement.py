@@ -24,7 +24,7 @@ _IN_FILE_NAME = re.compile(r"^(?P<address>[0-9a-f.:]+)-(?P<port>\d{1,5})_")
 
 
 @dataclass(frozen=True)
-class Place:
+class TracePlace:
     """The place of a trace; `flow` is None if no rule found it, `rule` is the rule that did."""
 
     flow: str | None
@@ -41,7 +41,7 @@ class Places:
         columns = (started[name].to_pylist() for name in ("time_ns", "flow", "priming"))
         self._started: list[tuple[int, str, bool]] = sorted(zip(*columns, strict=True))
 
-    def find(self, transport: str, file: str, connection: Mapping[str, Any], first_ns: int | None) -> Place:
+    def find(self, transport: str, file: str, connection: Mapping[str, Any], first_ns: int | None) -> TracePlace:
         """Place one connection of a trace (`account["connections"]`) whose file has that name.
 
         `transport` is `udp` or `tcp`; `first_ns` is its first event since the trial's start, None if its clock is
@@ -61,8 +61,10 @@ class Places:
         )
         for rule, found in rules:
             if len(found) == 1:
-                return Place(*found[0], rule)
-        return Place(None, False, "none: several connections are possible" if candidates else "none: no such packets")
+                return TracePlace(*found[0], rule)
+        return TracePlace(
+            None, False, "none: several connections are possible" if candidates else "none: no such packets"
+        )
 
     def _latest(self, candidates: Sequence[Candidate], first_ns: int | None) -> list[Candidate]:
         """Return the candidate that the client began last before a time (one socket may carry several in turn)."""

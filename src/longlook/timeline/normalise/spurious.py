@@ -15,7 +15,7 @@ from longlook.timeline.events import EventKind
 from longlook.timeline.normalise.datagrams import Datagrams
 from longlook.timeline.normalise.event_rows import event_table
 from longlook.timeline.normalise.packet_join import Joined
-from longlook.timeline.normalise.placement import Place
+from longlook.timeline.normalise.placement import TracePlace
 from longlook.timeline.normalise.rows import NULL, Integers, Mask, Rows
 
 NUMBER_SPACES = {"initial": 0, "handshake": 1, "0rtt": 2, "1rtt": 2}
@@ -94,7 +94,13 @@ def by_number(received: Rows, sent: Sent) -> Joined:
 
 
 def find_spurious(
-    vantage: str, place: Place, lost: Rows, acked: Rows, sent: Sent, datagrams: Datagrams, received: Received | None
+    vantage: str,
+    place: TracePlace,
+    lost: Rows,
+    acked: Rows,
+    sent: Sent,
+    datagrams: Datagrams,
+    received: Received | None,
 ) -> Losses:
     """Compare what a sender declared lost (`lost`, rows of kind packet_lost) with the fates of these packets.
 

@@ -9,7 +9,7 @@ import numpy as np
 from longlook.timeline.events import EventKind
 from longlook.timeline.normalise.datagrams import Datagrams
 from longlook.timeline.normalise.event_rows import event_table
-from longlook.timeline.normalise.placement import Place
+from longlook.timeline.normalise.placement import TracePlace
 from longlook.timeline.normalise.rows import NULL, Integers, Mask, Rows
 from longlook.timeline.normalise.spurious import Losses
 
@@ -17,7 +17,7 @@ _NS_PER_S = 1e9
 _SEQUENCES = 1 << 32
 
 
-def find_spurious_segments(vantage: str, place: Place, rows: Rows, sent: Datagrams) -> Losses:
+def find_spurious_segments(vantage: str, place: TracePlace, rows: Rows, sent: Datagrams) -> Losses:
     """Return the segments that a sender declared lost and the link delivered.
 
     `rows` are one connection's at one end; `sent` is what that end sent. A retransmission belongs to the kernel's last

@@ -8,7 +8,7 @@ import numpy as np
 from longlook.timeline.events import EventKind
 from longlook.timeline.normalise.rows import NULL, Integers, Mask
 from longlook.timeline.normalise.sender import Sender
-from longlook.timeline.normalise.steps import Steps
+from longlook.timeline.normalise.steps import CodeSteps
 from longlook.timeline.states import State
 
 CODES = {state: code for code, state in enumerate(State)}
@@ -30,7 +30,7 @@ COLLAPSE = 0.4
 PROBE, TIMEOUT = 1, 2
 
 
-def initial(sender: Sender) -> Steps:
+def initial(sender: Sender) -> CodeSteps:
     """Return `init`: from the first event until the handshake is complete or application data may have been sent.
 
     For the kernel's records, which have no packets, it ends with their first figures.
@@ -42,7 +42,7 @@ def initial(sender: Sender) -> Steps:
         application = rows.matches("kind", EventKind.METRICS, EventKind.PACKET_ACKED)
     found = np.flatnonzero(complete | application)
     ends_ns = int(rows["time_ns"][found[0]]) if len(found) else sender.end_ns + 1
-    return Steps.of_intervals(np.array([sender.begin_ns]), np.array([ends_ns]), CODES[State.INIT])
+    return CodeSteps.of_intervals(np.array([sender.begin_ns]), np.array([ends_ns]), CODES[State.INIT])
 
 
 def recoveries(sender: Sender) -> tuple[Integers, Integers]:
@@ -79,7 +79,7 @@ def _mtu_probes(sender: Sender, lost: Integers) -> Mask:
     return larger
 
 
-def slow_start(sender: Sender, recovery: tuple[Integers, Integers]) -> Steps:
+def slow_start(sender: Sender, recovery: tuple[Integers, Integers]) -> CodeSteps:
     """Return `slow_start` or `congestion_avoidance` at each time, whatever else is true then."""
     metrics = sender.windows
     avoidance, start = CODES[State.CONGESTION_AVOIDANCE], CODES[State.SLOW_START]
@@ -87,7 +87,7 @@ def slow_start(sender: Sender, recovery: tuple[Integers, Integers]) -> Steps:
     if (metrics["ssthresh_bytes"] != NULL).any():
         threshold = metrics["ssthresh_bytes"]
         slow = (threshold == NULL) | (metrics["cwnd_bytes"] < threshold)
-        return Steps(np.append(begin, metrics["time_ns"]), np.append([start], np.where(slow, start, avoidance)))
+        return CodeSteps(np.append(begin, metrics["time_ns"]), np.append([start], np.where(slow, start, avoidance)))
     found = [(sender.begin_ns, start)]
     left_ns = _stopped_growing(sender, int(recovery[0][0]) if len(recovery[0]) else None)
     if left_ns is not None:
@@ -96,7 +96,7 @@ def slow_start(sender: Sender, recovery: tuple[Integers, Integers]) -> Steps:
     found += [(time_ns, start if slow else avoidance) for time_ns, slow in thresholds]
     found.sort(key=lambda each: each[0])
     times, codes = zip(*found, strict=True)
-    return Steps(np.array(times, np.int64), np.array(codes, np.int64))
+    return CodeSteps(np.array(times, np.int64), np.array(codes, np.int64))
 
 
 def _thresholds(times_ns: Integers, windows: Integers, recovery: tuple[Integers, Integers]) -> list[tuple[int, bool]]:
@@ -135,7 +135,7 @@ def _stopped_growing(sender: Sender, before_ns: int | None) -> int | None:
     return int(began_ns[found[0]]) if len(found) else None
 
 
-def full_moments(sender: Sender, slow: Steps) -> tuple[Integers, Integers]:
+def full_moments(sender: Sender, slow: CodeSteps) -> tuple[Integers, Integers]:
     """Return times at which the window was practically full, and the time of the next row of metrics after each."""
     metrics = sender.metrics
     free = metrics["cwnd_bytes"] - metrics["in_flight_bytes"]
@@ -147,38 +147,38 @@ def full_moments(sender: Sender, slow: Steps) -> tuple[Integers, Integers]:
     return metrics["time_ns"][index], following
 
 
-def application_limited(sender: Sender, slow: Steps) -> Steps:
+def application_limited(sender: Sender, slow: CodeSteps) -> CodeSteps:
     """Return `application_limited`: between two moments of a full window that are more than a round trip apart."""
     if not len(sender.metrics):
-        return Steps.none()
+        return CodeSteps.none()
     times_ns, following_ns = full_moments(sender, slow)
     first_ns = int(sender.metrics["time_ns"][0])
     begins_ns = np.append(first_ns, following_ns)
     fulls_ns = np.append(first_ns, times_ns)
     ends_ns = np.append(times_ns, sender.end_ns + 1)
     long = ends_ns - fulls_ns > sender.rtt_ns(fulls_ns)
-    return Steps.of_intervals(begins_ns[long], ends_ns[long], CODES[State.APPLICATION_LIMITED])
+    return CodeSteps.of_intervals(begins_ns[long], ends_ns[long], CODES[State.APPLICATION_LIMITED])
 
 
-def logged_limited(sender: Sender) -> Steps:
+def logged_limited(sender: Sender) -> CodeSteps:
     """Return `application_limited` as logged by the stack or the kernel in rows of kind app_limited."""
     rows = sender.rows.kind(EventKind.APP_LIMITED)
-    return Steps.where(rows["time_ns"], rows.value() > 0, CODES[State.APPLICATION_LIMITED])
+    return CodeSteps.where(rows["time_ns"], rows.value() > 0, CODES[State.APPLICATION_LIMITED])
 
 
 def _used(sender: Sender, times_ns: Integers) -> Mask:
     """Return whether the window was full within the last round trip."""
-    full_ns, _ = full_moments(sender, Steps(np.array([sender.begin_ns]), np.array([CODES[State.SLOW_START]])))
+    full_ns, _ = full_moments(sender, CodeSteps(np.array([sender.begin_ns]), np.array([CODES[State.SLOW_START]])))
     index = np.searchsorted(full_ns, times_ns, side="right") - 1
     latest = full_ns[np.maximum(index, 0)] if len(full_ns) else np.zeros(len(times_ns), np.int64)
     return (index >= 0) & (times_ns - latest <= sender.rtt_ns(times_ns))
 
 
-def maxed(sender: Sender, limited: Steps) -> Steps:
+def maxed(sender: Sender, limited: CodeSteps) -> CodeSteps:
     """Return `congestion_avoidance_maxed`: the largest window so far, in use and unchanged for MAXED_RTTS."""
     metrics = sender.metrics
     if not len(metrics):
-        return Steps.none()
+        return CodeSteps.none()
     windows, times_ns = metrics["cwnd_bytes"], metrics["time_ns"]
     begin = np.flatnonzero(np.diff(windows, prepend=NULL) != 0)
     ends_ns = np.append(times_ns[begin[1:]], sender.end_ns + 1)
@@ -187,10 +187,10 @@ def maxed(sender: Sender, limited: Steps) -> Steps:
     idle_ns = _time_in(limited, begins_ns, ends_ns)
     long = ends_ns - begins_ns - idle_ns >= MAXED_RTTS * sender.rtt_ns(begins_ns)
     chosen = largest & long & (idle_ns < (ends_ns - begins_ns) / 2)
-    return Steps.of_intervals(begins_ns[chosen], ends_ns[chosen], CODES[State.CONGESTION_AVOIDANCE_MAXED])
+    return CodeSteps.of_intervals(begins_ns[chosen], ends_ns[chosen], CODES[State.CONGESTION_AVOIDANCE_MAXED])
 
 
-def _time_in(steps: Steps, begins_ns: Integers, ends_ns: Integers) -> Integers:
+def _time_in(steps: CodeSteps, begins_ns: Integers, ends_ns: Integers) -> Integers:
     """Return how much of each interval some steps cover with a code, in ns."""
     if not len(steps.times_ns):
         return np.zeros(len(begins_ns), np.int64)
@@ -205,7 +205,7 @@ def _time_in(steps: Steps, begins_ns: Integers, ends_ns: Integers) -> Integers:
     return until(ends_ns) - until(begins_ns)
 
 
-def timers(sender: Sender) -> Steps:
+def timers(sender: Sender) -> CodeSteps:
     """Return `loss_probe` from a first probe timeout, `timeout` from a second in a row or TCP's own, until an
     acknowledgement.
 
@@ -213,7 +213,7 @@ def timers(sender: Sender) -> Steps:
     """
     fired = sender.position(EventKind.PTO)
     if not len(fired):
-        return Steps.none()
+        return CodeSteps.none()
     count = np.nan_to_num(sender.rows.value()[fired], nan=1.0)
     severe = (count >= TIMEOUT) | sender.rows.matches("name", "rto")[fired]
     severe &= ~sender.rows.matches("name", "tlp")[fired]
@@ -225,4 +225,4 @@ def timers(sender: Sender) -> Steps:
     ends_ns = np.minimum(ends_ns, np.append(begins_ns[1:], sender.end_ns + 1))
     codes = np.where(severe, CODES[State.TIMEOUT], CODES[State.LOSS_PROBE])
     times_ns = np.stack([begins_ns, ends_ns], axis=1).reshape(-1)
-    return Steps(times_ns, np.stack([codes, np.full(len(codes), NULL)], axis=1).reshape(-1))
+    return CodeSteps(times_ns, np.stack([codes, np.full(len(codes), NULL)], axis=1).reshape(-1))

@@ -10,10 +10,10 @@ import pyarrow as pa
 from longlook.timeline.events import EventKind
 from longlook.timeline.normalise import state_rules
 from longlook.timeline.normalise.event_rows import event_table
-from longlook.timeline.normalise.placement import Place
+from longlook.timeline.normalise.placement import TracePlace
 from longlook.timeline.normalise.rows import NULL, Rows
 from longlook.timeline.normalise.sender import Sender
-from longlook.timeline.normalise.steps import Steps, layered
+from longlook.timeline.normalise.steps import CodeSteps, layered
 from longlook.timeline.normalise.trace_files import TCP
 from longlook.timeline.states import State
 
@@ -43,7 +43,7 @@ class Layer:
 
     name: str
     source: str
-    steps: Steps
+    steps: CodeSteps
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class StateRows:
     details: Sequence[str]
     end_ns: int
 
-    def table(self, vantage: str, place: Place) -> pa.Table:
+    def table(self, vantage: str, place: TracePlace) -> pa.Table:
         """Return the states as rows of kind `state`."""
         columns = {
             "time_ns": self.times_ns,
@@ -82,9 +82,9 @@ def find_states(rows: Rows, source: str, controller: str | None = None) -> State
     if source != TCP and not len(own.times_ns) and not logs_limited:
         return _view(sender, list(rule.values()))
     weak = np.isin(own.codes, _GROWTH)
-    strong = Layer(OWN, source, Steps(own.times_ns, np.where(weak, NULL, own.codes)))
+    strong = Layer(OWN, source, CodeSteps(own.times_ns, np.where(weak, NULL, own.codes)))
     limited = Layer(OWN, source, logged) if logs_limited else rule[Rule.UNUSED_WINDOW]
-    growth = Layer(OWN, source, Steps(own.times_ns, np.where(weak, own.codes, NULL)))
+    growth = Layer(OWN, source, CodeSteps(own.times_ns, np.where(weak, own.codes, NULL)))
     if source == TCP:  # the kernel's window and threshold are the state; that they cross is no event of its own
         growth = Layer(Rule.GROWTH, source, rule[Rule.GROWTH].steps)
     last = (growth, rule[Rule.GROWTH], rule[Rule.CONTROLLER])
@@ -99,7 +99,7 @@ def derive_states(rows: Rows, source: str = "", controller: str | None = None) -
     return _view(sender, list(_derived(sender, source, controller).values()))
 
 
-def _logged_limited(sender: Sender, source: str, own: Steps) -> tuple[bool, Steps]:
+def _logged_limited(sender: Sender, source: str, own: CodeSteps) -> tuple[bool, CodeSteps]:
     """Return whether the stack itself logs that it is limited by the application, and these times outside of its
     states.
 
@@ -108,12 +108,12 @@ def _logged_limited(sender: Sender, source: str, own: Steps) -> tuple[bool, Step
     slower ones at the end. For the kernel the rule uses its window and its bytes in flight.
     """
     if source == TCP:
-        return False, Steps.none()
+        return False, CodeSteps.none()
     logged = state_rules.logged_limited(sender)
     return bool(len(logged.times_ns) or (own.codes == state_rules.CODES[State.APPLICATION_LIMITED]).any()), logged
 
 
-def _beginning(sender: Sender, own: Steps, rule: dict[Rule, Layer]) -> Layer:
+def _beginning(sender: Sender, own: CodeSteps, rule: dict[Rule, Layer]) -> Layer:
     """Return the handshake; without a rule for the states, `init` lasts until the controller logs its own first
     state.
     """
@@ -121,24 +121,24 @@ def _beginning(sender: Sender, own: Steps, rule: dict[Rule, Layer]) -> Layer:
     if not len(unknown.steps.times_ns) or not len(own.times_ns):
         return handshake
     ends_ns = max([int(own.times_ns[0]), *handshake.steps.times_ns[-1:].tolist()])
-    steps = Steps.of_intervals(np.array([sender.begin_ns]), np.array([ends_ns]), state_rules.CODES[State.INIT])
+    steps = CodeSteps.of_intervals(np.array([sender.begin_ns]), np.array([ends_ns]), state_rules.CODES[State.INIT])
     return Layer(handshake.name, DERIVED, steps)
 
 
 def _derived(sender: Sender, source: str, controller: str | None) -> dict[Rule, Layer]:
     """Return the states by each rule, ordered so that the first that holds counts."""
     recovery = state_rules.recoveries(sender)
-    growth = limited = cap = unknown = Steps.none()
+    growth = limited = cap = unknown = CodeSteps.none()
     if _window_based(source, controller or sender.controller):
         growth = state_rules.slow_start(sender, recovery)
         limited = state_rules.application_limited(sender, growth)
         cap = state_rules.maxed(sender, limited)
     else:
-        unknown = Steps(np.array([sender.begin_ns], np.int64), np.array([state_rules.CODES[State.UNKNOWN]]))
+        unknown = CodeSteps(np.array([sender.begin_ns], np.int64), np.array([state_rules.CODES[State.UNKNOWN]]))
     steps = {
         Rule.TIMER: state_rules.timers(sender),
         Rule.HANDSHAKE: state_rules.initial(sender),
-        Rule.LOSS: Steps.of_intervals(*recovery, state_rules.CODES[State.RECOVERY]),
+        Rule.LOSS: CodeSteps.of_intervals(*recovery, state_rules.CODES[State.RECOVERY]),
         Rule.UNUSED_WINDOW: limited,
         Rule.CAP: cap,
         Rule.GROWTH: growth,
@@ -160,11 +160,11 @@ def _window_based(source: str, controller: str | None) -> bool:
     return source == TCP and not controller.startswith("bbr")
 
 
-def _own(sender: Sender) -> Steps:
+def _own(sender: Sender) -> CodeSteps:
     """Return the states that the stack logs; names outside the vocabulary are ignored."""
     rows = sender.rows.kind(EventKind.CONGESTION_STATE, EventKind.STATE)
     codes = np.array([*(state_rules.CODES.get(text, NULL) for text in rows.texts["name"]), NULL], np.int64)  # type: ignore[call-overload]
-    return Steps(rows["time_ns"], codes[rows["name"]])
+    return CodeSteps(rows["time_ns"], codes[rows["name"]])
 
 
 def _view(sender: Sender, layers: Sequence[Layer]) -> StateRows:

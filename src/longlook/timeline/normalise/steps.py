@@ -9,7 +9,7 @@ from longlook.timeline.normalise.rows import NULL, Integers, Mask
 
 
 @dataclass(frozen=True)
-class Steps:
+class CodeSteps:
     """From `times_ns[i]` on the value is `codes[i]`; NULL before the first and where there is none. Times never
     fall.
     """
@@ -18,12 +18,12 @@ class Steps:
     codes: Integers
 
     @classmethod
-    def none(cls) -> "Steps":
+    def none(cls) -> "CodeSteps":
         """Return steps without any value."""
         return cls(np.zeros(0, np.int64), np.zeros(0, np.int64))
 
     @classmethod
-    def of_intervals(cls, begins_ns: Integers, ends_ns: Integers, code: int) -> "Steps":
+    def of_intervals(cls, begins_ns: Integers, ends_ns: Integers, code: int) -> "CodeSteps":
         """Return `code` from each begin to its end; intervals are in order and do not overlap."""
         lasting = ends_ns > begins_ns
         begins_ns, ends_ns = begins_ns[lasting], ends_ns[lasting]
@@ -31,7 +31,7 @@ class Steps:
         return cls(times_ns, np.tile(np.array([code, NULL], np.int64), len(begins_ns)))
 
     @classmethod
-    def where(cls, times_ns: Integers, mask: Mask, code: int) -> "Steps":
+    def where(cls, times_ns: Integers, mask: Mask, code: int) -> "CodeSteps":
         """Return `code` from each time at which the mask is true to the next at which it is not."""
         return cls(times_ns, np.where(mask, code, NULL))
 
@@ -43,7 +43,7 @@ class Steps:
         return np.where(index < 0, NULL, self.codes[np.maximum(index, 0)])
 
 
-def layered(layers: Sequence[Steps], begin_ns: int, end_ns: int) -> tuple[Integers, Integers, Integers]:
+def layered(layers: Sequence[CodeSteps], begin_ns: int, end_ns: int) -> tuple[Integers, Integers, Integers]:
     """Return the value of the first layer that has one, from `begin_ns` to before `end_ns`.
 
     The result is the times at which layer or code change, the layer's index at each, and its code; NULL if no layer has

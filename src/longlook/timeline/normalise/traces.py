@@ -15,9 +15,9 @@ from longlook.core.model import SCHEMA_VERSION, Run, Trial, Vantage
 from longlook.timeline.doubts import columns_of, kinds_of, values_in_doubt
 from longlook.timeline.events import QUEUE_FULL, EventKind
 from longlook.timeline.normalise.datagrams import RECEIVED_BY, SENT_BY, Datagrams, links_of
-from longlook.timeline.normalise.event_merge import CONNECTION, Part, write_merged
+from longlook.timeline.normalise.event_merge import CONNECTION, DecodedTrace, write_merged
 from longlook.timeline.normalise.packet_join import Joined, join, resolution_ns
-from longlook.timeline.normalise.placement import Place, Places
+from longlook.timeline.normalise.placement import Places, TracePlace
 from longlook.timeline.normalise.rows import NULL, Rows
 from longlook.timeline.normalise.sender import COLUMNS
 from longlook.timeline.normalise.skew import Lag, lag_of, skew_problems
@@ -44,7 +44,7 @@ class _Traced:
     """One connection in one trace."""
 
     trace: RawTrace
-    place: Place
+    place: TracePlace
     rows: Rows
     joins: "_Joins | None"
     note: dict[str, Any] = field(default_factory=dict)  # for the metadata
@@ -105,7 +105,7 @@ class _Stage:
         self._scratch = scratch
         self._traced: list[_Traced] = []
         self._rows = 0
-        self.parts: list[Part] = []
+        self.parts: list[DecodedTrace] = []
         self.sources: dict[str, Any] = {}
 
     def add(self, trace: RawTrace, decode: Decode) -> None:
@@ -150,7 +150,9 @@ class _Stage:
                 *source.get("warnings", []),
                 {"problem": "its clock is unknown: times are its own"},
             ]
-        self.parts.append(Part(decoded, offset_ns or 0, trace.vantage, places or [Place(None, False, "no connection")]))
+        self.parts.append(
+            DecodedTrace(decoded, offset_ns or 0, trace.vantage, places or [TracePlace(None, False, "no connection")])
+        )
 
     def _place(
         self, trace: RawTrace, connection: Mapping[str, Any], rows: Rows, offset_ns: int | None
@@ -170,7 +172,7 @@ class _Stage:
             rows = _shifted(rows, offset_ns or 0)
         return _Traced(trace, place, rows, joins, note), offset_ns
 
-    def _anchor(self, trace: RawTrace, place: Place, rows: Rows) -> int | None:
+    def _anchor(self, trace: RawTrace, place: TracePlace, rows: Rows) -> int | None:
         """Return the offset for the times of a trace whose clock does not have the time of day.
 
         Its first packet is aligned with the connection's first datagram at the link: received when that left the link,
@@ -186,7 +188,7 @@ class _Stage:
         times_ns = datagrams.arrival_ns if sent else np.sort(datagrams.departure_ns[datagrams.delivered])
         return int(times_ns[0] - rows["time_ns"][packets[0]]) if len(times_ns) else None
 
-    def _join(self, vantage: str, flow: str, place: Place, rows: Rows, note: dict[str, Any]) -> _Joins:
+    def _join(self, vantage: str, flow: str, place: TracePlace, rows: Rows, note: dict[str, Any]) -> _Joins:
         sent_rows = rows.kind(EventKind.PACKET_SENT)
         end = Vantage(vantage)
         link = self._links[end]

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from longlook.core.model import SCHEMA_VERSION, Run, Trial, Vantage
-from longlook.network.further import BEHIND, SECOND
+from longlook.network.extra_links import BEHIND, SECOND
 from longlook.timeline.normalise.competition import read_competition
 from longlook.timeline.normalise.endpoint import Connection, Endpoints, Row, read_endpoints
 from longlook.timeline.normalise.lines import Account

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from longlook.analysis.claims.dispute import Dispute, list_disputes, read_dispute, unit_of
-from longlook.analysis.claims.dispute_schema import DisputeTable, Part
+from longlook.analysis.claims.dispute_schema import DisputeTable, SchemaTable
 from longlook.core.errors import InputError
 from longlook.core.model import Study
 from longlook.study.files import list_studies
@@ -169,6 +169,6 @@ def test_what_decides_is_one_thing(tmp_path: Path, studies: dict[str, Study], te
 
 def test_every_key_of_the_format_is_documented() -> None:
     page = (Path(__file__).parents[4] / "docs" / "claims.md").read_text()
-    keys = {field.alias or name for table in Part.__subclasses__() for name, field in table.model_fields.items()}
+    keys = {field.alias or name for table in SchemaTable.__subclasses__() for name, field in table.model_fields.items()}
     assert len(keys) > len(DisputeTable.model_fields)
     assert [key for key in sorted(keys) if f"`{key}`" not in page] == []

@@ -5,9 +5,17 @@ from dataclasses import replace
 import pytest
 from scipy import stats
 
-from longlook.analysis.claims.dispute import Dispute, Evidence, Holds, Position, Settled, Undecidable, list_disputes
+from longlook.analysis.claims.dispute import (
+    Dispute,
+    DisputeEvidence,
+    Holds,
+    Position,
+    Settled,
+    Undecidable,
+    list_disputes,
+)
 from longlook.analysis.claims.dispute_flips import Flip, conclude_dispute, find_flips
-from longlook.analysis.claims.dispute_judge import JudgedEvidence, Kind, Point, conclude_all, judge_evidence
+from longlook.analysis.claims.dispute_judge import ConclusionKind, JudgedEvidence, Point, conclude_all, judge_evidence
 from longlook.core.model import Study
 from longlook.study.files import find_study, list_studies
 
@@ -36,7 +44,7 @@ def judged(
         Point(level, missing="not run") if value is None else Point(level, value, value - 1, value + 1, 10)
         for level, value in zip(levels, values, strict=True)
     ]
-    evidence = Evidence(study, "page_load_time", "size", levels, {"rate": rate}, contrast=contrast)
+    evidence = DisputeEvidence(study, "page_load_time", "size", levels, {"rate": rate}, contrast=contrast)
     return judge_evidence(evidence, positions, given)
 
 
@@ -105,7 +113,7 @@ def test_a_conclusion_names_what_is_changed_where_many_changes_flip_the_answer(s
     flips = find_flips(dispute(), pieces, studies)
     assert len(flips) == 7
     found = conclude_dispute(dispute(), pieces, flips)
-    assert found.kind is Kind.FLIPS
+    assert found.kind is ConclusionKind.FLIPS
     assert found.text == (
         "it depends on contrast and size: 7 changes of one thing alone flip the answer (by 2 of 3 pieces of evidence)"
     )
@@ -116,13 +124,13 @@ def test_a_conclusion_names_what_is_changed_where_many_changes_flip_the_answer(s
 def test_what_cannot_be_decided_says_why_and_what_would() -> None:
     open_question = replace(dispute(), undecidable=Undecidable("no video here.", "a player."))
     found = conclude_dispute(open_question, [], ())
-    assert (found.kind, found.positions) == (Kind.UNDECIDABLE, ())
+    assert (found.kind, found.positions) == (ConclusionKind.UNDECIDABLE, ())
     assert found.text == "cannot be decided here: no video here. What would decide it: a player"
 
 
 def test_what_the_sources_print_settles_a_dispute() -> None:
     found = conclude_dispute(replace(dispute(), settled=Settled("ahead", "2 is more than 1.")), [], ())
-    assert (found.kind, found.positions) == (Kind.SETTLED, ("ahead",))
+    assert (found.kind, found.positions) == (ConclusionKind.SETTLED, ("ahead",))
     assert found.text == "‘ahead’ follows from what the sources print: 2 is more than 1"
 
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from longlook.analysis.claims.dispute import Evidence, Holds, Position
-from longlook.analysis.claims.dispute_judge import Held, Kind, Point, conclude_all, judge, judge_evidence
+from longlook.analysis.claims.dispute import DisputeEvidence, Holds, Position
+from longlook.analysis.claims.dispute_judge import ConclusionKind, Held, Point, conclude_all, judge, judge_evidence
 
 W, O, A, S, U = Held.WITHIN, Held.OUTSIDE, Held.ACROSS, Held.NOT_APPLICABLE, Held.UNKNOWN  # noqa: E741
 AHEAD, BEHIND = Position("ahead", "one", "", Holds(at_least=3)), Position("behind", "other", "", Holds(at_most=-3))
@@ -28,8 +28,10 @@ def points(*values: float | None, half: float = 1.0) -> list[Point]:
     ]
 
 
-def evidence(size: int = 4, study: str = "s", **cell: str) -> Evidence:
-    return Evidence(study, "page_load_time", "size", tuple(f"L{n}" for n in range(size)), cell, contrast="quic vs tcp")
+def evidence(size: int = 4, study: str = "s", **cell: str) -> DisputeEvidence:
+    return DisputeEvidence(
+        study, "page_load_time", "size", tuple(f"L{n}" for n in range(size)), cell, contrast="quic vs tcp"
+    )
 
 
 @pytest.mark.parametrize(
@@ -72,22 +74,29 @@ def test_a_slow_drift_is_seen_though_no_step_is_larger_than_the_tolerance() -> N
 @pytest.mark.parametrize(
     ("positions", "values", "kind", "text"),
     [
-        ((AHEAD, BEHIND), (20, 30, 15, 8), Kind.HOLDS, "‘ahead’ holds everywhere"),
-        ((AHEAD, BEHIND), (20, 30, 3, None), Kind.HOLDS, "‘ahead’ holds wherever it is decided: at 2 of 4 levels"),
-        ((AHEAD, BEHIND), (20, 30, -20, -9), Kind.FLIPS, f"{FLIPS} L1 and L2: ‘ahead’, then ‘behind’"),
-        ((AHEAD, BEHIND), (20, 3, -20, -9), Kind.FLIPS, f"{FLIPS} L0 and L2: ‘ahead’, then ‘behind’"),
-        ((AHEAD, BEHIND), (20, 0, -20, 9), Kind.FLIPS,
+        ((AHEAD, BEHIND), (20, 30, 15, 8), ConclusionKind.HOLDS, "‘ahead’ holds everywhere"),
+        (
+            (AHEAD, BEHIND),
+            (20, 30, 3, None),
+            ConclusionKind.HOLDS,
+            "‘ahead’ holds wherever it is decided: at 2 of 4 levels",
+        ),
+        ((AHEAD, BEHIND), (20, 30, -20, -9), ConclusionKind.FLIPS, f"{FLIPS} L1 and L2: ‘ahead’, then ‘behind’"),
+        ((AHEAD, BEHIND), (20, 3, -20, -9), ConclusionKind.FLIPS, f"{FLIPS} L0 and L2: ‘ahead’, then ‘behind’"),
+        ((AHEAD, BEHIND), (20, 0, -20, 9), ConclusionKind.FLIPS,
          f"{FLIPS} L0 and L1 and between L1 and L2 and between L2 and L3: "
          "‘ahead’, then none, then ‘behind’, then ‘ahead’"),
-        ((AHEAD, BEHIND), (0, 1, 0, 1), Kind.NONE, "none holds"),
-        ((AHEAD, BEHIND), (3, -3, 3, 3), Kind.UNDECIDED, "undecided: no level decides"),
-        ((AHEAD, BEHIND), (None,) * 4, Kind.UNDECIDED, "undecided: this cell was not run"),
-        (TRENDS, (45, 45, 38, 31), Kind.HOLDS, "‘falls’ holds everywhere"),
-        (TRENDS, (45, 45, 45.5, 45), Kind.HOLDS, "‘constant’ holds everywhere"),
-        (TRENDS, (10, 30, 50, 20), Kind.FLIPS, f"{FLIPS} L2 and L3: ‘rises’, then ‘falls’"),
+        ((AHEAD, BEHIND), (0, 1, 0, 1), ConclusionKind.NONE, "none holds"),
+        ((AHEAD, BEHIND), (3, -3, 3, 3), ConclusionKind.UNDECIDED, "undecided: no level decides"),
+        ((AHEAD, BEHIND), (None,) * 4, ConclusionKind.UNDECIDED, "undecided: this cell was not run"),
+        (TRENDS, (45, 45, 38, 31), ConclusionKind.HOLDS, "‘falls’ holds everywhere"),
+        (TRENDS, (45, 45, 45.5, 45), ConclusionKind.HOLDS, "‘constant’ holds everywhere"),
+        (TRENDS, (10, 30, 50, 20), ConclusionKind.FLIPS, f"{FLIPS} L2 and L3: ‘rises’, then ‘falls’"),
     ],
 )  # fmt: skip
-def test_conclusions(positions: tuple[Position, ...], values: Sequence[float | None], kind: Kind, text: str) -> None:
+def test_conclusions(
+    positions: tuple[Position, ...], values: Sequence[float | None], kind: ConclusionKind, text: str
+) -> None:
     found = judge_evidence(evidence(), positions, points(*values)).conclusion
     assert (found.kind, found.text) == (kind, text)
 
@@ -95,12 +104,12 @@ def test_conclusions(positions: tuple[Position, ...], values: Sequence[float | N
 def test_positions_that_overlap_can_hold_together() -> None:
     wide, narrow = Position("wide", "", "", Holds(at_least=0)), Position("narrow", "", "", Holds(at_least=20))
     found = judge_evidence(evidence(), (wide, narrow), points(10, 30, 30, 30)).conclusion
-    assert (found.kind, found.positions) == (Kind.HOLDS, ("wide",))
+    assert (found.kind, found.positions) == (ConclusionKind.HOLDS, ("wide",))
     both = judge_evidence(evidence(), (wide, narrow), points(30, 30, 30, 30)).conclusion
     assert both.text == "‘wide’ and ‘narrow’ hold everywhere"
 
 
-def conclusions(*pieces: tuple[Evidence, Sequence[float | None]]) -> tuple[Kind, str]:
+def conclusions(*pieces: tuple[DisputeEvidence, Sequence[float | None]]) -> tuple[ConclusionKind, str]:
     found = conclude_all([judge_evidence(one, (AHEAD, BEHIND), points(*values)) for one, values in pieces])
     return found.kind, found.text
 
@@ -108,25 +117,25 @@ def conclusions(*pieces: tuple[Evidence, Sequence[float | None]]) -> tuple[Kind,
 def test_what_several_pieces_of_evidence_come_to() -> None:
     slow, fast = evidence(rate="10Mbit"), evidence(rate="100Mbit")
     ahead, behind, level, flat = (20,) * 4, (-20,) * 4, (None,) * 4, (0,) * 4
-    assert conclusions((slow, ahead)) == (Kind.HOLDS, "‘ahead’ holds everywhere")
+    assert conclusions((slow, ahead)) == (ConclusionKind.HOLDS, "‘ahead’ holds everywhere")
     assert conclusions((slow, ahead), (fast, ahead)) == (
-        Kind.HOLDS, "‘ahead’ holds in every piece of evidence that decides")  # fmt: skip
+        ConclusionKind.HOLDS, "‘ahead’ holds in every piece of evidence that decides")  # fmt: skip
     assert conclusions((slow, ahead), (fast, level)) == (
-        Kind.HOLDS, "‘ahead’ holds everywhere (by 1 of 2 pieces of evidence)")  # fmt: skip
+        ConclusionKind.HOLDS, "‘ahead’ holds everywhere (by 1 of 2 pieces of evidence)")  # fmt: skip
     assert conclusions((slow, ahead), (fast, behind)) == (
-        Kind.FLIPS, "rate flips the answer between 10Mbit and 100Mbit: ‘ahead’, then ‘behind’")  # fmt: skip
+        ConclusionKind.FLIPS, "rate flips the answer between 10Mbit and 100Mbit: ‘ahead’, then ‘behind’")  # fmt: skip
     assert conclusions((slow, ahead), (fast, flat)) == (
-        Kind.FLIPS, "rate flips the answer between 10Mbit and 100Mbit: ‘ahead’, then none")  # fmt: skip
-    assert conclusions((slow, flat), (fast, flat)) == (Kind.NONE, "none holds")
-    assert conclusions((slow, level), (fast, level))[0] is Kind.UNDECIDED
+        ConclusionKind.FLIPS, "rate flips the answer between 10Mbit and 100Mbit: ‘ahead’, then none")  # fmt: skip
+    assert conclusions((slow, flat), (fast, flat)) == (ConclusionKind.NONE, "none holds")
+    assert conclusions((slow, level), (fast, level))[0] is ConclusionKind.UNDECIDED
     other = evidence(study="t", rate="100Mbit")
     assert conclusions((slow, ahead), (other, behind)) == (
-        Kind.DIFFERS,
+        ConclusionKind.DIFFERS,
         "the evidence differs: study s, rate 10Mbit: ‘ahead’ holds everywhere; "
         "study t, rate 100Mbit: ‘behind’ holds everywhere",
     )
     assert conclusions((slow, ahead), (fast, (20, 20, -20, -20))) == (
-        Kind.FLIPS, f"rate 100Mbit: {FLIPS} L1 and L2: ‘ahead’, then ‘behind’")  # fmt: skip
+        ConclusionKind.FLIPS, f"rate 100Mbit: {FLIPS} L1 and L2: ‘ahead’, then ‘behind’")  # fmt: skip
 
 
 number = st.floats(-1e6, 1e6, allow_nan=False)
@@ -184,10 +193,10 @@ def test_any_values_come_to_one_conclusion(given_points: list[Point], positions:
     assert found.text and 0 <= found.decided <= found.judged <= len(given_points)
     answers = [judged.answer(number) for number in range(len(given_points))]
     assert found.decided == sum(answer is not None for answer in answers)
-    assert (found.kind is Kind.UNDECIDED) == (found.decided == 0)
-    if found.kind is Kind.HOLDS:
+    assert (found.kind is ConclusionKind.UNDECIDED) == (found.decided == 0)
+    if found.kind is ConclusionKind.HOLDS:
         assert all(set(found.positions) <= answer for answer in answers if answer is not None)
     else:
         assert found.positions == ()
     assert conclude_all([judged]) == found
-    assert conclude_all([judged, judged]).kind in (found.kind, Kind.DIFFERS)
+    assert conclude_all([judged, judged]).kind in (found.kind, ConclusionKind.DIFFERS)

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from longlook.analysis.claims.kinds import Kind, kind_of
+from longlook.analysis.claims.kinds import ReplicationKind, kind_of
 from longlook.core.model import Claim, Expected, Verdict
 from longlook.core.results import ClaimResult, Estimate
 from tests.unit.analysis.claims.test_judge import CLAIM, ESTIMATE, NONE, one
@@ -14,17 +14,17 @@ OPEN = replace(EQUIVALENT, verdict=Verdict.INCONCLUSIVE, ci_low_pct=-20.0, ci_hi
 @pytest.mark.parametrize(
     ("claim", "estimate", "kind"),
     [
-        (CLAIM, ESTIMATE, Kind.INSIDE),
-        (replace(CLAIM, effect_pct=47.0), ESTIMATE, Kind.INSIDE),  # 45 and a reading error of 2
-        (replace(CLAIM, effect_pct=47.1), ESTIMATE, Kind.OUTSIDE),
-        (replace(CLAIM, effect_pct=32.9), ESTIMATE, Kind.OUTSIDE),
-        (replace(CLAIM, effect_pct=99.0), ESTIMATE, Kind.CLIPPED),
-        (replace(CLAIM, effect_pct=None, direction=Verdict.BETTER), ESTIMATE, Kind.DIRECTION),
-        (NONE, EQUIVALENT, Kind.EQUIVALENT),
-        (NONE, OPEN, Kind.OPEN),
+        (CLAIM, ESTIMATE, ReplicationKind.INSIDE),
+        (replace(CLAIM, effect_pct=47.0), ESTIMATE, ReplicationKind.INSIDE),  # 45 and a reading error of 2
+        (replace(CLAIM, effect_pct=47.1), ESTIMATE, ReplicationKind.OUTSIDE),
+        (replace(CLAIM, effect_pct=32.9), ESTIMATE, ReplicationKind.OUTSIDE),
+        (replace(CLAIM, effect_pct=99.0), ESTIMATE, ReplicationKind.CLIPPED),
+        (replace(CLAIM, effect_pct=None, direction=Verdict.BETTER), ESTIMATE, ReplicationKind.DIRECTION),
+        (NONE, EQUIVALENT, ReplicationKind.EQUIVALENT),
+        (NONE, OPEN, ReplicationKind.OPEN),
     ],
 )
-def test_kind_says_how_much_was_found_again(claim: Claim, estimate: Estimate, kind: Kind) -> None:
+def test_kind_says_how_much_was_found_again(claim: Claim, estimate: Estimate, kind: ReplicationKind) -> None:
     found = one(claim, estimate)
     assert found.result == "reproduced"
     assert kind_of(found) is kind
@@ -32,4 +32,4 @@ def test_kind_says_how_much_was_found_again(claim: Claim, estimate: Estimate, ki
 
 def test_a_level_has_bounds_of_the_studys_choice() -> None:
     level = replace(CLAIM, contrast="", effect_pct=None, expected=Expected("quic", "page_load_time", 1.0, at_most=2.0))
-    assert kind_of(ClaimResult(level, None, "reproduced", "within")) is Kind.LEVEL
+    assert kind_of(ClaimResult(level, None, "reproduced", "within")) is ReplicationKind.LEVEL

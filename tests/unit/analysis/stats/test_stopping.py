@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from longlook.analysis.stats.stopping import Side, failures_side, metric_side, undecided
+from longlook.analysis.stats.stopping import AllowedSide, failures_side, metric_side, undecided
 from longlook.core.model import Analysis, Stopping, Verdict
 from longlook.core.results import Estimate
 from tests.data.gates import estimate, failed
@@ -70,12 +70,16 @@ def test_under_a_gate_sides_count_and_no_margin(item: Estimate, more: bool) -> N
 
 def test_sides_of_a_gate() -> None:
     analysis = Analysis(confidence=0.95)
-    sides: list[tuple[dict[str, Any], Side]] = [
-        ({"ci_low_pct": -5.0, "ci_high_pct": 2.0}, Side.WITHIN),
-        ({"ci_low_pct": -5.1, "ci_high_pct": -5.0}, Side.ACROSS),
-        ({"ci_low_pct": -9.0, "ci_high_pct": -5.1}, Side.BEYOND),
-        ({"ci_low_pct": None, "ci_high_pct": None}, Side.ACROSS),
+    sides: list[tuple[dict[str, Any], AllowedSide]] = [
+        ({"ci_low_pct": -5.0, "ci_high_pct": 2.0}, AllowedSide.WITHIN),
+        ({"ci_low_pct": -5.1, "ci_high_pct": -5.0}, AllowedSide.ACROSS),
+        ({"ci_low_pct": -9.0, "ci_high_pct": -5.1}, AllowedSide.BEYOND),
+        ({"ci_low_pct": None, "ci_high_pct": None}, AllowedSide.ACROSS),
     ]
     for ends, side in sides:
         assert metric_side(estimate(-5.0, **ends), 5.0) is side
-    assert [failures_side(failed(count), analysis) for count in (0, 5, 6)] == [Side.WITHIN, Side.ACROSS, Side.BEYOND]
+    assert [failures_side(failed(count), analysis) for count in (0, 5, 6)] == [
+        AllowedSide.WITHIN,
+        AllowedSide.ACROSS,
+        AllowedSide.BEYOND,
+    ]

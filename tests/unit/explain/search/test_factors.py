@@ -9,9 +9,9 @@ from longlook.core.model import Endpoint, Link, Stage
 from longlook.core.protocol import EITHER
 from longlook.core.stack import Knob
 from longlook.explain.cause import Target
+from longlook.explain.pair import Pair, Side
 from longlook.explain.search.factors import Factor, factors, impossible, joined
 from longlook.explain.search.levels import admitted, within
-from longlook.explain.side import Pair, Side
 from tests.data.sides import pair, side
 
 WINDOW = "http2_stream_window"

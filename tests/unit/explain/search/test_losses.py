@@ -8,8 +8,8 @@ from longlook.core.model import Better
 from longlook.explain.answer import FewestLosses, FoundBy
 from longlook.explain.cause import Kind
 from longlook.explain.judge import Gap
+from longlook.explain.pair import Side
 from longlook.explain.search.losses import Lost, closing, forgiving, hanging, lost_packets, shown, suspect
-from longlook.explain.side import Side
 from tests.data.sides import dropped_for, fetching, pair, side
 
 

@@ -5,14 +5,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from longlook.timeline.normalise import alignment
-from longlook.timeline.normalise.alignment import Lags, Side, align
+from longlook.timeline.normalise.alignment import AlignedSequence, Lags, align
 from longlook.timeline.normalise.rows import NULL
 
 LAGS = Lags(0, 50_000_000)
 
 
-def side(times: list[int], sizes: list[int]) -> Side:
-    return Side(np.array(times, np.int64), np.array(sizes, np.int64))
+def side(times: list[int], sizes: list[int]) -> AlignedSequence:
+    return AlignedSequence(np.array(times, np.int64), np.array(sizes, np.int64))
 
 
 def test_the_same_packets_are_paired_one_by_one() -> None:
@@ -59,8 +59,8 @@ def test_random_gaps_on_either_side_are_found(count: int, seed: int, share: floa
     missing = np.zeros(count, np.bool_)
     missing[random.choice(count, gaps, replace=False)] = True
     lost, unlogged = (missing, np.zeros_like(missing)) if is_lost else (np.zeros_like(missing), missing)
-    first = Side(times[~unlogged], sizes[~unlogged])
-    second = Side((times + lags_ns)[~lost], sizes[~lost])
+    first = AlignedSequence(times[~unlogged], sizes[~unlogged])
+    second = AlignedSequence((times + lags_ns)[~lost], sizes[~lost])
     pairs = align(first, second, LAGS)
     position = np.where(lost, NULL, np.cumsum(~lost) - 1)
     expected = position[~unlogged]
@@ -75,12 +75,16 @@ def test_a_million_packets_take_no_time() -> None:
     times = np.arange(1_000_000) * 100_000
     lost = np.random.default_rng(1).random(len(times)) < 0.00002
     began = time.process_time()
-    pairs = align(Side(times, np.full(len(times), 1252)), Side(times[~lost] + 700, np.full((~lost).sum(), 1252)), LAGS)
+    pairs = align(
+        AlignedSequence(times, np.full(len(times), 1252)),
+        AlignedSequence(times[~lost] + 700, np.full((~lost).sum(), 1252)),
+        LAGS,
+    )
     assert time.process_time() - began < 10
     assert np.count_nonzero(pairs != NULL) == (~lost).sum()
 
 
-def one_by_one(first: Side, second: Side, lags: Lags) -> tuple[int, int] | None:
+def one_by_one(first: AlignedSequence, second: AlignedSequence, lags: Lags) -> tuple[int, int] | None:
     """The rule of how many packets are left out on each side, tried one by one."""
     for total in range(1, 2 * alignment._FURTHEST):
         found = {}
@@ -101,7 +105,7 @@ def one_by_one(first: Side, second: Side, lags: Lags) -> tuple[int, int] | None:
 def test_the_next_run_begins_where_trying_one_by_one_finds_it(one: int, two: int, kinds: int, seed: int) -> None:
     random = np.random.default_rng(seed)
     first, second = (
-        Side(np.sort(random.integers(0, 40_000_000, count)), random.integers(100, 100 + kinds, count))
+        AlignedSequence(np.sort(random.integers(0, 40_000_000, count)), random.integers(100, 100 + kinds, count))
         for count in (one, two)
     )
     expected = one_by_one(first, second, LAGS)

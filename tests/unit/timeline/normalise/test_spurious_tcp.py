@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from longlook.timeline.normalise.datagrams import Datagrams
-from longlook.timeline.normalise.placement import Place
+from longlook.timeline.normalise.placement import TracePlace
 from longlook.timeline.normalise.rows import NULL, Rows
 from longlook.timeline.normalise.sender import COLUMNS
 from longlook.timeline.normalise.spurious_tcp import find_spurious_segments
@@ -14,7 +14,7 @@ from tests.data.events import row, table_of
 
 MS = 1_000_000
 SEGMENT = 1000
-PLACE = Place("tcp 10.8.0.1:40000 10.8.0.2:443", False, "by hand")
+PLACE = TracePlace("tcp 10.8.0.1:40000 10.8.0.2:443", False, "by hand")
 
 
 def link(*segments: tuple[int, int | None, int, int]) -> Datagrams:

@@ -9,8 +9,8 @@ import pytest
 
 from longlook.analysis.stats.cells import Cells
 from longlook.certification import exactness
-from longlook.certification.bank import FULL, METRIC, QUICK, Bank, BankRun, Scale
 from longlook.certification.disturbances import DISTURBANCES
+from longlook.certification.trial_bank import FULL, METRIC, QUICK, Bank, BankRun, Scale
 from longlook.core.model import Contrast, Study
 from longlook.core.units import parse_time
 from longlook.engines import choice

@@ -17,7 +17,7 @@ from pathlib import Path
 from longlook.core.errors import MachineError
 from longlook.core.job import Content
 from longlook.core.model import Scalar
-from longlook.provision import boxes
+from longlook.provision import mp4
 from longlook.provision.content import Writer, content
 from longlook.provision.encoder import SHA256, encoder
 from longlook.provision.progress import report_step
@@ -39,7 +39,7 @@ FORMAT = 1
 """Has to be raised whenever the same video gives other bytes for a reason that `_arguments` does not show."""
 
 DASH_PATH, HLS_PATH = "/video/manifest.mpd", "/video/master.m3u8"
-RECORD = Path(__file__).with_name("encoded.json")
+RECORD = Path(__file__).with_name("video_encoding.json")
 """The digests of all parts of all rungs; scripts/pin_videos.py writes it."""
 
 _TICKS = 24_000  # in a second
@@ -108,7 +108,7 @@ def _rate(rung: str, bitrate_bps: int, video: Video) -> tuple[str, ...]:
 @dataclass(frozen=True)
 class _Track:
     init: bytes
-    segments: list[boxes.Segment]
+    segments: list[mp4.MediaSegment]
 
     @property
     def codec(self) -> str:
@@ -123,10 +123,10 @@ def _track(rung: str, video: Video) -> _Track:
     report_step(f"encoding {rung}, {len(parts) * PART_S} s of pictures")
     files = _encoded(rung, video)
     _compare(rung, video, files)
-    inits, found = set(), list[boxes.Segment]()
+    inits, found = set(), list[mp4.MediaSegment]()
     try:
         for part, data in zip(parts, files, strict=True):
-            init, segments = boxes.split(data, part * PART_S * _TICKS, len(found))
+            init, segments = mp4.split(data, part * PART_S * _TICKS, len(found))
             inits.add(init)
             found += segments
     except ValueError as error:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from longlook.analysis.stats.drawn import name_of, quantity, scale_of, sentence
+from longlook.analysis.stats.drawn_settings import name_of, quantity, scale_of, sentence
 from longlook.core.dependence import Dependence, Shape
 
 STEP = Dependence(

@@ -13,11 +13,11 @@ import pytest
 
 from longlook.core.errors import MachineError
 from longlook.core.programs import link_program
+from longlook.lab.cpu_limit import Slow, SlowSide
 from longlook.lab.environment import Environment
 from longlook.lab.linux import cpuquota, receive_cost
 from longlook.lab.linux.namespace import Namespace
 from longlook.lab.linux.netlink import NetlinkError
-from longlook.lab.slow_side import Slow, SlowSide
 from longlook.lab.topology import PACKET, SERVER, TUN
 from tests.support.link_host import wait_for
 

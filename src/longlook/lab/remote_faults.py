@@ -3,10 +3,10 @@
 Pure: nothing here touches the machine or imports `lab.linux`.
 """
 
-from longlook.lab.observations import Case, Stopped
+from longlook.lab.observations import FlowCase, Stopped
 
 
-def fault_elsewhere(case: Case) -> str | None:
+def fault_elsewhere(case: FlowCase) -> str | None:
     """Return in words why the client's machine is to blame, and nothing that was measured; None where it is not."""
     if not case.remote:
         return None

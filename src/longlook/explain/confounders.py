@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from longlook.explain.side import Pair
+from longlook.explain.pair import Pair
 
 
 def equal_conditions(pairs: Mapping[int, Pair]) -> Iterator[str]:

@@ -20,7 +20,7 @@ from longlook.lab.linux.namespace import CurrentNamespace, Namespace
 from longlook.lab.linux.nat import Nat
 from longlook.lab.linux.netlink import NetlinkError
 from longlook.lab.linux.offload import switch_off
-from longlook.lab.topology import CLIENT, SERVER_ADDRESS, Side
+from longlook.lab.topology import CLIENT, SERVER_ADDRESS, EndpointNamespace
 
 _INSIDE, _OUTSIDE = "in0", "ll-phone"
 _OUTSIDE_ADDRESS, _INSIDE_ADDRESS, _PREFIX = "169.254.108.1", "169.254.108.2", 30
@@ -29,7 +29,7 @@ _CONF = Path("/proc/sys/net/ipv4/conf")
 _DOCS = "docs/phones.md shows how a phone is attached"
 
 
-class WayIn(Side):
+class WayIn(EndpointNamespace):
     """A client's side that other machines reach through this one; `outside` is the namespace that it was started in.
 
     Raise MachineError where this machine cannot pass their packets on.

@@ -9,7 +9,7 @@ _NO_SYNC = 0x10000  # sample_is_non_sync_sample of a sample's flags
 
 
 @dataclass(frozen=True)
-class Segment:
+class MediaSegment:
     """A segment (`moof` and `mdat`): its bytes, when it begins and how long it is, both in ticks."""
 
     data: bytes
@@ -31,12 +31,12 @@ def boxes(data: bytes, start: int = 0, end: int | None = None) -> Iterator[tuple
         start += size
 
 
-def split(data: bytes, shift: int, first: int) -> tuple[bytes, list[Segment]]:
+def split(data: bytes, shift: int, first: int) -> tuple[bytes, list[MediaSegment]]:
     """Return the initialisation (`ftyp`, `moov`) and the segments of a file, each begun `shift` ticks later.
 
     The segments are numbered from `first` (0: the first of a track). Raise ValueError for what is no such file.
     """
-    init, found, moof = b"", list[Segment](), b""
+    init, found, moof = b"", list[MediaSegment](), b""
     for kind, start, end in boxes(data):
         box = data[start - 8 : end]
         if kind in (b"ftyp", b"moov"):
@@ -48,7 +48,7 @@ def split(data: bytes, shift: int, first: int) -> tuple[bytes, list[Segment]]:
     return init, found
 
 
-def _segment(moof: bytearray, mdat: bytes, shift: int, number: int) -> Segment:
+def _segment(moof: bytearray, mdat: bytes, shift: int, number: int) -> MediaSegment:
     begin, duration, key, default, default_flags = 0, 0, False, 0, 0
     for kind, at, _end in _inside(bytes(moof)):
         flags = int.from_bytes(moof[at + 1 : at + 4], "big")
@@ -62,7 +62,7 @@ def _segment(moof: bytearray, mdat: bytes, shift: int, number: int) -> Segment:
             struct.pack_into(form, moof, at + 4, begin)
         elif kind == b"trun":
             duration, key = _run(moof, at, flags, default, default_flags)
-    return Segment(bytes(moof) + mdat, begin, duration, key)
+    return MediaSegment(bytes(moof) + mdat, begin, duration, key)
 
 
 def _inside(data: bytes, start: int = 0, end: int | None = None) -> Iterator[tuple[bytes, int, int]]:

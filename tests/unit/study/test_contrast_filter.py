@@ -6,7 +6,7 @@ import pytest
 
 from longlook.core.errors import InputError
 from longlook.core.model import Study
-from longlook.study.only import levels_of, with_contrasts
+from longlook.study.contrast_filter import levels_of, with_contrasts
 from longlook.study.plan import make_plan
 from tests.data.studies import CATALOGUE, problems, read, study_file
 

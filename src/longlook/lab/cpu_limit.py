@@ -25,7 +25,7 @@ from longlook.lab.linux.namespace import Namespace
 from longlook.lab.linux.offload import switch_off
 from longlook.lab.linux.proctable import cpu_of_tree
 from longlook.lab.process import Process, start, watch
-from longlook.lab.topology import CLIENT, PACKET, Side, join
+from longlook.lab.topology import CLIENT, PACKET, EndpointNamespace, join
 from longlook.network.config import linger_of, link_config
 
 BACKLOG_PACKETS = 1024  # as many as Linux lets wait for a CPU (net.core.netdev_max_backlog is 1,000)
@@ -43,7 +43,7 @@ class Slow:
     relay: str
 
 
-class SlowSide(Side):
+class SlowSide(EndpointNamespace):
     """A client's side with a share of one CPU; start the client's programs inside `quota`.
 
     `name` tells this side's control group from others of the laboratory. Raise MachineError where this

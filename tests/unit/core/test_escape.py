@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from longlook.core.visible import CsvWriter, csv_cell, steers, visible
+from longlook.core.escape import CsvWriter, csv_cell, steers, visible
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from functools import cached_property
 from longlook.core.model import Trial, Vantage
 from longlook.explain.facts import LinkFacts, SenderFacts
 from longlook.explain.ledger import Ledger, LedgerClass
-from longlook.network.further import BEHIND
+from longlook.network.extra_links import BEHIND
 from longlook.timeline.doubts import Doubt, doubts_of
 from longlook.timeline.timeline import Timeline
 

@@ -4,7 +4,7 @@ import pytest
 
 from longlook.core.model import Scalar
 from longlook.core.problems import SettingError
-from longlook.network import further
+from longlook.network import extra_links
 from longlook.network.config import seed_of
 from longlook.network.settings import unchecked_link
 from longlook.study.settings import network_setting
@@ -14,19 +14,19 @@ BEHIND: dict[str, Scalar] = {"behind.rate": "50Mbit", "behind.rtt": "20ms", "beh
 
 
 def test_a_further_link_is_the_link_that_the_same_settings_of_the_network_make() -> None:
-    found = further.links({**MAIN, **BEHIND}, unchecked_link)
+    found = extra_links.links({**MAIN, **BEHIND}, unchecked_link)
     alone = unchecked_link({"network.rate": "50Mbit", "network.rtt": "20ms", "network.up.loss": "1%"})
     assert found == {"behind": alone}
-    assert further.links(MAIN, unchecked_link) == {}
+    assert extra_links.links(MAIN, unchecked_link) == {}
 
 
 def test_links_take_nothing_from_each_other() -> None:
     with pytest.raises(SettingError) as raised:
-        further.links({**MAIN, "behind.rate": "50Mbit"}, unchecked_link)
+        extra_links.links({**MAIN, "behind.rate": "50Mbit"}, unchecked_link)
     assert raised.value.key == "behind.rtt"
     assert raised.value.absent
     assert "network." not in raised.value.message
-    with_start = further.settings_of("behind", {**MAIN, **BEHIND, "workload.start": "1s"})
+    with_start = extra_links.settings_of("behind", {**MAIN, **BEHIND, "workload.start": "1s"})
     assert "workload.start" in with_start
 
 
@@ -39,11 +39,11 @@ def test_values_are_checked_as_those_of_the_network() -> None:
 
 
 def test_names_are_told_from_keys() -> None:
-    assert further.names_in(["second.rate", "network.rate", "behind.rtt", "behind.rate"]) == ("behind", "second")
-    assert further.link_of("behind") == ""
-    assert further.as_main("behind.up.loss") == "network.up.loss"
-    assert further.as_further("second", "network.rtt") == "second.rtt"
-    assert further.as_further("second", "workload.object") == "workload.object"
+    assert extra_links.names_in(["second.rate", "network.rate", "behind.rtt", "behind.rate"]) == ("behind", "second")
+    assert extra_links.link_of("behind") == ""
+    assert extra_links.as_main("behind.up.loss") == "network.up.loss"
+    assert extra_links.as_further("second", "network.rtt") == "second.rtt"
+    assert extra_links.as_further("second", "workload.object") == "workload.object"
 
 
 def test_each_link_has_a_seed_of_its_own() -> None:

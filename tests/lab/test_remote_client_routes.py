@@ -8,8 +8,8 @@ import pytest
 
 from longlook.core.errors import MachineError
 from longlook.lab.linux.namespace import CurrentNamespace, Namespace
+from longlook.lab.remote_client_routes import WayIn, namespace_outside
 from longlook.lab.topology import PACKET
-from longlook.lab.way_in import WayIn, namespace_outside
 
 pytestmark = pytest.mark.lab
 

@@ -11,10 +11,10 @@ from longlook.core.errors import InputError, MachineError
 from longlook.core.job import Content
 from longlook.core.model import Scalar
 from longlook.core.paths import cache_dir
-from longlook.provision import boxes, encoded, encoder
-from longlook.provision.encoded import DASH_PATH, HLS_PATH, LENGTH_S, PART_S, SCENES, SEGMENTS_S
+from longlook.provision import encoder, mp4, video_encoding
 from longlook.provision.encoder import SHA256
 from longlook.provision.video import LADDER_BPS, MANIFEST_PATH
+from longlook.provision.video_encoding import DASH_PATH, HLS_PATH, LENGTH_S, PART_S, SCENES, SEGMENTS_S
 from longlook.study.settings import workload_defaults, workload_parameters, workload_setting
 from longlook.workloads.video import WORKLOAD
 
@@ -41,7 +41,7 @@ def test_pictures_are_cut_exactly_and_named_by_three_manifests(fresh: Path) -> N
     root = Path(content.root)
     (rung,) = json.loads((root / MANIFEST_PATH.removeprefix("/")).read_text())["rungs"]
     data = b"".join((root / each["path"].removeprefix("/")).read_bytes() for each in rung["segments"])
-    _, segments = boxes.split(data, 0, 0)
+    _, segments = mp4.split(data, 0, 0)
     assert [each.begin for each in segments] == [48_000 * number for number in range(8)]
     assert all(each.begins_with_key and each.duration == 48_000 for each in segments)
     assert [content.expected[each["path"]].bytes for each in rung["segments"]] == [len(each.data) for each in segments]
@@ -83,15 +83,15 @@ def test_scenes_have_bitrates_of_their_own(fresh: Path) -> None:
 
 
 def test_other_bytes_than_on_record_are_an_error(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(encoded, "digests", lambda: {"tiny constant 4s": ["0" * 64] * 8})
+    monkeypatch.setattr(video_encoding, "digests", lambda: {"tiny constant 4s": ["0" * 64] * 8})
     with pytest.raises(MachineError, match="other bytes of part 0 of tiny than are on record"):
         prepared()
     assert not list(fresh.glob("www/[!.]*"))
 
 
 def test_an_encoder_that_fails_leaves_nothing(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(encoded, "PART_S", -1)
-    monkeypatch.setattr(encoded, "_parts", lambda video: range(1))
+    monkeypatch.setattr(video_encoding, "PART_S", -1)
+    monkeypatch.setattr(video_encoding, "_parts", lambda video: range(1))
     with pytest.raises(MachineError, match="ffmpeg failed with exit code"):
         prepared()
     assert not list(fresh.glob("www/[!.]*"))
@@ -99,8 +99,8 @@ def test_an_encoder_that_fails_leaves_nothing(fresh: Path, monkeypatch: pytest.M
 
 def test_every_part_of_every_rung_is_on_record() -> None:
     keys = {f"{rung} {bitrate} {segment_s}s" for rung in LADDER_BPS for bitrate in SCENES for segment_s in SEGMENTS_S}
-    assert set(encoded.digests()) == keys
-    assert {len(found) for found in encoded.digests().values()} == {LENGTH_S // PART_S}
+    assert set(video_encoding.digests()) == keys
+    assert {len(found) for found in video_encoding.digests().values()} == {LENGTH_S // PART_S}
 
 
 def test_the_encoder_is_the_pinned_one() -> None:
@@ -127,4 +127,4 @@ def test_what_has_no_pictures_is_refused(settings: dict[str, Scalar], problem: s
 @pytest.mark.parametrize("data", [b"half", b"\0\0\0\x20moof", b"\0\0\0\x04moof"])
 def test_what_is_no_file_of_boxes_is_refused(data: bytes) -> None:
     with pytest.raises(ValueError):
-        boxes.split(data, 0, 0)
+        mp4.split(data, 0, 0)
