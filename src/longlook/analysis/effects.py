@@ -113,4 +113,5 @@ def said(found: Iterable[Unmeasured]) -> str:
         return ""
     programs = list(dict.fromkeys(item.program for item in items if item.program))
     proof = f"longlook stacks check {' '.join(programs)}" if programs else "longlook stacks check quic-go"
-    return f"set, not measured in these trials: {'; '.join(map(str, items))}. Whether a program obeys is checked by: {proof}"
+    found = "; ".join(map(str, items))
+    return f"set, not measured in these trials: {found}. Whether a program obeys is checked by: {proof}"

@@ -28,6 +28,13 @@ from longlook.core.workload import WorkloadKind
 CONSTANTS: Mapping[str, str] = {"stacks": "STACK", "workloads": "WORKLOAD", "metrics": "METRIC", "causes": "CAUSE"}
 _LONGEST_NAME = 200
 """Characters beyond which a text is no misspelt name, and looking for a near one would take long."""
+_MOVED_MODULES = {
+    "longlook.explain.side": "longlook.explain.pair",
+    "longlook.explain.checked": "longlook.explain.confounders",
+    "longlook.network.further": "longlook.network.extra_links",
+    "longlook.core.visible": "longlook.core.escape",
+}
+"""Modules that a plug-in may have imported, and their present names."""
 _RENAMED_FIELDS = {"server_tells_state": "server_reports_state"}
 
 
@@ -174,8 +181,10 @@ def _reason(error: BaseException) -> str:
     last = traceback.extract_tb(error.__traceback__)[-1]
     is_ours = last.filename == __file__ or "importlib" in last.filename
     where = "" if is_ours else f", line {last.lineno} of {last.filename}"
-    moved = isinstance(error, ImportError) and "longlook" in str(error)
-    hint = "modules have moved: ARCHITECTURE.md has the packages" if moved else "correct the file"
+    hint = "correct the file"
+    if isinstance(error, ImportError) and "longlook" in str(error):
+        new = _MOVED_MODULES.get(error.name or "")
+        hint = f"it is {new} now" if new else "modules have moved: ARCHITECTURE.md has the packages"
     return f"{type(error).__name__}: {error}{where} ({hint})"
 
 
