@@ -8,6 +8,7 @@ from longlook.core.job import Content, Expected, Identity, Job, Program
 from longlook.core.model import Link, Outcome, Run, Stage
 from longlook.engines.fake import FakeEngine
 from longlook.engines.fake.path import EPOCH_NS
+from longlook.lab.link_data import Delivered
 from longlook.lab.link_log import LinkLog
 from longlook.lab.link_log import read_link_log as read_records
 from longlook.timeline.normalise import normalise_trial
@@ -90,4 +91,4 @@ def test_the_evidence_is_the_same_twice_and_conserves_packets(tmp_path: Path) ->
 def test_the_laboratory_reads_the_logs_too(tmp_path: Path) -> None:
     order, _ = with_evidence(tmp_path / "1")
     log = LinkLog((read_records(Path(order.folder) / "link.bin"),))
-    assert log.data_bytes(EPOCH_NS, EPOCH_NS + 10**10) > 90_000
+    assert Delivered(log, 0).data_bytes(EPOCH_NS, EPOCH_NS + 10**10) > 90_000
