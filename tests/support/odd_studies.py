@@ -93,7 +93,8 @@ def _claims(
 ) -> list[dict[str, Any]]:
     """Draw claims about an effect in each cell and about levels of an arm, of which any may be missing."""
     levels = [[level["label"] for level in factor["levels"]] for factor in factors]
-    value = draw(st.sampled_from(("+", "-", "ns", 0, 12.5, -400)))
+    value = draw(st.sampled_from(("+", "-", "ns", 0, 12.5, -99, -400)))
+    clipped = () if value == -400 else ({"clipped_at": "99%"},)
     pairs = {row: {column: value for column in levels[-1] if len(factors) > 1 or column == row} for row in levels[0]}
     effect = {
         "id": "effect",
@@ -102,7 +103,7 @@ def _claims(
         "rows": factors[0]["name"],
         "columns": factors[-1]["name"],
         "effect_pct": pairs,
-        **draw(st.sampled_from(({}, {"clipped_at": "400%"}, {"untestable": "nobody knows"}))),
+        **draw(st.sampled_from(({}, *clipped, {"untestable": "nobody knows"}))),
     }
     others = factors[1:] if of_population else factors
     level = {

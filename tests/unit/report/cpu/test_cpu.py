@@ -78,7 +78,7 @@ def test_the_section_has_bars_and_flame_graphs_of_the_cells_that_were_sampled() 
 
 
 def test_the_table_has_the_mean_and_the_range_of_the_rounds() -> None:
-    work = content().cpu_work
+    work = content().table("cpu_work")
     assert work is not None
     table = mean_work(work)
     row = table[(table["arm"] == "tcp") & (table["work"] == "cryptography")].iloc[0]

@@ -25,8 +25,9 @@ def test_each_arm_has_a_row_of_its_first_round() -> None:
         ("tcp", 2, MAIN_LINK, 2.0),
         ("quic", 0, MAIN_LINK, 1.0),
     )
-    assert made.links is not None
-    chosen = first_rounds(made.links)
+    rows = made.table("links")
+    assert rows is not None
+    chosen = first_rounds(rows)
     assert {arm: set(own["round"]) for arm, own in chosen.items()} == {"tcp": {2}, "quic": {0}}
     (section,) = make_links(made)
     (panel,) = section.panels
