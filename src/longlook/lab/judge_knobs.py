@@ -11,7 +11,7 @@ from typing import Any
 from longlook.core.model import ConnectionState, Endpoint, Outcome, Scalar
 from longlook.lab import judge_windows
 from longlook.lab.judgement import Judgement
-from longlook.lab.link_log import DOWN, SYN, TCP, UDP, UP
+from longlook.lab.link_log import CORRUPTED, DELIVERED, DOWN, SYN, TCP, UDP, UP
 from longlook.lab.observations import Case, Line
 
 _RETRY, _INITIAL = 5, 2  # of `quic_form`
@@ -93,7 +93,25 @@ def _fast_open(end: _End, value: Scalar) -> str | None:
     if not value and any(carried):
         return "its SYN carries data"
     known = end.case.trial.connection is not ConnectionState.COLD and end.other.knobs.get("fast_open") is True
-    return "no SYN of its carries data" if value and known and not any(carried) else None
+    if not value or not known or any(carried) or not _all_opened_at_once(end.case):
+        return None
+    return "no SYN of its carries data"
+
+
+def _all_opened_at_once(case: Case) -> bool:
+    """Return whether every SYN of both ends came over whole and once: one that is sent again asks for no cookie, and
+    brings none.
+    """
+    for log in case.log.logs if case.log is not None else ():
+        names = ("flow", "direction", "ip_protocol", "tcp_flags", "verdict", "edits", "copy")
+        opened: set[tuple[int, int]] = set()
+        for flow, direction, protocol, flags, verdict, edits, copy in log.rows(*names):
+            if protocol != TCP or not flags & SYN or copy:
+                continue
+            if verdict != DELIVERED or edits & CORRUPTED or (flow, direction) in opened:
+                return False
+            opened.add((flow, direction))
+    return True
 
 
 def _moved(end: _End, value: Scalar) -> str | None:
@@ -137,7 +155,7 @@ MEASURED: Mapping[str, KnobCheck] = {
     "gso": KnobCheck(_reported("gso"), "its `connection` lines"),
     "http2_stream_window": KnobCheck(_reported("http2_stream_window"), "its `connection` lines", ("client",)),
     "http2_connection_window": KnobCheck(_reported("http2_connection_window"), "its `connection` lines", ("client",)),
-    "fast_open": KnobCheck(_fast_open, "data in the client's SYN"),
+    "fast_open": KnobCheck(_fast_open, "data in the client's SYN, unless one was sent again"),
     "max_window": KnobCheck(_bounded(judge_windows.of_packets), _ROUND_TRIP, ("server",)),
     "send_buffer": KnobCheck(_bounded(judge_windows.of_connection), _ROUND_TRIP, ("server",)),
     "max_stream_window": KnobCheck(

@@ -27,8 +27,9 @@ def datagram(payload: int, sent: float = 0.0, **fields: int) -> Packet:
     return packet_2(sent, sent + RTT_MS / 2, ip_protocol=17, payload_bytes=payload, size_bytes=payload + 28, **fields)
 
 
-def segment(payload: int, flags: int) -> Packet:
-    return packet_2(0, 20, ip_protocol=6, payload_bytes=payload, tcp_flags=flags, direction=0, size_bytes=payload + 60)
+def segment(payload: int, flags: int, sent: float = 0.0, **fields: int) -> Packet:
+    fields = {"direction": 0, "payload_bytes": payload, "size_bytes": payload + 60, **fields}
+    return packet_2(sent, sent + 20, ip_protocol=6, tcp_flags=flags, **fields)
 
 
 @pytest.fixture
@@ -131,6 +132,27 @@ def test_data_in_the_syn(seen: Seen) -> None:
     assert seen("fast_open", True, bare, "client", **early) == "no SYN of its carries data"
     assert seen("fast_open", True, bare, "client") == "", "the server was never told to"
     assert seen("fast_open", False, full, "client") == "its SYN carries data"
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        [segment(0, 0x02, verdict=2), segment(0, 0x02, 1000)],
+        [segment(0, 0x02), segment(0, 0x02, 1000)],
+        [segment(0, 0x02, verdict=2)],
+        [segment(0, 0x02, edits=2)],
+        [segment(0, 0x02), segment(0, 0x12, 20, direction=1, verdict=2)],
+        [segment(0, 0x02), segment(0, 0x12, 20, direction=1), segment(0, 0x12, 1020, direction=1)],
+    ],
+    ids=["sent again", "late", "lost", "damaged", "lost answer", "answer sent again"],
+)
+def test_an_opening_that_is_sent_again_has_no_cookie(seen: Seen, first: list[Packet]) -> None:
+    """The client then has none for its next connection, and sends its data behind the handshake."""
+    early = {"other": {"fast_open": True}, "connection": ConnectionState.RESUMED}
+    measured = [segment(0, 0x02, 3000, flow=7), segment(0, 0x12, 3020, flow=7, direction=1)]
+    assert seen("fast_open", True, [*first, *measured], "client", **early) == ""
+    whole = [segment(0, 0x02), segment(0, 0x02, copy=1), segment(0, 0x12, 20, direction=1)]
+    assert seen("fast_open", True, [*whole, *measured], "client", **early) == "no SYN of its carries data"
 
 
 def test_a_client_that_should_have_moved_by_then(seen: Seen) -> None:
