@@ -138,11 +138,22 @@ def _bounded(check: Callable[[Case, Scalar], int | None]) -> Callable[[_End, Sca
 
 @dataclass(frozen=True)
 class KnobCheck:
-    """How a trial shows a knob's effect: `check` returns what contradicts a value, `shows` is what it looks at."""
+    """How a trial shows a knob's effect: `check` returns what contradicts a value, `shows` is what it looks at.
+
+    `first` is the knob of the value that the end begins with, where that may be larger and hold all the same. If it is
+    not set the value is not known, and nothing is judged.
+    """
 
     check: Callable[[_End, Scalar], str | None]
     shows: str
     roles: tuple[str, ...] = ("server", "client")
+    first: str = ""
+
+    def judged(self, value: Scalar, knobs: Mapping[str, Scalar]) -> Scalar | None:
+        """Return the value that a trial can contradict where an end has these knobs; None: it can contradict none."""
+        if not self.first:
+            return value
+        return None if self.first not in knobs else max(float(value), float(knobs[self.first]))
 
 
 _ROUND_TRIP = "no round trip without losses carries more"
@@ -159,9 +170,17 @@ MEASURED: Mapping[str, KnobCheck] = {
     "max_window": KnobCheck(_bounded(judge_windows.of_packets), _ROUND_TRIP, ("server",)),
     "send_buffer": KnobCheck(_bounded(judge_windows.of_connection), _ROUND_TRIP, ("server",)),
     "max_stream_window": KnobCheck(
-        _bounded(judge_windows.of_stream), f"{_ROUND_TRIP}, of one object at a time", ("client",)
+        _bounded(judge_windows.of_stream),
+        f"{_ROUND_TRIP} than it or `initial_stream_window`, if both are set, of one object at a time",
+        ("client",),
+        "initial_stream_window",
     ),
-    "max_connection_window": KnobCheck(_bounded(judge_windows.of_connection), _ROUND_TRIP, ("client",)),
+    "max_connection_window": KnobCheck(
+        _bounded(judge_windows.of_connection),
+        f"{_ROUND_TRIP} than it or `initial_connection_window`, if both are set",
+        ("client",),
+        "initial_connection_window",
+    ),
     "move_at": KnobCheck(_moved, "its `move` line, if the load lasts a second longer", ("client",)),
 }
 """Knob → its check, in the roles in which it has one."""
@@ -172,7 +191,8 @@ def knobs(case: Case) -> Judgement | None:
     for end in _ends(case):
         for name, of in MEASURED.items():
             value: Any = end.endpoint.knobs.get(name)
-            if value is not None and end.role in of.roles and (seen := of.check(end, value)) is not None:
+            judged = None if value is None or end.role not in of.roles else of.judged(value, end.endpoint.knobs)
+            if judged is not None and (seen := of.check(end, judged)) is not None:
                 text = str(value).lower() if isinstance(value, bool) else str(value)
                 reason = f"{end.role} knob {name} = {text} was not brought about: {seen}"
                 return Judgement(Outcome.FAILED, reason, _HINT, complete=True)

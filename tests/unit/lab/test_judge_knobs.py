@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,7 @@ def seen(tmp_path: Path) -> Seen:
         path = tmp_path / "link.bin"
         write_link_log(path, records(packets, RECORD_2))
         ends = {"server": Endpoint("s", "1"), "client": Endpoint("c", "1")}
-        ends[role] = replace(ends[role], knobs={knob: value})
+        ends[role] = replace(ends[role], knobs={knob: value, **changes.pop("beside", {})})
         if other is not None:
             second = "client" if role == "server" else "server"
             ends[second] = replace(ends[second], knobs=other)
@@ -181,6 +182,8 @@ def flood(packets: int, every_ms: float = 0.1) -> list[Packet]:
 def test_more_within_a_round_trip_than_a_window_lets_pass(
     seen: Seen, knob: str, role: str, tight: int, loose: int
 ) -> None:
+    first = {"beside": {knob.replace("max_", "initial_"): tight}} if role == "client" else {}
+    seen = partial(seen, **first)
     sent = flood(100)
     assert seen(knob, tight, sent, role) == "the server sent 140000 bytes within a round trip"
     assert seen(knob, loose, sent, role) == ""
@@ -194,7 +197,18 @@ def test_more_within_a_round_trip_than_a_window_lets_pass(
 
 def test_the_stream_window_of_several_objects_at_once_bounds_none_of_them(seen: Seen) -> None:
     content = replace(SOUND.content, phases=(("/a", "/b"),))
-    assert seen("max_stream_window", 70_000, flood(100), "client", content=content) == ""
+    first: dict[str, Scalar] = {"initial_stream_window": 70_000}
+    assert seen("max_stream_window", 70_000, flood(100), "client", beside=first, content=content) == ""
+
+
+@pytest.mark.parametrize("window", ["stream_window", "connection_window"])
+def test_a_largest_window_below_the_first_one(seen: Seen, window: str) -> None:
+    """It bounds how far a window grows: the first credit holds all the same, whether a knob or the stack sets it."""
+    largest, first = f"max_{window}", f"initial_{window}"
+    assert seen(largest, 70_000, flood(100), "client") == "", "the stack's first window is not known"
+    assert seen(largest, 70_000, flood(100), "client", beside={first: 140_000}) == ""
+    assert seen(largest, 70_000, flood(100), "client", beside={first: 60_000}) != ""
+    assert seen(largest, 60_000, flood(100), "client", beside={first: 70_000}) != ""
 
 
 def test_ends_whose_packets_the_log_does_not_have_are_not_judged(seen: Seen) -> None:
