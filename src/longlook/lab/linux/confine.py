@@ -145,7 +145,8 @@ class Confinement:
             return self._limited(spawn(Spawn(*((argv,) if group is None else group.command(argv)))))
 
         try:
-            with _lowered(self.limits):
+            ahead.thread.join()
+            with compartment.FORKING, _lowered(self.limits):
                 pid = ahead.thread.run(work)
             return Started(pid, ahead.made[0])
         except BaseException:
