@@ -115,6 +115,8 @@ class Confinement:
             ahead = self._ahead.pop()
             ahead.thread.close()
             ahead.close()
+        if self.rooms is not None:
+            self.rooms.close()
 
     def _begin(self, view: ProgramView, network: int) -> _Ahead:
         made: list[Compartment] = []
