@@ -100,7 +100,9 @@ def _of_trial(trial: Trial) -> Iterator[Unmeasured]:
 def _of_end(trial: Trial, role: str, end: Endpoint) -> Iterator[Unmeasured]:
     for name, value in end.knobs.items():
         own = role == "client" or trial.proxy is None
-        by_trial = role != "proxy" and own and measured_by_trial(name, role) is not None
+        check = judge_knobs.MEASURED.get(name)
+        known = check is None or check.judged(value, end.knobs) is not None
+        by_trial = role != "proxy" and own and known and measured_by_trial(name, role) is not None
         by_traces = trial.capture.qlog and name in BY_TRACES and (role == "server" or name not in _OF_SERVERS)
         if not by_trial and not (by_traces and role != "proxy"):
             yield Unmeasured(trial.arm, role, name, value, f"{end.stack}@{end.version}")

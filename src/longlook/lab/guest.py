@@ -40,7 +40,7 @@ _SCRATCH = HOME / "scratch"
 OUTLETS = HOME / "drain"  # as long as "trial": programs in Go depend on the length of their environment
 """Where programs' standard error and TLS secrets go, bounded; the trial's folder is not."""
 _CACHE = HOME / "cache"
-_OUTLETS_SIZE = RoomSize(limits.OUTLETS_IN_GUEST_BYTES, 1024)
+_OUTLETS_SIZE = RoomSize(limits.OUTLETS_IN_GUEST_BYTES, 16_384)  # files and folders: four of each flow
 _SESSIONS_SIZE = RoomSize(limits.KEPT_IN_GUEST_BYTES, 2 * limits.KEPT_FILES)  # more than one trial may bring
 _DROP_CACHES = Path("/proc/sys/vm/drop_caches")
 _HIDE_OTHERS = "hidepid=2"  # programs see no process of another user

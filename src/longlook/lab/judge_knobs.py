@@ -11,7 +11,7 @@ from typing import Any
 from longlook.core.model import ConnectionState, Endpoint, Outcome, Scalar
 from longlook.lab import judge_windows
 from longlook.lab.judgement import Judgement
-from longlook.lab.link_log import DOWN, SYN, TCP, UDP, UP
+from longlook.lab.link_log import CORRUPTED, DELIVERED, DOWN, SYN, TCP, UDP, UP
 from longlook.lab.observations import FlowCase, Line
 
 _RETRY, _INITIAL = 5, 2  # of `quic_form`
@@ -93,7 +93,25 @@ def _fast_open(end: _End, value: Scalar) -> str | None:
     if not value and any(carried):
         return "its SYN carries data"
     known = end.case.trial.connection is not ConnectionState.COLD and end.other.knobs.get("fast_open") is True
-    return "no SYN of its carries data" if value and known and not any(carried) else None
+    if not value or not known or any(carried) or not _all_opened_at_once(end.case):
+        return None
+    return "no SYN of its carries data"
+
+
+def _all_opened_at_once(case: FlowCase) -> bool:
+    """Return whether every SYN of both ends came over whole and once: one that is sent again asks for no cookie, and
+    brings none.
+    """
+    for log in case.log.logs if case.log is not None else ():
+        names = ("flow", "direction", "ip_protocol", "tcp_flags", "verdict", "edits", "copy")
+        opened: set[tuple[int, int]] = set()
+        for flow, direction, protocol, flags, verdict, edits, copy in log.rows(*names):
+            if protocol != TCP or not flags & SYN or copy:
+                continue
+            if verdict != DELIVERED or edits & CORRUPTED or (flow, direction) in opened:
+                return False
+            opened.add((flow, direction))
+    return True
 
 
 def _moved(end: _End, value: Scalar) -> str | None:
@@ -120,11 +138,22 @@ def _bounded(check: Callable[[FlowCase, Scalar], int | None]) -> Callable[[_End,
 
 @dataclass(frozen=True)
 class KnobCheck:
-    """How a trial shows a knob's effect: `check` returns what contradicts a value, `shows` is what it looks at."""
+    """How a trial shows a knob's effect: `check` returns what contradicts a value, `shows` is what it looks at.
+
+    `first` is the knob of the value that the end begins with, where that may be larger and hold all the same. If it is
+    not set the value is not known, and nothing is judged.
+    """
 
     check: Callable[[_End, Scalar], str | None]
     shows: str
     roles: tuple[str, ...] = ("server", "client")
+    first: str = ""
+
+    def judged(self, value: Scalar, knobs: Mapping[str, Scalar]) -> Scalar | None:
+        """Return the value that a trial can contradict where an end has these knobs; None: it can contradict none."""
+        if not self.first:
+            return value
+        return None if self.first not in knobs else max(float(value), float(knobs[self.first]))
 
 
 _ROUND_TRIP = "no round trip without losses carries more"
@@ -137,13 +166,21 @@ MEASURED: Mapping[str, KnobCheck] = {
     "gso": KnobCheck(_reported("gso"), "its `connection` lines"),
     "http2_stream_window": KnobCheck(_reported("http2_stream_window"), "its `connection` lines", ("client",)),
     "http2_connection_window": KnobCheck(_reported("http2_connection_window"), "its `connection` lines", ("client",)),
-    "fast_open": KnobCheck(_fast_open, "data in the client's SYN"),
+    "fast_open": KnobCheck(_fast_open, "data in the client's SYN, unless one was sent again"),
     "max_window": KnobCheck(_bounded(judge_windows.of_packets), _ROUND_TRIP, ("server",)),
     "send_buffer": KnobCheck(_bounded(judge_windows.of_connection), _ROUND_TRIP, ("server",)),
     "max_stream_window": KnobCheck(
-        _bounded(judge_windows.of_stream), f"{_ROUND_TRIP}, of one object at a time", ("client",)
+        _bounded(judge_windows.of_stream),
+        f"{_ROUND_TRIP} than it or `initial_stream_window`, if both are set, of one object at a time",
+        ("client",),
+        "initial_stream_window",
     ),
-    "max_connection_window": KnobCheck(_bounded(judge_windows.of_connection), _ROUND_TRIP, ("client",)),
+    "max_connection_window": KnobCheck(
+        _bounded(judge_windows.of_connection),
+        f"{_ROUND_TRIP} than it or `initial_connection_window`, if both are set",
+        ("client",),
+        "initial_connection_window",
+    ),
     "move_at": KnobCheck(_moved, "its `move` line, if the load lasts a second longer", ("client",)),
 }
 """Knob → its check, in the roles in which it has one."""
@@ -154,7 +191,8 @@ def knobs(case: FlowCase) -> Judgement | None:
     for end in _ends(case):
         for name, of in MEASURED.items():
             value: Any = end.endpoint.knobs.get(name)
-            if value is not None and end.role in of.roles and (seen := of.check(end, value)) is not None:
+            judged = None if value is None or end.role not in of.roles else of.judged(value, end.endpoint.knobs)
+            if judged is not None and (seen := of.check(end, judged)) is not None:
                 text = str(value).lower() if isinstance(value, bool) else str(value)
                 reason = f"{end.role} knob {name} = {text} was not brought about: {seen}"
                 return Judgement(Outcome.FAILED, reason, _HINT, complete=True)

@@ -55,7 +55,7 @@ class Laboratory:
     def run(self, job: Job) -> Run:
         """Run one trial and return its result; see `run_trial`."""
         self._trials += 1
-        _allow_open_files(len(job.trial.flows))
+        _allow_open_files(len(job.trial.flows), more=self._facilities.timing.virtual)
         self._sandbox.prepare(program_names(job))
         try:
             return run_trial(job, self._facilities, self._trials)
@@ -91,10 +91,14 @@ def _home_of(pid: int) -> int | None:
     return None
 
 
-def _allow_open_files(flows: int) -> None:
-    """Raise this process's limit of open files, as far as it may, where many flows need more than it has."""
+def _allow_open_files(flows: int, *, more: bool) -> None:
+    """Raise this process's limit of open files where many flows need more than it has, as far as it may: up to the hard
+    limit, or beyond it (`more`) by root of a guest, to whom Linux gives 4096.
+    """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = _OPEN_FILES + flows * _OPEN_FILES_A_FLOW
     if soft != resource.RLIM_INFINITY and soft < needed:
+        if more and hard != resource.RLIM_INFINITY:
+            hard = max(hard, needed)
         limit = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
         resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))

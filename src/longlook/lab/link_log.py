@@ -22,7 +22,8 @@ TCP, UDP = 6, 17
 SYN, ACK, ECE, CWR = 0x02, 0x10, 0x40, 0x80
 """Of `tcp_flags`."""
 _OPENING_FORMS = (2, 3)  # of `quic_form`: Initial, 0-RTT
-_CORRUPTED = 2  # of `edits`
+CORRUPTED = 2
+"""Of `edits`: a bit was flipped."""
 _WORD_BYTES = 8
 
 _MAGIC = b"LLLINK2\n"
@@ -30,7 +31,7 @@ _LENGTH = struct.Struct("<I")
 _Code = Literal["Q", "I", "H", "B"]
 _CODES: Mapping[str, _Code] = {"<u8": "Q", "<u4": "I", "<u2": "H", "|u1": "B"}
 _ADDRESS = "client_address"
-_WHOLE = bytes(not value & _CORRUPTED for value in range(256))
+_WHOLE = bytes(not value & CORRUPTED for value in range(256))
 _OPENS_QUIC = bytes(value in _OPENING_FORMS for value in range(256))
 OPENS_TCP = bytes(bool(value & SYN) for value in range(256))
 """Table that makes flags of TCP 1 where they hold SYN, else 0."""

@@ -26,16 +26,20 @@ class Prepared:
         self.confinement.prepare(self.namespace.descriptor)
 
     def start(self) -> Process:
-        """Start the program and return its process; errors as of `process.start`."""
-        return start(
-            self.name,
-            self.argv,
-            self.namespace,
-            self.env,
-            stdout_log=self.folder / f"{self.name}.jsonl",
-            stderr_log=self.outlet / f"{self.name}.stderr",
-            confinement=self.confinement,
-        )
+        """Start the program and return its process; errors as of `process.start`, after which nothing of it is left."""
+        try:
+            return start(
+                self.name,
+                self.argv,
+                self.namespace,
+                self.env,
+                stdout_log=self.folder / f"{self.name}.jsonl",
+                stderr_log=self.outlet / f"{self.name}.stderr",
+                confinement=self.confinement,
+            )
+        except BaseException:
+            self.close()
+            raise
 
     def close(self) -> None:
         """Give up what was made for a program that was not started."""

@@ -93,6 +93,7 @@ class Testbed:
 
     def _start(self) -> None:
         trial = self._job.trial
+        self._undo.callback(self._traces.close)  # before what makes folders of traces, and so after it has ended
         client = self._make_client()
         network = self.client_side.router
         self.links = Links(self._job, self._environment, self._link_options)
@@ -100,7 +101,6 @@ class Testbed:
         if self.middle is None:
             self.server_side = self._undo.enter_context(EndpointNamespace(self._server_end, network, self._path))
         self.second = self._make_second() if SECOND in trial.further else None
-        self._undo.callback(self._traces.close)
         scratch = self._environment.scratch
         self.watcher = Watcher(self._programs, self._traces, scratch, self._exchange, virtual=self._virtual)
         tcp.apply_to_kernel(trial.tcp, own_kernel=self._virtual)

@@ -1,6 +1,7 @@
 """What programs under test leave in a trial's folder beside their traces (`traces`): TLS secrets and standard error."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from longlook.core.files import open_regular
@@ -35,7 +36,10 @@ def take_stock(folder: Path, outlets: Path) -> dict[str, str]:
 
 
 def _collect(folder: Path, outlets: Path) -> None:
-    """Move what programs wrote into a trial's folder, and one byte more than the limit of standard error at most."""
+    """Move what programs wrote into a trial's folder, and one byte more than the limit of standard error at most.
+
+    Nothing of it stays in `outlets`, which the next trial has, too.
+    """
     for path in [*_stderr_files(outlets), *outlets.glob("keys*.log")]:
         target = folder / path.relative_to(outlets)
         most = limits.STDERR_BYTES + 1 if path.suffix == ".stderr" else limits.KEPT_IN_GUEST_BYTES
@@ -45,6 +49,9 @@ def _collect(folder: Path, outlets: Path) -> None:
                     break
                 copy.write(block)
         path.unlink()
+    for emptied in (*outlets.glob("flows/*"), outlets / "flows"):
+        with suppress(OSError):  # it holds what is no program's
+            emptied.rmdir()
 
 
 def _stderr_files(top: Path) -> list[Path]:

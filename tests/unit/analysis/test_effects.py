@@ -49,8 +49,13 @@ def test_a_knob_that_no_trial_shows_is_said_once_for_an_arm() -> None:
 
 
 def test_a_role_in_which_nothing_shows_a_knob() -> None:
-    assert not unmeasured([of("client", max_stream_window=100)])
-    assert [item.name for item in unmeasured([of("server", max_stream_window=100)])] == ["max_stream_window"]
+    both = {"initial_stream_window": 100, "max_stream_window": 100}
+    assert not unmeasured([of("client", qlog=True, **both)])
+    assert [item.name for item in unmeasured([of("server", qlog=True, **both)])] == ["max_stream_window"]
+
+
+def test_a_largest_window_below_a_first_one_that_is_not_known() -> None:
+    assert [item.name for item in unmeasured([of("client", max_stream_window=100)])] == ["max_stream_window"]
 
 
 def test_traces_measure_where_they_were_captured() -> None:

@@ -48,3 +48,19 @@ def test_a_thread_without_work_ends_once_it_is_confined() -> None:
     begun.set()
     thread.close()
     assert confined.is_set()
+
+
+def test_who_joins_it_waits_until_it_is_confined_or_cannot_be() -> None:
+    begun, confined = threading.Event(), threading.Event()
+
+    def confine() -> None:
+        begun.wait()
+        confined.set()
+        raise OSError(1, "refused")
+
+    thread = ConfinedThread(confine)
+    threading.Timer(0.01, begun.set).start()
+    thread.join()
+    assert confined.is_set()
+    with pytest.raises(OSError, match="refused"):
+        thread.run(threading.get_native_id)

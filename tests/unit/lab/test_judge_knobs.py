@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +28,9 @@ def datagram(payload: int, sent: float = 0.0, **fields: int) -> Packet:
     return packet_2(sent, sent + RTT_MS / 2, ip_protocol=17, payload_bytes=payload, size_bytes=payload + 28, **fields)
 
 
-def segment(payload: int, flags: int) -> Packet:
-    return packet_2(0, 20, ip_protocol=6, payload_bytes=payload, tcp_flags=flags, direction=0, size_bytes=payload + 60)
+def segment(payload: int, flags: int, sent: float = 0.0, **fields: int) -> Packet:
+    fields = {"direction": 0, "payload_bytes": payload, "size_bytes": payload + 60, **fields}
+    return packet_2(sent, sent + 20, ip_protocol=6, tcp_flags=flags, **fields)
 
 
 @pytest.fixture
@@ -50,7 +52,7 @@ def seen(tmp_path: Path) -> Seen:
         path = tmp_path / "link.bin"
         write_link_log(path, records(packets, RECORD_2))
         ends = {"server": Endpoint("s", "1"), "client": Endpoint("c", "1")}
-        ends[role] = replace(ends[role], knobs={knob: value})
+        ends[role] = replace(ends[role], knobs={knob: value, **changes.pop("beside", {})})
         if other is not None:
             second = "client" if role == "server" else "server"
             ends[second] = replace(ends[second], knobs=other)
@@ -133,6 +135,27 @@ def test_data_in_the_syn(seen: Seen) -> None:
     assert seen("fast_open", False, full, "client") == "its SYN carries data"
 
 
+@pytest.mark.parametrize(
+    "first",
+    [
+        [segment(0, 0x02, verdict=2), segment(0, 0x02, 1000)],
+        [segment(0, 0x02), segment(0, 0x02, 1000)],
+        [segment(0, 0x02, verdict=2)],
+        [segment(0, 0x02, edits=2)],
+        [segment(0, 0x02), segment(0, 0x12, 20, direction=1, verdict=2)],
+        [segment(0, 0x02), segment(0, 0x12, 20, direction=1), segment(0, 0x12, 1020, direction=1)],
+    ],
+    ids=["sent again", "late", "lost", "damaged", "lost answer", "answer sent again"],
+)
+def test_an_opening_that_is_sent_again_has_no_cookie(seen: Seen, first: list[Packet]) -> None:
+    """The client then has none for its next connection, and sends its data behind the handshake."""
+    early = {"other": {"fast_open": True}, "connection": ConnectionState.RESUMED}
+    measured = [segment(0, 0x02, 3000, flow=7), segment(0, 0x12, 3020, flow=7, direction=1)]
+    assert seen("fast_open", True, [*first, *measured], "client", **early) == ""
+    whole = [segment(0, 0x02), segment(0, 0x02, copy=1), segment(0, 0x12, 20, direction=1)]
+    assert seen("fast_open", True, [*whole, *measured], "client", **early) == "no SYN of its carries data"
+
+
 def test_a_client_that_should_have_moved_by_then(seen: Seen) -> None:
     def load(seconds: float) -> list[dict[str, Any]]:
         return [opened(1), fetched("/a", 10, t_start_ns=T0, t_end_ns=T0 + round(seconds * 1000 * MS))]
@@ -159,6 +182,8 @@ def flood(packets: int, every_ms: float = 0.1) -> list[Packet]:
 def test_more_within_a_round_trip_than_a_window_lets_pass(
     seen: Seen, knob: str, role: str, tight: int, loose: int
 ) -> None:
+    first = {"beside": {knob.replace("max_", "initial_"): tight}} if role == "client" else {}
+    seen = partial(seen, **first)
     sent = flood(100)
     assert seen(knob, tight, sent, role) == "the server sent 140000 bytes within a round trip"
     assert seen(knob, loose, sent, role) == ""
@@ -172,7 +197,18 @@ def test_more_within_a_round_trip_than_a_window_lets_pass(
 
 def test_the_stream_window_of_several_objects_at_once_bounds_none_of_them(seen: Seen) -> None:
     content = replace(SOUND.content, phases=(("/a", "/b"),))
-    assert seen("max_stream_window", 70_000, flood(100), "client", content=content) == ""
+    first: dict[str, Scalar] = {"initial_stream_window": 70_000}
+    assert seen("max_stream_window", 70_000, flood(100), "client", beside=first, content=content) == ""
+
+
+@pytest.mark.parametrize("window", ["stream_window", "connection_window"])
+def test_a_largest_window_below_the_first_one(seen: Seen, window: str) -> None:
+    """It bounds how far a window grows: the first credit holds all the same, whether a knob or the stack sets it."""
+    largest, first = f"max_{window}", f"initial_{window}"
+    assert seen(largest, 70_000, flood(100), "client") == "", "the stack's first window is not known"
+    assert seen(largest, 70_000, flood(100), "client", beside={first: 140_000}) == ""
+    assert seen(largest, 70_000, flood(100), "client", beside={first: 60_000}) != ""
+    assert seen(largest, 60_000, flood(100), "client", beside={first: 70_000}) != ""
 
 
 def test_ends_whose_packets_the_log_does_not_have_are_not_judged(seen: Seen) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from longlook.core.attempts import read_attempt
 from longlook.core.digests import file_digest
 from longlook.core.model import Outcome
-from longlook.lab import artefacts
+from longlook.lab import artefacts, kept
 from longlook.lab.traces import TracePlaces
 from tests.unit.core.test_codec import TRIAL
 from tests.unit.core.test_run_folder import a_run
@@ -45,3 +45,14 @@ def test_files_of_programs_keep_neither_modes_nor_owners(tmp_path: Path) -> None
     for path, mode in ((own, 0o755), (own / "deep", 0o755), (own / "deep" / "a.qlog", 0o644)):
         state = path.stat()
         assert (state.st_mode & 0o7777, state.st_uid, state.st_gid) == (mode, os.geteuid(), os.getegid()), path
+
+
+def test_the_next_trial_finds_no_folder_of_the_last_ones_flows(tmp_path: Path) -> None:
+    folder, outlets = tmp_path / "trial", tmp_path / "drain"
+    for name in ("a", "b"):
+        for top in (folder, outlets):
+            (top / "flows" / name).mkdir(parents=True)
+        (outlets / "flows" / name / "client.stderr").write_text(name)
+    assert kept.take_stock(folder, outlets) == {}
+    assert (folder / "flows" / "b" / "client.stderr").read_text() == "b"
+    assert list(outlets.iterdir()) == []

@@ -6,6 +6,7 @@ can fork meanwhile. The program itself is a child of the laboratory, and no proc
 Nothing of other programs exists in it: no process to be signalled or traced, no shared memory, no queue, no file.
 """
 
+import _thread
 import os
 import signal
 from collections.abc import Sequence
@@ -19,6 +20,10 @@ from longlook.lab.linux.limit_groups import LimitGroup
 from longlook.lab.linux.program_view import ProgramView, Room
 
 _INIT = ("/bin/sh", "-c", "trap '' CHLD; read -r _")  # who ignores SIGCHLD needs not reap orphans
+
+
+FORKING = _thread.allocate_lock()
+"""Held while a compartment starts its first process, which limits that this process lowers meanwhile could refuse."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +91,8 @@ def enter(view: ProgramView, writable: Sequence[Path], user: int | None, group: 
 
     def begin() -> None:
         system.unshare(system.CLONE_NEWIPC | system.CLONE_NEWPID)
-        inits.append(start_init())
+        with FORKING:
+            inits.append(start_init())
 
     try:
         rooms = view.enter(writable, user, begin)

@@ -115,6 +115,8 @@ class Confinement:
             ahead = self._ahead.pop()
             ahead.thread.close()
             ahead.close()
+        if self.rooms is not None:
+            self.rooms.close()
 
     def _begin(self, view: ProgramView, network: int) -> _Ahead:
         made: list[Compartment] = []
@@ -145,7 +147,8 @@ class Confinement:
             return self._limited(spawn(Spawn(*((argv,) if group is None else group.command(argv)))))
 
         try:
-            with _lowered(self.limits):
+            ahead.thread.join()
+            with compartment.FORKING, _lowered(self.limits):
                 pid = ahead.thread.run(work)
             return Started(pid, ahead.made[0])
         except BaseException:

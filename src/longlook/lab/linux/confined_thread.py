@@ -17,7 +17,14 @@ class ConfinedThread:
         self._confine = confine
         self._work: SimpleQueue[Callable[[], int] | None] = SimpleQueue()
         self._results: SimpleQueue[int | BaseException] = SimpleQueue()
+        self._confining = _thread.allocate_lock()
+        self._confining.acquire()
         _thread.start_new_thread(self._run, ())
+
+    def join(self) -> None:
+        """Wait until it is confined, or has failed to be, which `run` then raises."""
+        with self._confining:
+            pass
 
     def run(self, work: Callable[[], int]) -> int:
         """Run the one piece of work in the thread; return its result, or raise its exception or that of `confine`."""
@@ -36,7 +43,10 @@ class ConfinedThread:
 
     def _run(self) -> None:
         try:
-            self._confine()
+            try:
+                self._confine()
+            finally:
+                self._confining.release()
             work = self._work.get()
             self._results.put(0 if work is None else work())
         except BaseException as error:

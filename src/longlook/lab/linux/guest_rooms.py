@@ -10,7 +10,7 @@ enters them for a moment. Where a place is a file system already, the program's 
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from longlook.lab.linux import system
@@ -51,30 +51,33 @@ def _where() -> _Place:
 
 
 class Rooms:
-    """The rooms of one program, until it is started; its files are in `room`."""
+    """The rooms of one program, until it is started or cannot be; its files are in `room`."""
 
     def __init__(self, laboratory: _Place, program: _Place, room: "GuestRoom") -> None:
         self._laboratory, self._program = laboratory, program
+        self._used = False
         self.room = room
 
     @contextmanager
     def entered(self) -> Iterator[None]:
-        """Start the program in a block; the rooms then end with it, and with `room`."""
-        self._program.go()
+        """Start the program in a block; the rooms then end with it, and with `room`, or at once where it raises."""
+        self._used = True
         try:
+            self._program.go()
             yield
+        except BaseException:
+            self.room.close()
+            raise
         finally:
             self._laboratory.go()
-            self._let_go()
+            self._program.close()
 
     def close(self) -> None:
-        """Give them up."""
-        self.room.close()
-        self._let_go()
-
-    def _let_go(self) -> None:
-        self._program.close()
-        self._laboratory.close()
+        """Give them up, unless a program was started in them, or they were given up before."""
+        if not self._used:
+            self._used = True
+            self.room.close()
+            self._program.close()
 
 
 @dataclass(frozen=True)
@@ -102,13 +105,16 @@ class GuestRooms:
 
     home: Path
     stage: Path
+    _laboratory: list[_Place] = field(default_factory=list)  # one for all rooms, each of which needs it to come back
 
     def make(self, writable: Sequence[Path], user: int | None, size: RoomSize) -> Rooms:
         """Make the rooms of a program, all of them together of a size.
 
         Existing `writable` folders below its home can be written in there, too.
         """
-        laboratory = _where()
+        if not self._laboratory:
+            self._laboratory.append(_where())
+        (laboratory,) = self._laboratory
         system.unshare(sum(_NAMESPACES.values()))
         try:
             top = self._furnish(writable, user, size)
