@@ -8,10 +8,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from longlook.core.model import Vantage
-from longlook.timeline.competition import MARKED, SAME_BYTES
+from longlook.timeline.competition import MARKED
 from longlook.timeline.normalise.endpoint import Connection
 from longlook.timeline.normalise.link_log import DELIVERED, QUEUED, LinkLog, address_text
 from longlook.timeline.normalise.tables import constant_text, table_of_columns, texts
+from longlook.timeline.same_bytes import SAME_BYTES
 from longlook.timeline.timeline import Kind
 
 Integers = npt.NDArray[np.int64]
