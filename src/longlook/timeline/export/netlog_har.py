@@ -15,6 +15,7 @@ from longlook.core.errors import InputError
 from longlook.timeline.export.har import NOT_AVAILABLE, date, ms
 
 _BEGIN, _END = 1, 2
+_MOST_DIGITS = 18
 _ABORTED = -3  # ERR_ABORTED, Chromium's number for what its own side ended
 _SENT = {
     "HTTP_TRANSACTION_SEND_REQUEST_HEADERS": "http/1.1",
@@ -169,9 +170,14 @@ def _answer(headers: object) -> tuple[int, dict[str, str]]:
     """Return the status and the headers of an answer, whose first line is `HTTP/1.1 200`."""
     lines = [line for line in headers if isinstance(line, str)] if isinstance(headers, list) else []
     words = lines[0].split() if lines else []
-    status = int(words[1]) if len(words) > 1 and words[1].isdigit() else 0
+    status = (_number(words[1]) if len(words) > 1 else None) or 0
     pairs = (line.partition(":") for line in lines[1:])
     return status, {name.strip().lower(): value.strip() for name, _, value in pairs}
+
+
+def _number(text: str) -> int | None:
+    """Return a number that a header writes in decimal; None for other texts, and for more digits than a file has."""
+    return int(text) if text.isdecimal() and len(text) <= _MOST_DIGITS else None
 
 
 def _page_of(hop: _Hop, starts: Sequence[_Hop]) -> int | None:
@@ -228,9 +234,9 @@ def _timings(hop: _Hop, last_ns: int) -> dict[str, float]:
 def _contradictions(hops: Sequence[_Hop]) -> Iterator[str]:
     """Yield what the log contradicts of itself: bodies that are not as long as their headers say."""
     whole = [
-        (hop, int(length))
+        (hop, length)
         for hop in hops
-        if (length := hop.headers.get("content-length", "")).isdigit()
+        if (length := _number(hop.headers.get("content-length", ""))) is not None
         and (hop.method, hop.status, hop.error, hop.redirect) == ("GET", 200, None, "")
         and hop.ended_ns is not None
         and hop.sent_ns is not None

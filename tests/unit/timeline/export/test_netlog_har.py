@@ -186,6 +186,12 @@ def test_a_body_that_is_not_as_long_as_its_header_says_is_implausible(tmp_path: 
     )
 
 
+@pytest.mark.parametrize("length", ["²", "9" * 5000, "-1"])
+def test_a_length_that_is_no_number_is_not_compared(tmp_path: Path, length: str) -> None:
+    load = [start(20, f"{URL}a"), *answered(30, f"Content-Length: {length}"), *body(31, 80), ended(32)]
+    assert made(tmp_path, PAGE, load)[1] == ()
+
+
 def test_a_log_without_a_reference_says_so(tmp_path: Path) -> None:
     assert made(tmp_path, PAGE, reference_unix_ns=None)[1] == (
         "the log does not say when its clock began: dates count from 1970",
@@ -196,6 +202,8 @@ def test_events_of_other_shapes_are_no_error(tmp_path: Path) -> None:
     strange: list[Event] = [
         (1, "HTTP_TRANSACTION_READ_RESPONSE_HEADERS", 0, {"headers": 7}),
         (1, "HTTP_TRANSACTION_READ_RESPONSE_HEADERS", 0, {"headers": [None, "no line"]}),
+        (1, "HTTP_TRANSACTION_READ_RESPONSE_HEADERS", 0, {"headers": ["HTTP/1.1 ²", "Content-Length: ²"]}),
+        (1, "HTTP_TRANSACTION_READ_RESPONSE_HEADERS", 0, {"headers": [f"HTTP/1.1 {'9' * 5000}"]}),
         (1, "URL_REQUEST_JOB_BYTES_READ", 0, {"byte_count": "many"}),
         (1, "URL_REQUEST_JOB_BYTES_READ", 0, {"byte_count": -5}),
     ]
