@@ -132,6 +132,14 @@ def test_each_redirection_is_an_entry(tmp_path: Path) -> None:
     assert [each["time"] for each in entries] == [10, 9]
 
 
+def test_a_page_that_a_redirection_led_to_before_is_a_load_of_its_own(tmp_path: Path) -> None:
+    moved: Event = (11, "URL_REQUEST_REDIRECTED", 0, {"location": f"{URL}new"})
+    hops = [start(0, kind="main frame"), *answered(10, status=301), moved, start(12, f"{URL}new", kind="main frame")]
+    again = [start(100, f"{URL}new", kind="main frame"), *answered(110), ended(111)]
+    entries, _ = made(tmp_path, [*hops, *answered(20), *body(21, 50), ended(22)], again)
+    assert [each["pageref"] for each in entries] == ["page_1", "page_1", "page_2"]
+
+
 def test_each_page_has_its_own_requests_and_the_browsers_are_counted(tmp_path: Path) -> None:
     again = [start(100, kind="main frame"), *answered(110), ended(111)]
     frame = [start(105, "https://ads.test/", key="https://example.test https://ads.test"), *answered(112), ended(113)]
