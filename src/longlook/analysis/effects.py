@@ -115,5 +115,5 @@ def said(found: Iterable[Unmeasured]) -> str:
         return ""
     programs = list(dict.fromkeys(item.program for item in items if item.program))
     proof = f"longlook stacks check {' '.join(programs)}" if programs else "longlook stacks check quic-go"
-    found = "; ".join(map(str, items))
-    return f"set, not measured in these trials: {found}. Whether a program obeys is checked by: {proof}"
+    listed = "; ".join(map(str, items))
+    return f"set, not measured in these trials: {listed}. Whether a program obeys is checked by: {proof}"

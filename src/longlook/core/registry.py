@@ -183,8 +183,8 @@ def _reason(error: BaseException) -> str:
     where = "" if is_ours else f", line {last.lineno} of {last.filename}"
     hint = "correct the file"
     if isinstance(error, ImportError) and "longlook" in str(error):
-        new = _MOVED_MODULES.get(error.name or "")
-        hint = f"it is {new} now" if new else "modules have moved: ARCHITECTURE.md has the packages"
+        moved_to = _MOVED_MODULES.get(error.name or "")
+        hint = f"it is {moved_to} now" if moved_to else "modules have moved: ARCHITECTURE.md has the packages"
     return f"{type(error).__name__}: {error}{where} ({hint})"
 
 

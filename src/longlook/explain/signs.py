@@ -40,14 +40,16 @@ def drops_shown(side: Side, link: LinkFacts, which: Booleans, what: str) -> tupl
 
 
 def resent(side: Side) -> Booleans:
-    """Return which packets to the client its server had sent before, byte for byte, while the load lasted.
+    """Return which packets with data to the client its server had sent before, byte for byte, while the load lasted.
 
-    Behind a middle they are those at the link next to the server, which has seen no other link's copies.
+    A Retry and the end of a connection (CONNECTION_CLOSE) may be sent again as they are (RFC 9000, 10.2.1); they are
+    long headers, or small, and carry no data.
+    Behind a middle the packets are those at the link next to the server, which has seen no other link's copies.
     """
     link = side.down_all[-1]
     first_ns, last_ns = side.ledger.span_ns
     during = (link.arrival_ns >= first_ns) & (link.arrival_ns <= last_ns)
-    found: Booleans = link.ours & (link.same_as >= 0) & ~link.copy & during
+    found: Booleans = link.ours & link.carries_data & (link.same_as >= 0) & ~link.copy & during
     return found
 
 

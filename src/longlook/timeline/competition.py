@@ -221,9 +221,6 @@ class Competition:
 MARKED = "congestion experienced marked"
 """How the `detail` of a packet begins that a queue of the link marked."""
 
-SAME_BYTES = "the same bytes as packet "
-"""Begins what `detail` says at its end of a QUIC datagram that its sender sent before; its `sequence` follows."""
-
 _PACKETS = (Kind.PACKET_DELIVERED, Kind.PACKET_DROPPED)
 _SEGMENTS = {"direction": "down", "protocol": "tcp"}
 

@@ -82,7 +82,7 @@ def doubts_of(metadata: Mapping[str, Any]) -> tuple[Doubt, ...]:
         for each in source.get("implausible", []):
             place = each["connection"]
             flow = connections[place].get("flow") if place < len(connections) else None
-            vantage = "server" if "/server" in name else "client"
+            vantage = "server" if name.partition("/")[2].partition("/")[0].partition(".")[0] == "server" else "client"
             about = ABOUT.get(each["check"], frozenset())
             found.append(Doubt(name, vantage, flow, each["check"], each["problem"], about))
     return tuple(found)

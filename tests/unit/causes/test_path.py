@@ -1,6 +1,7 @@
 """Causes in the path, and in how senders meet its queue."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,7 @@ from longlook.causes import (
     self_queueing,
 )
 from longlook.core.model import Stage
-from longlook.explain.cause import Cause, Intervention, Kind, Target, Untestable
+from longlook.explain.cause import Cause, Intervention, Kind, Sign, Target, Untestable
 from longlook.explain.ledger import LedgerClass
 from tests.data.scenes import TCP, Scene, ns
 from tests.data.sides import USEFUL, dropped_for, fetching, found_by, pair, side
@@ -92,11 +93,45 @@ def test_datagrams_sent_twice_are_waste_of_the_server_and_no_copies_of_the_link(
     assert isinstance(cure, Untestable) and "a build of it" in cure.reason
     assert isinstance(transplant, Intervention)
     assert (transplant.kind, transplant.target) == (Kind.TRANSPLANT, Target.WINNER)
-    assert transplant.change.settings == {"network.down.duplicate": "100.0%"}
+    assert transplant.change.settings == {"network.down.duplicate": "100%"}
     assert tested.loser.down.useful_bytes.tolist() == [1203, 0] * 5
     copied = fetching()
     copied.down(40.0, detail="copy 1; the same bytes as packet 3")
     assert datagrams_sent_twice.CAUSE.detect(pair(side(copied, BUSY, (LedgerClass.LINK_WASTE, 60.0)))) is None
+
+
+def few_twice(packets: int, again: int, **columns: Any) -> Sign | None:
+    """What is seen of a server that sends so many of its datagrams a second time."""
+    scene = Scene(1_000_000_000)
+    scene.up(0.0)
+    for number in range(packets):
+        scene.down(20.0 + 0.01 * number)
+    for number in range(again):
+        scene.down(60.0 + number, detail=f"the same bytes as packet {number}", **columns)
+    scene.fetched(0.0, 31.0, 90.0)
+    return datagrams_sent_twice.CAUSE.detect(pair(side(scene, BUSY, (LedgerClass.LINK_WASTE, 60.0))))
+
+
+def test_a_few_datagrams_sent_twice_explain_no_load() -> None:
+    assert [few_twice(3000, again) is not None for again in (1, 4, 5)] == [False, False, True]
+    assert few_twice(6000, 5) is None
+
+
+def test_a_share_of_datagrams_sent_twice_is_copied_as_such() -> None:
+    scene = sent_twice(5)
+    for number in range(1000):
+        arrived = scene.down(40.0 + number)
+    scene.fetched(0.0, arrived, arrived)
+    tested = pair(side(scene, (USEFUL, 2000.0), (LedgerClass.LINK_WASTE, 60.0)))
+    _, transplant = datagrams_sent_twice.CAUSE.interventions(found_by(datagrams_sent_twice.CAUSE, tested), tested)
+    assert isinstance(transplant, Intervention)
+    assert transplant.change.settings == {"network.down.duplicate": "0.498%"}
+
+
+@pytest.mark.parametrize("columns", [{"quic": "retry"}, {"quic": "initial"}, {"size": 28 + 50}])
+def test_a_retry_and_the_end_of_a_connection_may_be_sent_again_as_they_are(columns: dict[str, Any]) -> None:
+    assert few_twice(10, 8, **columns) is None
+    assert few_twice(10, 8) is not None
 
 
 def test_a_second_datagram_of_the_same_bytes_is_useful_if_the_first_was_dropped() -> None:

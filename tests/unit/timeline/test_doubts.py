@@ -98,6 +98,21 @@ def test_a_check_that_is_not_known_is_said() -> None:
     assert doubt.sentence == f"{TRACE} is implausible: it is odd (of_later)"
 
 
+@pytest.mark.parametrize(
+    ("trace", "vantage"),
+    [
+        ("qlog/client/server-1/x.qlog", "client"),
+        ("qlog/server/client-1/x.qlog", "server"),
+        ("tcp/server.tcptrace", "server"),
+        ("tcp/client.tcptrace", "client"),
+        ("netlog.json", "client"),
+    ],
+)
+def test_the_end_of_a_trace_is_that_of_its_folder(trace: str, vantage: str) -> None:
+    (doubt,) = doubts_of({"sources": {trace: {"connections": [], "implausible": [one("acked_none")]}}})
+    assert doubt.vantage == vantage
+
+
 def test_the_sentence_says_what_is_not_counted() -> None:
     (doubt,) = doubts_of(metadata("acked_none"))
     assert doubt.sentence == f"{TRACE} is implausible: it is odd (acked_none); its acknowledgements are not counted"

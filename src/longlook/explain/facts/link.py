@@ -15,8 +15,10 @@ import pyarrow as pa
 from longlook.core.model import Json, Stage, Trial, Vantage
 from longlook.explain.facts.columns import NEVER, Booleans, Integers, are, codes, integers
 from longlook.network.stages import BOTTLENECKS
-from longlook.timeline.competition import SAME_BYTES, Competition, are_marked, server_of
+from longlook.timeline.competition import Competition, are_marked, server_of
+from longlook.timeline.normalise.trial import OVER_SECOND
 from longlook.timeline.payload import new_payload_bytes
+from longlook.timeline.same_bytes import packet_of_same_bytes
 from longlook.timeline.timeline import Kind, Timeline
 
 DELIVERED, DROPPED, QUEUED = 0, 1, 2
@@ -141,7 +143,8 @@ def _facts(timeline: Timeline, trial: Trial, direction: str, where: Vantage) -> 
     delayed = any(stage.kind == "access" for stage in stages) & (start_ns < NEVER)
     overhead = _overhead(rows, size, payload, flow, fate == DELIVERED)
     number, same_as = sequence[order], _same_as(details[order])
-    first = np.where(copy[order], -1, np.where(same_as < 0, number, same_as))
+    own_link = np.where(np.char.find(details[order], OVER_SECOND) >= 0, number.max(initial=0) + 1, 0)
+    first = np.where(copy[order], -1, np.where(same_as < 0, number, same_as) + own_link)
     return LinkFacts(
         direction=direction,
         sequence=number,
@@ -155,7 +158,7 @@ def _facts(timeline: Timeline, trial: Trial, direction: str, where: Vantage) -> 
         size_bytes=size,
         payload_bytes=payload,
         overhead_bytes=overhead,
-        useful_bytes=_useful(rows, size - overhead, is_tcp, first, np.unique(same_as[same_as >= 0]), departure_ns),
+        useful_bytes=_useful(rows, size - overhead, is_tcp, first, np.unique(first[same_as >= 0]), departure_ns),
         fate=fate,
         reason=np.where(fate == DROPPED, reason, -1),
         reasons=reasons,
@@ -192,10 +195,9 @@ def _same_as(details: np.ndarray[tuple[int], np.dtype[np.str_]]) -> Integers:
 
     The link's own copies have it from their originals, and count as copies.
     """
-    found = np.full(len(details), -1, np.int64)
-    again = np.flatnonzero(np.char.find(details, SAME_BYTES) >= 0)
-    found[again] = [int(text.rpartition(SAME_BYTES)[2]) for text in details[again].tolist()]
-    return found
+    texts, inverse = np.unique(details, return_inverse=True)
+    first = [packet_of_same_bytes(text) for text in texts.tolist()]
+    return np.array([-1 if same is None else same for same in first], np.int64)[inverse]
 
 
 def _useful(
@@ -203,7 +205,7 @@ def _useful(
 ) -> Integers:
     """Return the bytes of data that no earlier departure delivered; 0 for packets that did not leave.
 
-    `first` is the number of the first packet of the same bytes, for QUIC, and -1 for copies, which deliver nothing.
+    `first` stands for the first packet of the same bytes, for QUIC, and is -1 for copies, which deliver nothing.
     `again` has those of which the bytes were sent more than once.
     """
     useful = np.zeros(len(data), np.int64)

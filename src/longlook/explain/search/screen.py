@@ -127,7 +127,9 @@ def idle(space: Gap, chosen: Sequence[Factor], arms: Sequence[Mapping[str, str] 
         if any(number not in space.values.get(arm, {}) for arm in made.values()):
             found[at] = f"{factor.setting}: trials with {factor.change.label} fail"
         elif all(_same(space, old, new, number) for old, new in made.items()):
-            found[at] = f"{factor.setting}: with {factor.change.label} alone not a packet is another one here"
+            found[at] = (
+                f"{factor.setting}: with {factor.change.label} alone no packet has another time, size or fate here"
+            )
     return found
 
 

@@ -13,7 +13,7 @@ from longlook.pipeline.explain.cells import CellGap
 from longlook.pipeline.options import Observer, RunOptions
 from longlook.pipeline.sample import measure_plan
 from longlook.study.virtual_time import VIRTUAL
-from longlook.timeline.normalise.trial import LINK_LOG
+from longlook.timeline.normalise.trial import traffic_digest
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class RunPlace:
 
 @dataclass(frozen=True)
 class _Good:
-    """A trial that went well: its value, and the digest of what the link saw (None: it has no log)."""
+    """A trial that went well: its value, and the digest of what its links saw of packets (None: not known)."""
 
     value: float
     traffic: str | None
@@ -82,11 +82,11 @@ class CellTrials:
 
     def _run(self, study: Study, plan: Plan) -> None:
         out = self.place.out / f"trials-{plan.hash}"
-        _, measured = measure_plan(study, plan, out, self.place.options, self.place.observer)
+        folder, measured = measure_plan(study, plan, out, self.place.options, self.place.observer)
         for entry in measured:
             value = entry.values.get(self.place.gap.contrast.metric)
             if entry.run.outcome is Outcome.OK and value is not None:
-                self._seen[entry.trial.id] = _Good(value, entry.run.artefacts.get(LINK_LOG))
+                self._seen[entry.trial.id] = _Good(value, traffic_digest(folder.trials / entry.trial.id, entry.trial))
             else:
                 self._seen.setdefault(entry.trial.id, None)
 

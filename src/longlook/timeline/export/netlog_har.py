@@ -5,6 +5,7 @@ resolved. A request has a hop for each redirection, and each hop becomes an entr
 """
 
 import json
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +16,7 @@ from longlook.core.errors import InputError
 from longlook.timeline.export.har import NOT_AVAILABLE, date, ms
 
 _BEGIN, _END = 1, 2
+_MOST_DIGITS = 18
 _ABORTED = -3  # ERR_ABORTED, Chromium's number for what its own side ended
 _SENT = {
     "HTTP_TRANSACTION_SEND_REQUEST_HEADERS": "http/1.1",
@@ -70,9 +72,10 @@ def netlog_har(requests: Path, name: str, producer: str | None) -> NetlogHar:
     """
     with requests.open(encoding="utf-8") as file:
         constants = json.loads(next(file))
-        hops = [hop for request in _requests(map(json.loads, file)).values() for hop in request]
-    pages = sorted((hop for hop in hops if hop.is_page), key=lambda hop: hop.asked_ns)
-    starts = [hop for hop in pages if not any(hop.url == other.redirect for other in pages)]
+        requests_hops = list(_requests(map(json.loads, file)).values())
+    hops = [hop for request in requests_hops for hop in request]
+    loads = [[hop for hop in request if hop.is_page] for request in requests_hops]
+    starts = sorted((load[0] for load in loads if load), key=lambda hop: hop.asked_ns)  # others: redirections
     if not starts:
         raise InputError(
             f"{name}: it logs {len(hops)} requests, but no page load",
@@ -80,9 +83,12 @@ def netlog_har(requests: Path, name: str, producer: str | None) -> NetlogHar:
         )
     offset_ns = constants["reference_unix_ns"] or 0
     errors = {number: text for text, number in (constants["errors"] or {}).items()}
+    by_site: dict[str | None, list[int]] = {}
+    for number, start in enumerate(starts):
+        by_site.setdefault(start.site, []).append(number)
     entries, others = [], 0
     for hop in sorted(hops, key=lambda hop: hop.asked_ns):
-        page = _page_of(hop, starts)
+        page = _page_of(hop, starts, by_site.get(hop.site, []))
         others += page is None
         if page is not None:
             entries.append(_entry(hop, f"page_{page + 1}", offset_ns, errors))
@@ -169,15 +175,20 @@ def _answer(headers: object) -> tuple[int, dict[str, str]]:
     """Return the status and the headers of an answer, whose first line is `HTTP/1.1 200`."""
     lines = [line for line in headers if isinstance(line, str)] if isinstance(headers, list) else []
     words = lines[0].split() if lines else []
-    status = int(words[1]) if len(words) > 1 and words[1].isdigit() else 0
+    status = (_number(words[1]) if len(words) > 1 else None) or 0
     pairs = (line.partition(":") for line in lines[1:])
     return status, {name.strip().lower(): value.strip() for name, _, value in pairs}
 
 
-def _page_of(hop: _Hop, starts: Sequence[_Hop]) -> int | None:
-    """Return which page load a hop belongs to: the last one of its page's site that had begun."""
-    own = [number for number, start in enumerate(starts) if start.asked_ns <= hop.asked_ns and hop.site == start.site]
-    return own[-1] if own else None
+def _number(text: str) -> int | None:
+    """Return a number that a header writes in decimal; None for other texts, and for more digits than a file has."""
+    return int(text) if text.isdecimal() and len(text) <= _MOST_DIGITS else None
+
+
+def _page_of(hop: _Hop, starts: Sequence[_Hop], own: Sequence[int]) -> int | None:
+    """Return which page load a hop belongs to: the last one of its page's site, which are `own`, that had begun."""
+    at = bisect_right(own, hop.asked_ns, key=lambda number: starts[number].asked_ns)
+    return own[at - 1] if at else None
 
 
 def _entry(hop: _Hop, page: str, offset_ns: int, errors: Mapping[int, str]) -> dict[str, Any]:
@@ -228,9 +239,9 @@ def _timings(hop: _Hop, last_ns: int) -> dict[str, float]:
 def _contradictions(hops: Sequence[_Hop]) -> Iterator[str]:
     """Yield what the log contradicts of itself: bodies that are not as long as their headers say."""
     whole = [
-        (hop, int(length))
+        (hop, length)
         for hop in hops
-        if (length := hop.headers.get("content-length", "")).isdigit()
+        if (length := _number(hop.headers.get("content-length", ""))) is not None
         and (hop.method, hop.status, hop.error, hop.redirect) == ("GET", 200, None, "")
         and hop.ended_ns is not None
         and hop.sent_ns is not None

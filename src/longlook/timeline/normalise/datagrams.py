@@ -6,8 +6,8 @@ import numpy as np
 
 from longlook.core.model import Trial, Vantage
 from longlook.network.extra_links import BEHIND
-from longlook.timeline.competition import SAME_BYTES
 from longlook.timeline.normalise.rows import NULL, Integers, Mask, Rows
+from longlook.timeline.same_bytes import packet_of_same_bytes
 from longlook.timeline.timeline import Kind, Timeline
 
 SENT_BY = {Vantage.CLIENT: "up", Vantage.SERVER: "down"}
@@ -167,7 +167,8 @@ def _datagrams(rows: Rows) -> Datagrams:
 def _first_of_its_bytes(rows: Rows) -> Integers:
     """Return the link's number of each packet, or of the earlier one that had the same bytes."""
     number, details = rows["sequence"].copy(), rows["detail"]
-    again = {code: text for code, text in enumerate(rows.texts["detail"]) if text and SAME_BYTES in text}
+    first = {code: packet_of_same_bytes(text) for code, text in enumerate(rows.texts["detail"])}
+    again = {code: same for code, same in first.items() if same is not None}
     for place in np.flatnonzero(np.isin(details, list(again))).tolist():
-        number[place] = int(again[int(details[place])].rpartition(SAME_BYTES)[2])
+        number[place] = again[int(details[place])]
     return number

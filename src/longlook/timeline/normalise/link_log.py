@@ -1,5 +1,6 @@
 """Reader of the router's packet log (docs/link-formats.md)."""
 
+import hashlib
 import json
 import os
 import struct
@@ -19,6 +20,8 @@ MAGICS: Mapping[int, bytes] = {1: b"LLLINK1\n", 2: b"LLLINK2\n"}
 
 DELIVERED, QUEUED = 0, 1  # verdicts; from 2 on a packet was dropped
 NO_FLOW = 2**32 - 1
+TAG_FIELDS = ("tag_start", "tag_end")
+"""The fields that tell datagrams apart by their last bytes, which are ciphertext."""
 
 _LENGTH = struct.Struct("<I")
 _MAGIC_BYTES = 8
@@ -78,6 +81,19 @@ class LinkLog:
     def column(self, name: str) -> npt.NDArray[Any] | None:
         """Return one field of all records without copying, shape (packets,), or None if this log's version lacks it."""
         return self.records[name] if name in (self.records.dtype.names or ()) else None
+
+    def traffic_digest(self) -> str:
+        """Return SHA-256 of what the link saw of every packet, in the order of the log: all fields but TAG_FIELDS.
+
+        The ciphertext of a packet changes with any byte inside, as with a knob that the handshake declares; its times
+        and its size need not. The header, which repeats the link's configuration, is left out, too.
+        """
+        digest = hashlib.sha256()
+        for name in sorted({*(self.records.dtype.names or ())} - {*TAG_FIELDS}):
+            column = np.ascontiguousarray(self.records[name])
+            digest.update(f"{name} {column.dtype.str} {column.nbytes}\n".encode())
+            digest.update(column.tobytes())
+        return digest.hexdigest()
 
     def direction(self, number: int) -> npt.NDArray[Any]:
         """Return the records of one direction (0 up, 1 down) in order of arrival, copies behind their originals."""

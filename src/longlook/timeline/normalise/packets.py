@@ -8,10 +8,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from longlook.core.model import Vantage
-from longlook.timeline.competition import MARKED, SAME_BYTES
+from longlook.timeline.competition import MARKED
 from longlook.timeline.normalise.endpoint import Connection
-from longlook.timeline.normalise.link_log import DELIVERED, QUEUED, LinkLog, address_text
+from longlook.timeline.normalise.link_log import DELIVERED, QUEUED, TAG_FIELDS, LinkLog, address_text
 from longlook.timeline.normalise.tables import constant_text, table_of_columns, texts
+from longlook.timeline.same_bytes import SAME_BYTES
 from longlook.timeline.timeline import Kind
 
 Integers = npt.NDArray[np.int64]
@@ -139,10 +140,10 @@ def _sent_before(records: npt.NDArray[Any]) -> Integers:
     -1 for none. Copies that the link made count as their originals. Older logs do not say it.
     """
     found = np.full(len(records), -1, np.int64)
-    if "tag_end" not in (records.dtype.names or ()):
+    if not {*TAG_FIELDS} <= {*(records.dtype.names or ())}:
         return found
-    tagged = np.flatnonzero((records["tag_start"] != 0) | (records["tag_end"] != 0))
-    names = ("direction", "flow", "payload_bytes", "tag_start", "tag_end")
+    tagged = np.flatnonzero(np.any([records[name] != 0 for name in TAG_FIELDS], axis=0))
+    names = ("direction", "flow", "payload_bytes", *TAG_FIELDS)
     keys = np.stack([records[name][tagged].astype(np.int64) for name in names])
     number = records["sequence"][tagged].astype(np.int64)
     order = np.lexsort((number, *keys))

@@ -12,13 +12,14 @@ from longlook.timeline.normalise.competition import read_competition
 from longlook.timeline.normalise.endpoint import Connection, Endpoints, Row, read_endpoints
 from longlook.timeline.normalise.lines import Account
 from longlook.timeline.normalise.link_file import LINK_FILE, capacity, read_stages
-from longlook.timeline.normalise.link_log import read_link_log
+from longlook.timeline.normalise.link_log import LinkLogError, read_link_log
 from longlook.timeline.normalise.packets import table_of_packets
 from longlook.timeline.normalise.tables import merge, table_of_rows
 from longlook.timeline.timeline import Kind, Timeline
 
 LINK_LOG = "link.bin"
 SECOND_LOG, BEHIND_LOG = f"link-{SECOND}.bin", f"link-{BEHIND}.bin"
+FURTHER_LOGS = {SECOND: SECOND_LOG, BEHIND: BEHIND_LOG}
 OVER_SECOND = "over the second link"
 """In `detail` of a packet's row."""
 NS_PER_S = 1_000_000_000
@@ -55,6 +56,18 @@ def normalise_trial(folder: Path, trial: Trial, run: Run) -> Timeline:
         **({"video": _video(endpoints.video, folder, trial)} if endpoints.video else {}),
     }
     return Timeline(table).with_metadata(metadata)
+
+
+def traffic_digest(folder: Path, trial: Trial) -> str | None:
+    """Return a digest of the times, sizes and fates of all packets of a trial, whichever of its links they passed.
+
+    None if a log is missing or cannot be read: then nothing is known to be alike.
+    """
+    names = (LINK_LOG, *(name for further, name in FURTHER_LOGS.items() if further in trial.further))
+    try:
+        return " ".join(read_link_log(folder / name).traffic_digest() for name in names)
+    except (LinkLogError, OSError):
+        return None
 
 
 def _video(known: dict[str, Any], folder: Path, trial: Trial) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import pytest
 
 from longlook.core.model import Stage
 from longlook.explain.facts import DELIVERED, DROPPED, NEVER, LinkFacts
+from longlook.timeline.normalise.trial import OVER_SECOND
 from tests.data.scenes import DELAY_MS, PACKET_BYTES, TCP, Scene, ns
 
 DOWN, UP = "down", "up"
@@ -163,3 +164,16 @@ def test_facts_are_computed_once_per_timeline() -> None:
     first = LinkFacts.of(timeline, scene.trial, DOWN)
     assert LinkFacts.of(timeline, scene.trial, DOWN) is first
     assert LinkFacts.of(timeline, scene.trial, UP) is not first
+
+
+def test_packets_of_the_second_link_have_numbers_of_their_own() -> None:
+    scene, other = Scene(), "udp 10.8.1.1:40000 10.8.0.2:443"
+    scene.down(0.0, sequence=0)
+    scene.down(1.0, sequence=0, flow=other, detail=OVER_SECOND)
+    scene.down(2.0, sequence=1, flow=other, detail=f"the same bytes as packet 0; {OVER_SECOND}")
+    found = facts(scene)
+    useful = PACKET_BYTES - 28 - 19
+    assert sorted(zip(found.arrival_ns.tolist(), found.useful_bytes.tolist(), strict=True)) == [
+        (0, useful), (ns(1.0), useful), (ns(2.0), 0),
+    ]  # fmt: skip
+    assert sorted(found.same_as.tolist()) == [-1, -1, 0]

@@ -149,7 +149,7 @@ def test_a_setting_that_changes_no_packet_alone_and_one_that_fails_are_left_out_
     space = Gap(plan.loser, plan.winner, Better.LOWER, values, traffic=traffic)
     left_out = idle(space, chosen, arms, 0)
     assert left_out == {
-        0: "server_knobs.window: with window 123456 alone not a packet is another one here",
+        0: "server_knobs.window: with window 123456 alone no packet has another time, size or fate here",
         1: "server_knobs.window: trials with window 9000 fail",
     }
 

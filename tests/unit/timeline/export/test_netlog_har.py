@@ -132,6 +132,14 @@ def test_each_redirection_is_an_entry(tmp_path: Path) -> None:
     assert [each["time"] for each in entries] == [10, 9]
 
 
+def test_a_page_that_a_redirection_led_to_before_is_a_load_of_its_own(tmp_path: Path) -> None:
+    moved: Event = (11, "URL_REQUEST_REDIRECTED", 0, {"location": f"{URL}new"})
+    hops = [start(0, kind="main frame"), *answered(10, status=301), moved, start(12, f"{URL}new", kind="main frame")]
+    again = [start(100, f"{URL}new", kind="main frame"), *answered(110), ended(111)]
+    entries, _ = made(tmp_path, [*hops, *answered(20), *body(21, 50), ended(22)], again)
+    assert [each["pageref"] for each in entries] == ["page_1", "page_1", "page_2"]
+
+
 def test_each_page_has_its_own_requests_and_the_browsers_are_counted(tmp_path: Path) -> None:
     again = [start(100, kind="main frame"), *answered(110), ended(111)]
     frame = [start(105, "https://ads.test/", key="https://example.test https://ads.test"), *answered(112), ended(113)]
@@ -186,6 +194,12 @@ def test_a_body_that_is_not_as_long_as_its_header_says_is_implausible(tmp_path: 
     )
 
 
+@pytest.mark.parametrize("length", ["²", "9" * 5000, "-1"])
+def test_a_length_that_is_no_number_is_not_compared(tmp_path: Path, length: str) -> None:
+    load = [start(20, f"{URL}a"), *answered(30, f"Content-Length: {length}"), *body(31, 80), ended(32)]
+    assert made(tmp_path, PAGE, load)[1] == ()
+
+
 def test_a_log_without_a_reference_says_so(tmp_path: Path) -> None:
     assert made(tmp_path, PAGE, reference_unix_ns=None)[1] == (
         "the log does not say when its clock began: dates count from 1970",
@@ -196,6 +210,8 @@ def test_events_of_other_shapes_are_no_error(tmp_path: Path) -> None:
     strange: list[Event] = [
         (1, "HTTP_TRANSACTION_READ_RESPONSE_HEADERS", 0, {"headers": 7}),
         (1, "HTTP_TRANSACTION_READ_RESPONSE_HEADERS", 0, {"headers": [None, "no line"]}),
+        (1, "HTTP_TRANSACTION_READ_RESPONSE_HEADERS", 0, {"headers": ["HTTP/1.1 ²", "Content-Length: ²"]}),
+        (1, "HTTP_TRANSACTION_READ_RESPONSE_HEADERS", 0, {"headers": [f"HTTP/1.1 {'9' * 5000}"]}),
         (1, "URL_REQUEST_JOB_BYTES_READ", 0, {"byte_count": "many"}),
         (1, "URL_REQUEST_JOB_BYTES_READ", 0, {"byte_count": -5}),
     ]

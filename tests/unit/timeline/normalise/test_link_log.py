@@ -241,3 +241,21 @@ def test_a_damaged_file_is_refused_or_read(
     assert log.truncated_bytes < log.records.dtype.itemsize
     assert len(log.verdicts) <= 256
     assert abs(log.unix_minus_monotonic_ns) < 2**63
+
+
+def test_packets_that_differ_in_ciphertext_alone_are_the_same_traffic(tmp_path: Path) -> None:
+    """A knob that the handshake declares changes each tag behind it, whether or not it changes anything else."""
+    told: dict[str, list[str]] = {}
+    for name, fields, config in (
+        ("plain", {"tag_start": 7, "tag_end": 9}, None),
+        ("tags", {"tag_start": 8, "tag_end": 1}, None),
+        ("header", {"tag_start": 7, "tag_end": 9}, {"version": 2, "seed": 1, "up": [], "down": []}),
+        ("time", {"tag_start": 7, "tag_end": 9, "departure_ns": 1}, None),
+        ("size", {"tag_start": 7, "tag_end": 9, "size_bytes": 1249}, None),
+        ("drop", {"tag_start": 7, "tag_end": 9, "verdict": 2}, None),
+    ):
+        path = tmp_path / name
+        packets = [trials.packet_2(1, 2), trials.packet_2(2, 3, **fields)]
+        trials.write_link_log(path, trials.records(packets, trials.RECORD_2), config)
+        told.setdefault(read_link_log(path).traffic_digest(), []).append(name)
+    assert list(told.values()) == [["plain", "tags", "header"], ["time"], ["size"], ["drop"]]

@@ -12,6 +12,7 @@ from longlook.timeline.normalise import normalise_trial
 from longlook.timeline.normalise.datagrams import links_of
 from longlook.timeline.normalise.rows import NULL
 from longlook.timeline.normalise.tables import table_of_rows
+from longlook.timeline.normalise.trial import traffic_digest
 from longlook.timeline.timeline import Kind, Timeline
 from tests.data import trials
 from tests.data.trials import connection, fetched, packet, records
@@ -96,3 +97,19 @@ def test_a_copy_that_the_first_link_made_is_not_the_next_packet() -> None:
 
 def test_a_packet_to_a_proxy_ends_there() -> None:
     assert departures_ms([row("behind", 0, 0, 5), row("link", 0, 9, 15)], PROXIED) == [5]
+
+
+def test_the_same_traffic_is_that_of_every_link(folder: Path) -> None:
+    known = traffic_digest(folder, ROUTED), traffic_digest(folder, trials.TRIAL)
+    trials.write_link_log(folder / "link-behind.bin", records([packet(103, 105, direction=0)]))
+    changed = traffic_digest(folder, ROUTED), traffic_digest(folder, trials.TRIAL)
+    assert changed[0] not in (None, known[0])
+    assert changed[1] == known[1]
+
+
+@pytest.mark.parametrize("content", [None, b"no log"])
+def test_traffic_without_a_log_that_can_be_read_is_like_no_other(folder: Path, content: bytes | None) -> None:
+    (folder / "link-behind.bin").unlink()
+    if content is not None:
+        (folder / "link-behind.bin").write_bytes(content)
+    assert traffic_digest(folder, ROUTED) is None
