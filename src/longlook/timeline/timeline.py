@@ -178,9 +178,11 @@ class Timeline:
         window, or if a trace contradicts itself about them.
         """
         window = self.load_window_ns()
-        if self.events is None or window is None or vantage not in {end for _, end in self.events.senders()}:
+        measured = [] if self.events is None else [flow for flow, end in self.events.senders() if end == vantage]
+        if self.events is None or window is None or not measured:
             return None
-        if {*kinds} & {*uncounted_kinds(doubts_of(self.events.metadata), vantage)}:
+        doubts = [each for each in doubts_of(self.events.metadata) if each.flow is None or each.flow in measured]
+        if {*kinds} & {*uncounted_kinds(doubts, vantage)}:  # a doubt about a priming connection is none here
             return None
         rows = self.events.select(kinds, vantage)
         inside = pc.and_(pc.greater_equal(rows["time_ns"], window[0]), pc.less_equal(rows["time_ns"], window[1]))

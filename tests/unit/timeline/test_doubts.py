@@ -131,6 +131,15 @@ def test_no_event_in_doubt_is_counted_as_if_there_were_none() -> None:
         assert (None if rows is None else rows.num_rows) == lost
 
 
+def test_a_doubt_about_a_priming_connection_is_none_about_the_measured_one() -> None:
+    scene = Scene()
+    scene.fetched(0.0, 10.0, 20.0)
+    rows = [row(11_000_000, "packet_lost", flow=OTHER), {**row(1, "packet_lost", flow=FLOW), "priming": True}]
+    known = events_of(*rows).with_metadata(metadata("lost_more_than_sent"))  # of FLOW
+    found = scene.timeline().with_events(known).events_in_load([EventKind.PACKET_LOST], "server")
+    assert found is not None and found["flow"].to_pylist() == [OTHER]
+
+
 def test_the_metadata_survives_a_file(tmp_path: Path) -> None:
     whole = events("acked_none")
     trusted(whole).write(tmp_path / "events.parquet")
