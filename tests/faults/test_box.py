@@ -41,7 +41,7 @@ def _in_box(folder: Path, work: str, group: LimitGroup | None = None) -> tuple[d
     (exchange / "init").write_text("")
     shown = shown_in_box([*python_paths(), str(PROBE)])
     reading, writing = os.pipe2(os.O_CLOEXEC)
-    box = Box(exchange, USER, MEMORY_BYTES, shown, None, group)
+    box = Box(exchange, USER, True, MEMORY_BYTES, shown, None, group)
     arguments = [sys.executable, "-S", str(PROBE), str(os.getpid()), str(secret), work]
     command = [*box.command(writing), *arguments]
     command[command.index("--tasks") + 1] = str(TASKS)

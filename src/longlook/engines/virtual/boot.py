@@ -21,8 +21,8 @@ from longlook.engines.virtual.box import (
     TASKS,
     Box,
     Layers,
+    claimed_user,
     layers_of,
-    user_of,
 )
 from longlook.engines.virtual.cpus import on_cpu
 from longlook.engines.virtual.memory import is_full, memory_folder, raise_if_short_of_memory
@@ -111,7 +111,8 @@ def boot(guest: Guest, options: Boot, exchange: Path, stop: threading.Event | No
         raise_if_short_of_memory()
         most = guest.memory_bytes + MEMORY_BEYOND_BYTES
         group = stack.enter_context(groups.bounded(next(_numbers), most, TASKS))
-        box = Box(exchange, user_of(options.cpu), guest.memory_bytes, options.shown, memory, group)
+        user, own_user = stack.enter_context(claimed_user())
+        box = Box(exchange, user, own_user, guest.memory_bytes, options.shown, memory, group)
         return _boot_in(box, guest, options, stop or threading.Event())
 
 
@@ -235,7 +236,7 @@ def _end_programs(box: Box) -> bool:
 def _is_of(box: Box, pid: int) -> bool:
     try:
         place = Path(f"/proc/{pid}")
-        return place.stat().st_uid == box.user or (place / "cwd").samefile(box.exchange)
+        return (box.own_user and place.stat().st_uid == box.user) or (place / "cwd").samefile(box.exchange)
     except OSError:
         return False
 

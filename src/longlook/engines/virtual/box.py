@@ -6,7 +6,9 @@ namespaces of its own, and sees of the host only what is named here, read-only.
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+import socket
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
@@ -60,13 +62,14 @@ class Layers:
 
 @dataclass(frozen=True)
 class Box:
-    """A box for one guest: `shown` are paths of the host that it sees.
+    """A box for one guest: `shown` are paths of the host that it sees, `own_user` says that no other box has its user.
 
     `memory_folder` is for machines on which a box cannot have a file system of its own.
     """
 
     exchange: Path
     user: int
+    own_user: bool
     memory_bytes: int
     shown: Sequence[str]
     memory_folder: str | None
@@ -89,9 +92,21 @@ class Box:
         return [] if self.group is None else sorted(set(self.group.folders.values()))
 
 
-def user_of(cpu: int) -> int:
-    """Return the user of the box of the guest that runs on a CPU: guests of one CPU alone have a user in common."""
-    return FIRST_USER + cpu % USERS
+@contextmanager
+def claimed_user() -> Iterator[tuple[int, bool]]:
+    """Yield a user for a box, and whether no other box of this machine has that user, as long as the block lasts.
+
+    Boxes of several runs share a user only if all are taken.
+    """
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as claim:
+        for number in range(USERS):
+            try:
+                claim.bind(f"\0longlook-box-{number}")  # a name that ends with its holder and leaves no file
+            except OSError:
+                continue
+            yield FIRST_USER + number, True
+            return
+        yield FIRST_USER + os.getpid() % USERS, False
 
 
 def shown_in_box(needed: Iterable[str]) -> list[str]:
