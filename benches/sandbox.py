@@ -29,7 +29,7 @@ from collections import namedtuple
 from longlook.lab.linux import system
 
 Spawn = namedtuple("Spawn", ["argv", "descriptors"], defaults=[()])
-Started = namedtuple("Started", ["pid", "compartment"])
+Started = namedtuple("Started", ["pid", "compartment", "room"], defaults=[None])
 
 
 class Confinement:
