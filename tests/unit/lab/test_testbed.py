@@ -70,7 +70,7 @@ def test_the_folders_of_traces_are_given_back_where_the_server_s_side_cannot_be_
 
     monkeypatch.setattr(made, "_make_client", make_client)
     monkeypatch.setattr(testbed, "Links", Mock())
-    monkeypatch.setattr(testbed, "Side", refuse)
+    monkeypatch.setattr(testbed, "EndpointNamespace", refuse)
     with pytest.raises(OSError, match="refused"), made:
         pass
     assert mounted == []

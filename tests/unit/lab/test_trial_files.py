@@ -8,7 +8,7 @@ from pathlib import Path
 from longlook.core.attempts import read_attempt
 from longlook.core.digests import file_digest
 from longlook.core.model import Outcome
-from longlook.lab import artefacts, kept
+from longlook.lab import artefacts, trial_files
 from longlook.lab.traces import TracePlaces
 from tests.unit.core.test_codec import TRIAL
 from tests.unit.core.test_run_folder import a_run
@@ -53,6 +53,6 @@ def test_the_next_trial_finds_no_folder_of_the_last_ones_flows(tmp_path: Path) -
         for top in (folder, outlets):
             (top / "flows" / name).mkdir(parents=True)
         (outlets / "flows" / name / "client.stderr").write_text(name)
-    assert kept.take_stock(folder, outlets) == {}
+    assert trial_files.take_stock(folder, outlets) == {}
     assert (folder / "flows" / "b" / "client.stderr").read_text() == "b"
     assert list(outlets.iterdir()) == []
