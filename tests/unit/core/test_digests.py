@@ -11,7 +11,7 @@ import pytest
 
 import longlook
 from longlook.analysis import measure_cache
-from longlook.calibration import virtual as calibration
+from longlook.calibration import certificate
 from longlook.core import digests
 from longlook.engines import virtual
 from tests.unit.conftest import forget_digests
@@ -20,7 +20,7 @@ PACKAGE = Path(longlook.__file__).parent
 KEYS: dict[str, Callable[[], str]] = {
     "trial": virtual.agent_digest,
     "measurement": measure_cache.code_of_measurements,
-    "calibration": calibration.code_digest,
+    "calibration": certificate.code_digest,
 }
 
 
