@@ -10,8 +10,8 @@ from longlook.certification.exactness import repeat_exactly
 from longlook.certification.run import CertifyOptions, certify
 from longlook.certification.trial_bank import BankRun, Scale
 from longlook.cli.show.certify import show_certificate
-from longlook.cli.terminal import console
 from longlook.pipeline.options import Observer
+from longlook.terminal.console import console
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.timeout(900)]
 

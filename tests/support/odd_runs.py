@@ -9,7 +9,6 @@ import pytest
 from markupsafe import escape
 
 from longlook.analysis.claims.entry import entry_of, entry_text
-from longlook.cli.show.run import RunDisplay
 from longlook.cli.show.trace import show_hars
 from longlook.compare.gate import judge_gate
 from longlook.core.errors import InputError, LonglookError
@@ -27,6 +26,7 @@ from longlook.pipeline.options import Observer, RunOptions
 from longlook.pipeline.run import run_study
 from longlook.report.charts.theme import specification
 from longlook.report.claims import write_claims_page
+from longlook.terminal.run_display import RunDisplay
 from longlook.timeline.export import convert
 
 FORMATS = ("qlog", "pcapng", "har", "play", "parquet", "csv")

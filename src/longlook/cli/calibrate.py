@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from longlook.cli.options import AsJson, EngineOptions, expand_options, new_folder
-from longlook.cli.terminal import console, print_json
 from longlook.core import codec
 from longlook.core.errors import InputError, InterruptedByUserError
+from longlook.terminal.console import console, print_json
+from longlook.terminal.options import AsJson, EngineOptions, expand_options, new_folder
 
 
 @dataclass(frozen=True)
@@ -75,8 +75,8 @@ def _compare_servers(servers: ServerOptions, engine: EngineOptions, out: Path | 
     study = servers_study(servers.server or (), servers.rounds, engine=engine.engine)
     # Here, so that a mistake in the options is reported before the libraries of the report are loaded.
     from longlook.cli.run import fail_where_altered, fail_without_trials
-    from longlook.cli.show.run import RunDisplay
     from longlook.cli.show.servers import show_servers
+    from longlook.terminal.run_display import RunDisplay
 
     folder = out or new_folder("servers")
     display = RunDisplay(as_json=as_json)

@@ -5,10 +5,10 @@ from typing import Annotated
 
 import typer
 
-from longlook.cli.options import AsJsonLines, new_folder
-from longlook.cli.terminal import console
 from longlook.core.cpus import usable_cpus
 from longlook.core.errors import InterruptedByUserError, LonglookError, MachineError
+from longlook.terminal.console import console
+from longlook.terminal.options import AsJsonLines, new_folder
 
 
 def certify(
@@ -32,9 +32,9 @@ def certify(
     from longlook.certification.run import CertifyOptions
     from longlook.certification.run import certify as run_certification
     from longlook.cli.show.certify import show_certificate
-    from longlook.cli.show.run import RunDisplay
     from longlook.core import codec
     from longlook.report.certification import write_figures
+    from longlook.terminal.run_display import RunDisplay
 
     scale = trial_bank.QUICK if quick else trial_bank.FULL
     folder = out or new_folder("certify")

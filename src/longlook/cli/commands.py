@@ -26,8 +26,8 @@ from longlook.cli import (
     study,
     trace,
 )
-from longlook.cli.terminal import error_console
 from longlook.core.errors import InterruptedByUserError, LonglookError, MachineError
+from longlook.terminal.console import error_console
 
 app = typer.Typer(
     help="Is A faster, fairer or cheaper than B, where, and why?", no_args_is_help=True, pretty_exceptions_enable=False

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from longlook.cli.options import Around, AsJsonLines, EngineOptions, expand_options, new_folder
 from longlook.core.errors import InputError, InterruptedByUserError
+from longlook.terminal.options import Around, AsJsonLines, EngineOptions, expand_options, new_folder
 
 if TYPE_CHECKING:
     from longlook.compare.gate import GateVerdict
@@ -128,11 +128,11 @@ def compare(
     spec = options.spec(baseline, contender, engine.engine)
     # Here, so that a mistake in the options is reported before the libraries of the report are loaded.
     from longlook.cli.show.compare import show_comparison
-    from longlook.cli.show.explain import show_answers
-    from longlook.cli.show.run import RunDisplay
     from longlook.compare import gate, output
     from longlook.compare.run import run_comparison
     from longlook.report.causes.text import answers_markdown
+    from longlook.terminal.answers import show_answers
+    from longlook.terminal.run_display import RunDisplay
 
     display = RunDisplay(as_json=as_json)
     try:
@@ -170,9 +170,9 @@ def bisect(
     """Find the first version that is worse than GOOD by more than the gate (docs/compare.md)."""
     spec = options.spec(good, bad, engine.engine)
     from longlook.cli.show.compare import BisectionDisplay
-    from longlook.cli.show.explain import show_answers
-    from longlook.cli.show.run import RunDisplay
     from longlook.compare.run import run_bisection
+    from longlook.terminal.answers import show_answers
+    from longlook.terminal.run_display import RunDisplay
 
     steps = BisectionDisplay(as_json=as_json)
     try:
@@ -191,8 +191,8 @@ def bisect(
 def _explain(
     verdict: "GateVerdict", folder: Path, why: WhyOptions, engine: EngineOptions, *, as_json: bool
 ) -> "list[Answer]":
-    from longlook.cli.show.run import RunDisplay
     from longlook.compare.explain import explain_worse
+    from longlook.terminal.run_display import RunDisplay
 
     try:
         with RunDisplay(as_json=as_json) as display:

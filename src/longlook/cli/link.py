@@ -11,8 +11,8 @@ import typer
 from rich.table import Table
 from typer.core import TyperGroup
 
-from longlook.cli.terminal import console, print_json
 from longlook.core.errors import InputError, InterruptedByUserError
+from longlook.terminal.console import console, print_json
 
 COMMAND = "longlook.link.command"
 _TO_STANDARD_ERROR = "-"

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from longlook.cli.options import AsJson, EngineOptions, StudyChanges, expand_options, new_folder
 from longlook.core.errors import InputError, InterruptedByUserError, LonglookError, MachineError
 from longlook.core.model import Outcome, Study
+from longlook.terminal.options import AsJson, EngineOptions, StudyChanges, expand_options, new_folder
 
 
 @dataclass(frozen=True)
@@ -76,8 +76,8 @@ def run(
         show_preview(preview(chosen, path, options), as_json=as_json)
         return
     # Here, so that a mistake in the study is reported before the libraries of the report are loaded.
-    from longlook.cli.show.run import RunDisplay
     from longlook.pipeline.run import run_study
+    from longlook.terminal.run_display import RunDisplay
 
     display = RunDisplay(as_json=as_json)
     try:
@@ -110,10 +110,10 @@ def report(
     as_json: AsJson = False,
 ) -> None:
     """Write a run's report again from its raw artefacts."""
-    from longlook.cli.show.run import RunDisplay
     from longlook.core.run_folder import RunFolder
     from longlook.explain.rounds import wanted
     from longlook.pipeline.analyse import analyse
+    from longlook.terminal.run_display import RunDisplay
 
     display = RunDisplay(as_json=as_json, as_markdown=markdown)
     with display, RunFolder.open(run_folder) as folder:

@@ -9,11 +9,11 @@ from typing import Annotated
 
 import typer
 
-from longlook.cli.options import AsJson
-from longlook.cli.terminal import console, print_json
 from longlook.core import codec
 from longlook.core.cpus import usable_cpus
 from longlook.core.errors import InputError
+from longlook.terminal.console import console, print_json
+from longlook.terminal.options import AsJson
 
 Engine = Annotated[str, typer.Option(help="Where a trial's time comes from: virtual or live.")]
 Jobs = Annotated[int | None, typer.Option(min=1, help="Trials at once; default: one for each CPU.")]

@@ -10,7 +10,6 @@ from hypothesis import HealthCheck, Phase, example, given, settings
 from markupsafe import escape
 
 from longlook.analysis.claims.entry import entry_of, entry_text
-from longlook.cli.show.run import RunDisplay
 from longlook.compare.gate import judge_gate
 from longlook.core import registry
 from longlook.core.errors import InputError
@@ -27,6 +26,7 @@ from longlook.report.charts.theme import specification
 from longlook.study.catalogue import installed
 from longlook.study.files import parse_study
 from longlook.study.plan import make_plan
+from longlook.terminal.run_display import RunDisplay
 from tests.support.made_up_stack import add_stack
 from tests.support.odd_studies import STACK, VERSIONS, OddStudy, odd_studies
 

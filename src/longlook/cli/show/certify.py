@@ -12,9 +12,13 @@ from rich.text import Text
 from longlook.certification.certificate import CERTIFICATE, Certificate
 from longlook.certification.exactness import Repeated
 from longlook.certification.fixed_rounds import Power, smallest_found
+from longlook.certification.planted import PlantedMatrix
 from longlook.certification.rates import Rate, RateFinding
 from longlook.core import codec
+from longlook.explain.attribution import Share
+from longlook.report.causes import text as explanations
 from longlook.report.certification import level_text, share_text
+from longlook.terminal.console import console
 
 _STYLES = {
     RateFinding.HELD: "green",
@@ -91,3 +95,32 @@ def _repeated(repeated: list[Repeated]) -> Table:
         note = Text(f"not made: {missing}") if missing else Text("; ".join(differing), "red")
         table.add_row(name, str(identical), str(repeats), note)
     return table
+
+
+def show_matrix(matrix: PlantedMatrix, *, as_json: bool) -> None:
+    """Print what was said of each planted case, and the counts; or a JSON line for each case."""
+    if as_json:
+        for case in matrix.cases:
+            sys.stdout.write(json.dumps({"event": "case", **codec.encode(case)}, allow_nan=False) + "\n")
+        return
+    table = Table("case", "planted", "confirmed", "share", "where or which end", "not planted")
+    for case in matrix.cases:
+        share = Share(case.share_pct, case.ci_low_pct, case.ci_high_pct) if case.share_pct is not None else None
+        table.add_row(
+            case.case,
+            ", ".join(case.expected) or "nothing",
+            ", ".join(case.confirmed) or f"none ({case.status})",
+            "" if share is None else explanations.share_text(share),
+            ", ".join(case.placed),
+            ", ".join(case.wrong),
+        )
+    out = console()
+    out.print(table)
+    (decoys, blamed), (places, said) = matrix.decoys, matrix.placed
+    out.print(
+        f"planted causes confirmed: {matrix.recalled} of {matrix.planted}; confirmed causes that were not planted: "
+        f"{matrix.wrong} of {matrix.confirmed}; true places said: {said} of {places}; "
+        f"cases without a cause at an end in which one was blamed: {blamed} of {decoys}",
+        markup=False,
+        soft_wrap=True,
+    )

@@ -7,12 +7,12 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from longlook.cli.terminal import console
 from longlook.compare.bisection import VersionFinding
 from longlook.compare.gate import FAILURES, GateAnswer, GateVerdict
 from longlook.compare.output import OUTCOMES, JudgedComparison, answer_data
 from longlook.compare.run import Bisection, BisectionStep
 from longlook.core.versions import is_build
+from longlook.terminal.console import console
 
 _MARKS = {
     GateAnswer.PASSED: Text.assemble(("✓", "green"), " passed"),

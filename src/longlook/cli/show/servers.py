@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from rich.table import Table
 from rich.text import Text
 
-from longlook.cli.terminal import console
 from longlook.compare.servers import SETTINGS, ComparedServer
 from longlook.core import codec, knobs
 from longlook.core.model import Study
 from longlook.core.results import Estimate
 from longlook.report import wording
+from longlook.terminal.console import console
 
 _OWN = "its own"
 _UNITS = {

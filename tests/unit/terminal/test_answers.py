@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from longlook.cli.show.explain import show_answers
+from longlook.terminal.answers import show_answers
 from tests.data.answers import answer
 
 

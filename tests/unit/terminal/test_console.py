@@ -11,7 +11,7 @@ import pytest
 from rich.table import Table
 from rich.text import Text
 
-from longlook.cli.terminal import PlainConsole, console
+from longlook.terminal.console import PlainConsole, console
 from tests.support.command_line import LONGLOOK, call_longlook
 
 TINY = Path(__file__).parents[2] / "data" / "tiny.toml"

@@ -9,13 +9,11 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from longlook.certification.planted import PlantedMatrix
-from longlook.cli.terminal import console
 from longlook.core import codec
 from longlook.explain.answer import Answer, Explained, Judged
-from longlook.explain.attribution import Share
 from longlook.report.causes.searched import loss_lines, losses_sentence, screening_sentence, seen
-from longlook.report.causes.text import details, in_rounds, judged_text, line, sentence, share_text
+from longlook.report.causes.text import details, in_rounds, judged_text, line, sentence
+from longlook.terminal.console import console
 
 
 def show_answers(answers: Sequence[Answer], run: Path, *, as_json: bool) -> None:
@@ -51,35 +49,6 @@ def _show_uncounted(answer: Answer) -> None:
         out.print(f"not tested, since the budget is spent: {cause}", markup=False)
     for cause, reason in answer.broken.items():
         out.print(f"cause {cause} not asked: {reason}", markup=False, soft_wrap=True)
-
-
-def show_matrix(matrix: PlantedMatrix, *, as_json: bool) -> None:
-    """Print what was said of each planted case, and the counts; or a JSON line for each case."""
-    if as_json:
-        for case in matrix.cases:
-            sys.stdout.write(json.dumps({"event": "case", **codec.encode(case)}, allow_nan=False) + "\n")
-        return
-    table = Table("case", "planted", "confirmed", "share", "where or which end", "not planted")
-    for case in matrix.cases:
-        share = Share(case.share_pct, case.ci_low_pct, case.ci_high_pct) if case.share_pct is not None else None
-        table.add_row(
-            case.case,
-            ", ".join(case.expected) or "nothing",
-            ", ".join(case.confirmed) or f"none ({case.status})",
-            "" if share is None else share_text(share),
-            ", ".join(case.placed),
-            ", ".join(case.wrong),
-        )
-    out = console()
-    out.print(table)
-    (decoys, blamed), (places, said) = matrix.decoys, matrix.placed
-    out.print(
-        f"planted causes confirmed: {matrix.recalled} of {matrix.planted}; confirmed causes that were not planted: "
-        f"{matrix.wrong} of {matrix.confirmed}; true places said: {said} of {places}; "
-        f"cases without a cause at an end in which one was blamed: {blamed} of {decoys}",
-        markup=False,
-        soft_wrap=True,
-    )
 
 
 def _table(answer: Answer) -> Table:

@@ -7,14 +7,14 @@ from typing import Any, Self
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from longlook.cli.show.tables import verdict_table, verification_table
-from longlook.cli.terminal import console
 from longlook.core import codec
 from longlook.core.model import Outcome, Plan
 from longlook.pipeline.analyse import Result
 from longlook.pipeline.options import Observer
 from longlook.report.text import claims_in_short, claims_markdown, markdown_table
 from longlook.run import execute
+from longlook.terminal.console import console
+from longlook.terminal.tables import verdict_table, verification_table
 
 
 class RunDisplay:

@@ -7,8 +7,8 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from longlook.cli.options import expand_options, parse_changes
 from longlook.core.errors import InputError
+from longlook.terminal.options import expand_options, parse_changes
 
 
 @dataclass(frozen=True)
