@@ -17,7 +17,6 @@ from longlook.cli import (
     compare,
     explain,
     infer,
-    link,
     phone,
     run,
     sbom,
@@ -27,6 +26,7 @@ from longlook.cli import (
     trace,
 )
 from longlook.core.errors import InterruptedByUserError, LonglookError, MachineError
+from longlook.instruments.link import command as link
 from longlook.terminal.console import error_console
 
 app = typer.Typer(

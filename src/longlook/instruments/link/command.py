@@ -110,10 +110,10 @@ def link(  # noqa: PLR0913 - an option each: options after `--` belong to the co
     """Run a command, or a shell, behind an emulated link. Messages about it go to standard error."""
     if ctx.invoked_subcommand is not None:
         return
-    from longlook.cli.show.link import LinkDisplay
     from longlook.core.programs import link_program
-    from longlook.linktool import options
-    from longlook.linktool.run import LinkRequest
+    from longlook.instruments.link import options
+    from longlook.instruments.link.run import LinkRequest
+    from longlook.instruments.link.show import LinkDisplay
 
     named = {"rate": rate, "rtt": rtt, "queue": queue, "loss": loss, "jitter": jitter, "preset": preset}
     named |= {"surgery.up": surgery_up, "surgery.down": surgery_down}
@@ -214,7 +214,7 @@ def import_table(  # noqa: PLR0913 - an option each
     as_json: AsJson = False,
 ) -> None:
     """Make a trace of a table of measurements, such as Lumos5G's (docs/link-traces.md)."""
-    from longlook.linktool.importing import import_to, reading_of
+    from longlook.instruments.link.importing import import_to, reading_of
 
     reading = reading_of(
         rate,

@@ -19,8 +19,8 @@ from pathlib import Path
 
 from longlook.core import paths
 from longlook.core.errors import MachineError
+from longlook.instruments.link.processes import kill_all, network_of
 from longlook.lab.stale_state import boot_id, is_same_process, start_ticks
-from longlook.linktool.processes import kill_all, network_of
 
 _PREFIX = "longlook-link-"
 _ATTEMPTS, _POLL_S = 100, 0.01

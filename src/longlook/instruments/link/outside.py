@@ -13,12 +13,12 @@ from types import TracebackType
 from typing import Any, Self
 
 from longlook.core.errors import MachineError
+from longlook.instruments.link.addresses import choose_subnet, ends_of
+from longlook.instruments.link.record import MARKER, LinkRecord, locked
 from longlook.lab.linux.namespace import CurrentNamespace, Namespace
 from longlook.lab.linux.nat import Nat
 from longlook.lab.linux.netlink import NetlinkError
 from longlook.lab.topology import CLIENT, SERVER, EndpointNamespace
-from longlook.linktool.addresses import choose_subnet, ends_of
-from longlook.linktool.record import MARKER, LinkRecord, locked
 
 DEVICE_PREFIX = "ll-"
 _LOOPBACK = 1

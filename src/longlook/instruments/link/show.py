@@ -5,10 +5,10 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from longlook.linktool.lateness import LatenessCounter
-from longlook.linktool.options import Emulation
-from longlook.linktool.run import LinkRequest, Opened, run_link
-from longlook.linktool.summary import summarise, summary_lines
+from longlook.instruments.link.lateness import LatenessCounter
+from longlook.instruments.link.options import Emulation
+from longlook.instruments.link.run import LinkRequest, Opened, run_link
+from longlook.instruments.link.summary import summarise, summary_lines
 
 _READ_BYTES = 1 << 20
 

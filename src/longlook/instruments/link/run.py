@@ -12,18 +12,18 @@ from typing import Any
 
 from longlook.core.errors import LonglookError
 from longlook.core.model import Link
+from longlook.instruments.link import rootless
+from longlook.instruments.link.addresses import TAKEN_BY_OUTER_LINKS, ends_of, free_subnet, outer_subnets
+from longlook.instruments.link.child import start_command, start_server, wait_until_listening
+from longlook.instruments.link.outside import Outside, client_end, lead_out
+from longlook.instruments.link.processes import end_all
+from longlook.instruments.link.reaper import Reaper
+from longlook.instruments.link.record import MARKER, LinkRecord, open_record
+from longlook.instruments.link.resolver import working_configuration
+from longlook.instruments.link.watch import Signals, Watch
 from longlook.lab.linux.namespace import Namespace
 from longlook.lab.router import launch
 from longlook.lab.topology import SERVER, EndpointNamespace, datapath
-from longlook.linktool import rootless
-from longlook.linktool.addresses import TAKEN_BY_OUTER_LINKS, ends_of, free_subnet, outer_subnets
-from longlook.linktool.command import start_command, start_server, wait_until_listening
-from longlook.linktool.outside import Outside, client_end, lead_out
-from longlook.linktool.processes import end_all
-from longlook.linktool.reaper import Reaper
-from longlook.linktool.record import MARKER, LinkRecord, open_record
-from longlook.linktool.resolver import working_configuration
-from longlook.linktool.watch import Signals, Watch
 from longlook.network.config import link_text
 
 CLIENT_ADDRESS, OUTSIDE_ADDRESS, SERVER_ADDRESS = (

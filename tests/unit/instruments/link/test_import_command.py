@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from longlook.core.errors import InputError
-from longlook.linktool.importing import reading_of
+from longlook.instruments.link.importing import reading_of
 
 
 @pytest.mark.parametrize(

@@ -10,14 +10,14 @@ import pytest
 from typer.testing import CliRunner
 
 from longlook.cli import app
-from longlook.cli.link import _split, _with_json_file
 from longlook.core.errors import InputError, MachineError
 from longlook.core.model import Stage
-from longlook.linktool.addresses import ends_of, free_subnet
-from longlook.linktool.lateness import LatenessCounter
-from longlook.linktool.options import Emulation, emulation, given_options
-from longlook.linktool.resolver import working_configuration
-from longlook.linktool.summary import dropped_by, summarise, summary_lines
+from longlook.instruments.link.addresses import ends_of, free_subnet
+from longlook.instruments.link.command import _split, _with_json_file
+from longlook.instruments.link.lateness import LatenessCounter
+from longlook.instruments.link.options import Emulation, emulation, given_options
+from longlook.instruments.link.resolver import working_configuration
+from longlook.instruments.link.summary import dropped_by, summarise, summary_lines
 
 
 def made(
