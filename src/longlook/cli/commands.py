@@ -10,7 +10,6 @@ import typer
 from longlook import __version__
 from longlook.cli import (
     atlas,
-    calibrate,
     certify,
     checks,
     claims,
@@ -26,6 +25,7 @@ from longlook.cli import (
     trace,
 )
 from longlook.core.errors import InterruptedByUserError, LonglookError, MachineError
+from longlook.instruments.calibrate import command as calibrate
 from longlook.instruments.link import command as link
 from longlook.terminal.console import error_console
 

@@ -59,14 +59,15 @@ class ComparisonOptions:
     def spec(self, baseline: str, contender: str, engine: str) -> "ComparisonSpec":
         """Return the comparison of two sides such as `quic-go@0.65.0`; InputError where an option cannot be."""
         from longlook.compare import spec
+        from longlook.study import catalogue
         from longlook.study.virtual_time import default_around
 
         roles = (*spec.ROLES, spec.BOTH)
         if self.role not in roles:
             raise InputError(f"--role {self.role}: there is no such role", f"allowed: {', '.join(roles)}")
         return spec.ComparisonSpec(
-            baseline=spec.parse_side(baseline, self.protocol),
-            contender=spec.parse_side(contender, self.protocol),
+            baseline=catalogue.parse_side(baseline, self.protocol),
+            contender=catalogue.parse_side(contender, self.protocol),
             networks=spec.parse_networks(self.on),
             gate_pct=spec.parse_gate(self.gate),
             role=self.role,

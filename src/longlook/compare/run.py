@@ -9,7 +9,7 @@ from longlook.compare.bisection import BisectionResult, VersionFinding, first_ba
 from longlook.compare.candidates import Candidates, candidates
 from longlook.compare.gate import GateAnswer, GateVerdict, judge_gate
 from longlook.compare.output import JudgedComparison
-from longlook.compare.spec import ComparedSide, ComparisonSpec, make_study
+from longlook.compare.spec import ComparisonSpec, make_study
 from longlook.core import registry
 from longlook.core.errors import InputError, LonglookError, MachineError
 from longlook.core.run_folder import RunFolder
@@ -18,6 +18,7 @@ from longlook.pipeline.analyse import Result
 from longlook.pipeline.options import Observer, RunOptions
 from longlook.pipeline.run import run_study
 from longlook.provision.setup import install
+from longlook.study.catalogue import ComparedSide
 
 
 def run_comparison(

@@ -5,14 +5,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from longlook.core import registry, units
+from longlook.core import units
 from longlook.core.errors import InputError
 from longlook.core.model import Scalar, Stopping, Study
 from longlook.core.problems import Problems
 from longlook.core.protocol import find_protocol
 from longlook.core.registry import nearest
 from longlook.network.presets import PRESET, PRESETS
-from longlook.study.catalogue import Catalogue, installed
+from longlook.study.catalogue import Catalogue, ComparedSide, installed
 from longlook.study.files import parse_study, toml_value
 from longlook.study.laws import STANDARD
 
@@ -22,20 +22,6 @@ BOTH = "both"
 
 _COMMA = re.compile(r",(?![^()]*\))")
 _LARGEST_MARGIN_PCT = 5.0
-
-
-@dataclass(frozen=True)
-class ComparedSide:
-    """One side of a comparison: a version of a stack and the protocol that it speaks."""
-
-    stack: str
-    version: str
-    protocol: str
-
-    @property
-    def name(self) -> str:
-        """Return `quic-go@0.65.0`."""
-        return f"{self.stack}@{self.version}"
 
 
 @dataclass(frozen=True)
@@ -78,17 +64,6 @@ def confidence(spec: ComparisonSpec) -> float:
     interval may miss, half lies on either side (Bonferroni's inequality).
     """
     return 1 - 2 * spec.alpha / (len(spec.networks) * (len(spec.metrics) + 1))
-
-
-def parse_side(text: str, protocol: str) -> ComparedSide:
-    """Return one side of a comparison from text such as `quic-go`, `quic-go@0.65.0` or `quic-go:h2`."""
-    name, colon, own = text.partition(":")
-    stack_name, _, version = name.partition("@")
-    stack = registry.stack(stack_name)
-    if colon and not own:
-        raise InputError(f"{text}: no protocol behind the colon", f"write for example {name}:h2")
-    chosen = stack.version(version).name if version else stack.default_version
-    return ComparedSide(stack.name, chosen, own or protocol)
 
 
 def parse_gate(text: str) -> float:

@@ -13,9 +13,9 @@ Modules import the standard library and pyroute2 only, because starting the agen
 Entry points: `laboratory.Laboratory`, `agent.main`, `guest.main`, `guest.run_as_init`, `capability.check`,
 `stale_state.clear_stale_state`, `topology.EndpointNamespace`, `router.launch`, `artefacts.seal`.
 
-`calibration` also imports `link_options` (how the router is started) and `timing` (whose time it is), and the engines
-`host_paths` (the paths that programs need), `limits`, and of `linux` the modules `folders`, `limit_groups` and
-`proctable`.
+`instruments.calibrate` also imports `link_options` (how the router is started) and `timing` (whose time it is), and
+the engines `host_paths` (the paths that programs need), `limits`, and of `linux` the modules `folders`,
+`limit_groups` and `proctable`.
 `longlook link` shares `linux.nat` with `remote_client_routes`, the client's side where the client is another machine.
 
 `analysis` also imports `judge_knobs` and `judge_settings` (what trials measure of knobs and settings), `engines` also

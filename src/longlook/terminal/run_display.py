@@ -8,8 +8,10 @@ from typing import Any, Self
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from longlook.core import codec
+from longlook.core.errors import LonglookError
 from longlook.core.model import Outcome, Plan
 from longlook.pipeline.analyse import Result
+from longlook.pipeline.evidence import described
 from longlook.pipeline.options import Observer
 from longlook.report.text import claims_in_short, claims_markdown, markdown_table
 from longlook.run import execute
@@ -143,3 +145,18 @@ class RunDisplay:
     def _emit(self, **line: Any) -> None:
         sys.stdout.write(json.dumps(line, allow_nan=False) + "\n")
         sys.stdout.flush()
+
+
+def fail_without_trials(result: Result) -> None:
+    """Raise LonglookError if no trial of a run succeeded."""
+    if Outcome.OK not in result.outcomes:
+        raise LonglookError("no trial succeeded", f"the report gives the reasons: {result.report}")
+
+
+def fail_where_altered(result: Result) -> None:
+    """Raise LonglookError if trials are not as they were sealed."""
+    if result.altered:
+        raise LonglookError(
+            f"{described(result.altered)}, and counted out",
+            f"the run's command with --resume {result.path} in place of --out runs them again",
+        )

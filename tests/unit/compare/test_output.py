@@ -7,8 +7,9 @@ import pytest
 from longlook.compare import spec as comparison
 from longlook.compare.gate import GateVerdict, judge_gate
 from longlook.compare.output import JudgedComparison, answer_data, junit_xml, markdown
-from longlook.compare.spec import ComparedSide, ComparisonSpec
+from longlook.compare.spec import ComparisonSpec
 from longlook.core.model import Analysis
+from longlook.study.catalogue import ComparedSide
 from tests.data.gates import estimate, failed
 
 SPEC = ComparisonSpec(

@@ -13,10 +13,11 @@ from longlook.core.job import Job
 from longlook.core.model import Outcome, Run
 from longlook.engines.fake import FakeEngine
 from longlook.pipeline.options import Observer, RunOptions
+from longlook.study import catalogue
 
 SPEC = ComparisonSpec(
-    comparison.parse_side("quic-go", "h3"),
-    comparison.parse_side("quic-go", "h3"),
+    catalogue.parse_side("quic-go", "h3"),
+    catalogue.parse_side("quic-go", "h3"),
     comparison.parse_networks(["10mbit,36ms"]),
     5.0,
 )

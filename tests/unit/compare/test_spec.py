@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 
 from longlook.compare import spec as comparison
-from longlook.compare.spec import BASELINE, CONTENDER, ComparedSide, ComparisonSpec, SideKnob
+from longlook.compare.spec import BASELINE, CONTENDER, ComparisonSpec, SideKnob
 from longlook.core.errors import InputError
 from longlook.core.model import Stopping
+from longlook.study import catalogue
+from longlook.study.catalogue import ComparedSide
 from longlook.study.laws import STANDARD_LAWS
 from longlook.study.plan import make_plan
 from tests.data.studies import CATALOGUE
@@ -83,11 +85,11 @@ def test_knobs_that_are_none(text: str) -> None:
 
 
 def test_sides() -> None:
-    assert comparison.parse_side("quic-go", "h3").version
-    assert comparison.parse_side("quic-go:h2", "h3").protocol == "h2"
+    assert catalogue.parse_side("quic-go", "h3").version
+    assert catalogue.parse_side("quic-go:h2", "h3").protocol == "h2"
     for text in ("quic-og", "quic-go@0.0.1", "quic-go:"):
         with pytest.raises(InputError):
-            comparison.parse_side(text, "h3")
+            catalogue.parse_side(text, "h3")
 
 
 def test_gates() -> None:

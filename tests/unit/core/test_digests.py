@@ -11,9 +11,9 @@ import pytest
 
 import longlook
 from longlook.analysis import measure_cache
-from longlook.calibration import virtual as calibration
 from longlook.core import digests
 from longlook.engines import virtual
+from longlook.instruments.calibrate.link import virtual as calibration
 from tests.unit.conftest import forget_digests
 
 PACKAGE = Path(longlook.__file__).parent
@@ -37,7 +37,7 @@ def touched(path: Path) -> None:
         *(("measurement", name) for name in ("core/flows.py", "network/stages.py", "timeline/collectors.py")),
         *(("measurement", name) for name in ("core/model.py", "core/codec.py", "metrics/link.py")),
         *(("calibration", name) for name in ("lab/router.py", "network/config.py", "lab/linux/netlink.py")),
-        *(("calibration", name) for name in ("lab/guest.py", "calibration/cases.py", "core/flows.py")),
+        *(("calibration", name) for name in ("lab/guest.py", "instruments/calibrate/link/cases.py", "core/flows.py")),
     ],
 )
 def test_a_changed_file_changes_the_key(package: Path, result: str, file: str) -> None:
@@ -66,7 +66,7 @@ def test_a_folder_alone_does_not_depend_on_what_it_imports(package: Path, file: 
     [
         ("longlook.engines.virtual", "longlook.lab.guest", "longlook.lab.laboratory"),
         ("longlook.analysis.measure",),
-        ("longlook.calibration.virtual", "longlook.calibration.guest", "longlook.calibration.measure"),
+        tuple(f"longlook.instruments.calibrate.link.{name}" for name in ("virtual", "guest", "measure")),
     ],
     ids=KEYS,
 )

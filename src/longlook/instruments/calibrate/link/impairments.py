@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from longlook.calibration.cases import (
+from longlook.instruments.calibrate.link.cases import (
     Bursts,
     Case,
     ControlledDelay,
@@ -21,7 +21,15 @@ from longlook.calibration.cases import (
     RandomDelay,
     VaryingRate,
 )
-from longlook.calibration.check import BINOMIAL, CONFIDENCE, SAMPLING, QuantityCheck, Times, WakeUpDelay, Z
+from longlook.instruments.calibrate.link.check import (
+    BINOMIAL,
+    CONFIDENCE,
+    SAMPLING,
+    QuantityCheck,
+    Times,
+    WakeUpDelay,
+    Z,
+)
 
 Lossy = Gilbert | Bursts
 """Loss by chance, with a memory."""

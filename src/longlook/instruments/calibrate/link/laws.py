@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from longlook.calibration import impairments, marking
-from longlook.calibration.cases import (
+from longlook.instruments.calibrate.link import impairments, marking
+from longlook.instruments.calibrate.link.cases import (
     Bernoulli,
     Bottleneck,
     Case,
@@ -23,7 +23,16 @@ from longlook.calibration.cases import (
     Schedule,
     UniformDelay,
 )
-from longlook.calibration.check import BINOMIAL, CONFIDENCE, SAMPLING, VIRTUAL, QuantityCheck, Times, WakeUpDelay, Z
+from longlook.instruments.calibrate.link.check import (
+    BINOMIAL,
+    CONFIDENCE,
+    SAMPLING,
+    VIRTUAL,
+    QuantityCheck,
+    Times,
+    WakeUpDelay,
+    Z,
+)
 
 RATE_SHARE = 1e-4
 _PAIRS_NEEDED = 50  # for the normal approximation of their number

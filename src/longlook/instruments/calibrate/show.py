@@ -6,10 +6,10 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from longlook.calibration.live import LiveCalibration
-from longlook.calibration.virtual import Calibration
-from longlook.report.calibration import facts as live_facts
-from longlook.report.calibration import number as live_number
+from longlook.instruments.calibrate.link.live import LiveCalibration
+from longlook.instruments.calibrate.link.virtual import Calibration
+from longlook.instruments.calibrate.page import facts as live_facts
+from longlook.instruments.calibrate.page import number as live_number
 
 
 def calibration_summary(result: Calibration | LiveCalibration) -> RenderableType:

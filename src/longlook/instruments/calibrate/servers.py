@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from longlook.compare.spec import ComparedSide, parse_side
 from longlook.core import registry
 from longlook.core.errors import InputError
 from longlook.core.model import Scalar, Study
@@ -15,7 +14,7 @@ from longlook.core.results import Estimate
 from longlook.pipeline.analyse import Result
 from longlook.pipeline.options import Observer, RunOptions
 from longlook.pipeline.run import run_study
-from longlook.study.catalogue import Catalogue, installed
+from longlook.study.catalogue import Catalogue, ComparedSide, installed, parse_side
 from longlook.study.files import find_study, parse_study, study_files
 from longlook.study.virtual_time import VIRTUAL, default_around
 

@@ -1,6 +1,6 @@
 """Pid 1 of a guest that calibrates the link. Light imports only."""
 
-from longlook.calibration.catalogue import CASES
+from longlook.instruments.calibrate.link.catalogue import CASES
 from longlook.lab.guest import ENGINE, EXCHANGE, HOME, GuestRequest, copy_to_host, run_as_init
 from longlook.lab.timing import Timing
 
@@ -14,7 +14,9 @@ def main() -> None:
 
 
 def _calibrate(request: GuestRequest) -> None:
-    from longlook.calibration.measure import measure_cases  # pyroute2 reads /proc, which is the guest's only now
+    from longlook.instruments.calibrate.link.measure import (
+        measure_cases,  # pyroute2 reads /proc, which is the guest's only now
+    )
 
     folder = HOME / "calibration"
     folder.mkdir()

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from rich.table import Table
 from rich.text import Text
 
-from longlook.compare.servers import SETTINGS, ComparedServer
 from longlook.core import codec, knobs
 from longlook.core.model import Study
 from longlook.core.results import Estimate
+from longlook.instruments.calibrate.servers import SETTINGS, ComparedServer
 from longlook.report import wording
 from longlook.terminal.console import console
 

@@ -10,12 +10,8 @@ from typing import Any
 
 import pandas as pd
 
-from longlook.calibration.cases import PACKETS
-from longlook.calibration.catalogue import CASES
-from longlook.calibration.certificate import MODULE, TABLE, certificate_folder, code_digest
-from longlook.calibration.guest import RESULT
-from longlook.calibration.verdicts import Row, verdicts
 from longlook.core import codec
+from longlook.core.calibration import MODULE, TABLE, certificate_folder, code_digest
 from longlook.core.digests import file_digest
 from longlook.core.errors import MachineError
 from longlook.core.programs import link_program
@@ -24,6 +20,10 @@ from longlook.engines.virtual.bundle import make_bundle
 from longlook.engines.virtual.guest_run import GuestRun, run_guest
 from longlook.engines.virtual.probe import find_guest
 from longlook.engines.virtual.scratch import exchange_directory
+from longlook.instruments.calibrate.link.cases import PACKETS
+from longlook.instruments.calibrate.link.catalogue import CASES
+from longlook.instruments.calibrate.link.guest import RESULT
+from longlook.instruments.calibrate.link.verdicts import Row, verdicts
 
 RAW = "packets.parquet"
 _SEED = 1  # of the guest, so of netem's draws
@@ -56,7 +56,7 @@ def calibrate(say: Callable[[str], None], out: Path | None = None) -> Calibratio
     guest, link = find_guest(), link_program()
     say(f"measuring {len(CASES)} cases in a guest, about a minute …")
     with exchange_directory() as exchange:
-        bundle = make_bundle(MODULE, "longlook.calibration.measure")
+        bundle = make_bundle(MODULE, "longlook.instruments.calibrate.link.measure")
         ended = run_guest(guest, GuestRun(MODULE, bundle, (), _SEED, _WALL_LIMIT_S), exchange)
         measured = exchange / RESULT / PACKETS
         if not measured.exists():

@@ -1,6 +1,7 @@
-"""Where a certificate of the link in a guest's kernel is kept, and what a run notes of it.
+"""The place of the certificate of the link in a guest's kernel, and a run's note of it.
 
-Reading one needs none of the code that measures and judges, and imports none: every run reads one.
+Every run reads a certificate. This module names the code that measures and judges, and does not import it: only
+`longlook calibrate` needs that code.
 """
 
 import json
@@ -10,7 +11,7 @@ from typing import Any
 from longlook.core import codec, digests, paths
 
 TABLE = "calibration.json"
-MODULE = "longlook.calibration.guest"
+MODULE = "longlook.instruments.calibrate.link.guest"
 """The module that runs in the guest."""
 
 
@@ -29,7 +30,7 @@ def certificate(link_digest: str, kernel_digest: str) -> dict[str, Any] | None:
 
 def code_digest() -> str:
     """Return the digest of the code that measures and judges."""
-    return digests.code_digest("longlook.calibration.virtual", MODULE)
+    return digests.code_digest("longlook.instruments.calibrate.link.virtual", MODULE)
 
 
 def certificate_folder(link_digest: str, kernel_digest: str) -> Path:

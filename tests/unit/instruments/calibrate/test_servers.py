@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 import pytest
-
-from longlook.compare.servers import RECEIVING, REFERENCES, STUDY, WAITING, compared, servers_study
-from longlook.core.errors import InputError
 from tests.data.gates import estimate
+
+from longlook.core.errors import InputError
+from longlook.instruments.calibrate.servers import RECEIVING, REFERENCES, STUDY, WAITING, compared, servers_study
 
 
 def test_without_names_it_is_the_shipped_study() -> None:

@@ -16,16 +16,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from longlook.calibration.cases import NETEM, OURS, PACKETS
-from longlook.calibration.catalogue import LIVE_CASES
-from longlook.calibration.check import LIVE, VIRTUAL, QuantityCheck
-from longlook.calibration.host import DEPTH, FULL_BYTES, LOG, RATES_MBIT, TIMES
-from longlook.calibration.verdicts import judge
 from longlook.core import codec
 from longlook.core.cpus import usable_cpus
 from longlook.core.errors import MachineError
 from longlook.core.programs import link_program
 from longlook.core.run_folder import write_json
+from longlook.instruments.calibrate.link.cases import NETEM, OURS, PACKETS
+from longlook.instruments.calibrate.link.catalogue import LIVE_CASES
+from longlook.instruments.calibrate.link.check import LIVE, VIRTUAL, QuantityCheck
+from longlook.instruments.calibrate.link.host import DEPTH, FULL_BYTES, LOG, RATES_MBIT, TIMES
+from longlook.instruments.calibrate.link.verdicts import judge
 from longlook.lab.capability import has_realtime_priority
 from longlook.lab.topology import PACKET, TUN
 
@@ -128,7 +128,7 @@ def keep(result: LiveCalibration, out: Path) -> Path:
 
 
 def _measure(folder: Path) -> None:
-    command = [sys.executable, "-m", "longlook.calibration.host", str(folder)]
+    command = [sys.executable, "-m", "longlook.instruments.calibrate.link.host", str(folder)]
     alive_read, alive_write = os.pipe()  # it ends when this process does
     process = subprocess.Popen(command, stdin=alive_read, stderr=subprocess.PIPE, text=True)
     try:

@@ -11,8 +11,10 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from longlook.calibration import certificate, virtual
-from longlook.calibration.cases import (
+from longlook.cli import app
+from longlook.core import calibration as certificate
+from longlook.instruments.calibrate.link import virtual
+from longlook.instruments.calibrate.link.cases import (
     BASIC,
     EMULATORS,
     NETEM,
@@ -25,9 +27,8 @@ from longlook.calibration.cases import (
     Propagation,
     UniformDelay,
 )
-from longlook.calibration.check import Times
-from longlook.calibration.verdicts import Row, verdicts
-from longlook.cli import app
+from longlook.instruments.calibrate.link.check import Times
+from longlook.instruments.calibrate.link.verdicts import Row, verdicts
 
 Emulate = Callable[[Case, Times], Times]
 """Arrival times of packets sent at these times, NaN for lost ones."""
@@ -212,7 +213,8 @@ def test_a_dead_link_fails_everything() -> None:
 
 
 def test_what_runs_in_the_guest_is_light() -> None:
-    code = "import sys, longlook.calibration.measure; print(*sys.modules.keys() & {'numpy', 'pandas', 'pydantic'})"
+    heavy = {"numpy", "pandas", "pydantic"}
+    code = f"import sys, longlook.instruments.calibrate.link.measure; print(*sys.modules.keys() & {heavy})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
 
@@ -242,7 +244,7 @@ def test_the_command_fails_when_ours_is_out_of_tolerance(
     rows = tuple(judged(cases_of(Propagation), lambda case, sent_ns: obey(case, sent_ns) + error_ns))
     passed = all(row.passed for row in rows)
     result = virtual.Calibration("key", passed, "link", "kernel", "code", "packets", True, 1.0, 1.0, 0, rows)
-    monkeypatch.setattr("longlook.pipeline.calibrate.calibrate", lambda _say, _out: result)
+    monkeypatch.setattr("longlook.instruments.calibrate.run.calibrate", lambda _say, _out: result)
     done = CliRunner().invoke(app, ["calibrate"])
     assert done.exit_code == code
     assert ("out of tolerance" in done.output) == (code == 1)

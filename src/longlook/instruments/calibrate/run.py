@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from longlook.calibration.live import LiveCalibration, calibrate_live, keep
-from longlook.calibration.virtual import Calibration, calibrate
-from longlook.calibration.virtual import keep as keep_virtual
 from longlook.core import files
 from longlook.core.errors import InputError
 from longlook.engines.choice import make_engine
+from longlook.instruments.calibrate.link.live import LiveCalibration, calibrate_live, keep
+from longlook.instruments.calibrate.link.virtual import Calibration, calibrate
+from longlook.instruments.calibrate.link.virtual import keep as keep_virtual
 from longlook.pipeline.options import Observer, RunOptions
 from longlook.pipeline.run import run_study
 from longlook.study.files import find_study
@@ -99,7 +99,7 @@ def run_calibration(
         return made
     if engine != "live":
         raise InputError(f"unknown engine {engine!r}", "known: virtual, live")
-    from longlook.report.calibration import write_page
+    from longlook.instruments.calibrate.page import write_page
 
     result = calibrate_live(say, out)
     if aa:

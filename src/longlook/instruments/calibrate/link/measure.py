@@ -7,12 +7,12 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from longlook.calibration.cases import EMULATORS, OURS, PACKETS, Case
-from longlook.calibration.link_probe import LinkBed, Sink, Source
-from longlook.calibration.netem import NetemBed
 from longlook.core import codec
 from longlook.core.errors import LonglookError
 from longlook.core.escape import CsvWriter
+from longlook.instruments.calibrate.link.cases import EMULATORS, OURS, PACKETS, Case
+from longlook.instruments.calibrate.link.link_probe import LinkBed, Sink, Source
+from longlook.instruments.calibrate.link.netem import NetemBed
 from longlook.lab import link_options
 from longlook.lab.timing import Timing
 

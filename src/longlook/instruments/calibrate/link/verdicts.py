@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from longlook.calibration.cases import NETEM, OURS, Case
-from longlook.calibration.check import VIRTUAL, QuantityCheck, Times, WakeUpDelay
-from longlook.calibration.laws import checks
+from longlook.instruments.calibrate.link.cases import NETEM, OURS, Case
+from longlook.instruments.calibrate.link.check import VIRTUAL, QuantityCheck, Times, WakeUpDelay
+from longlook.instruments.calibrate.link.laws import checks
 
 
 @dataclass(frozen=True)

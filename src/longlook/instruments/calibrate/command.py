@@ -57,8 +57,8 @@ def calibrate(
     if servers.asked_for:
         _compare_servers(servers, engine, out, as_json=as_json)
         return
-    from longlook.cli.show.calibration import calibration_summary
-    from longlook.pipeline.calibrate import run_calibration
+    from longlook.instruments.calibrate.run import run_calibration
+    from longlook.instruments.calibrate.show import calibration_summary
 
     result = run_calibration(engine.engine, (lambda _text: None) if as_json else console().print, out, aa=aa)
     if as_json:
@@ -70,13 +70,12 @@ def calibrate(
 
 
 def _compare_servers(servers: ServerOptions, engine: EngineOptions, out: Path | None, *, as_json: bool) -> None:
-    from longlook.compare.servers import run_servers, servers_study
+    from longlook.instruments.calibrate.servers import run_servers, servers_study
 
     study = servers_study(servers.server or (), servers.rounds, engine=engine.engine)
     # Here, so that a mistake in the options is reported before the libraries of the report are loaded.
-    from longlook.cli.run import fail_where_altered, fail_without_trials
-    from longlook.cli.show.servers import show_servers
-    from longlook.terminal.run_display import RunDisplay
+    from longlook.instruments.calibrate.show_servers import show_servers
+    from longlook.terminal.run_display import RunDisplay, fail_where_altered, fail_without_trials
 
     folder = out or new_folder("servers")
     display = RunDisplay(as_json=as_json)

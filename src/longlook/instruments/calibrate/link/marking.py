@@ -6,8 +6,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from longlook.calibration.cases import Case, Coupled, StepMarks
-from longlook.calibration.check import QuantityCheck, Times
+from longlook.instruments.calibrate.link.cases import Case, Coupled, StepMarks
+from longlook.instruments.calibrate.link.check import QuantityCheck, Times
 
 MARKING = (StepMarks, Coupled)
 """The laws of this module."""

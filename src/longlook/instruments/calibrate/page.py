@@ -10,7 +10,7 @@ from typing import Any
 
 import altair as alt
 
-from longlook.calibration.live import Curve, LiveCalibration
+from longlook.instruments.calibrate.link.live import Curve, LiveCalibration
 from longlook.report.charts.colours import BASELINE, CONTENDER
 from longlook.report.charts.export import export_figure
 from longlook.report.charts.theme import PAGE_FONT, specification
@@ -27,7 +27,7 @@ def write_page(result: LiveCalibration, out: Path) -> Path:
     for name, chart in figures.items():
         export_figure(out / "figures", name, chart)
     specs = {name: _in_page(chart) for name, chart in _figures(result, width="container")}
-    page = template("calibration.html.j2").render(
+    page = template("instruments/calibrate/page.html.j2").render(
         result=result,
         facts=facts(result),
         rows=[*_rows(result)],

@@ -9,13 +9,13 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from longlook.calibration import live
-from longlook.calibration.cases import OURS, PACKETS, Bernoulli
-from longlook.calibration.catalogue import LIVE_CASES
-from longlook.calibration.depth import mismatches
-from longlook.calibration.host import DEPTH, LOG, RATES_MBIT, TIMES
-from longlook.calibration.live import LiveCalibration
 from longlook.cli import app
+from longlook.instruments.calibrate.link import live
+from longlook.instruments.calibrate.link.cases import OURS, PACKETS, Bernoulli
+from longlook.instruments.calibrate.link.catalogue import LIVE_CASES
+from longlook.instruments.calibrate.link.depth import mismatches
+from longlook.instruments.calibrate.link.host import DEPTH, LOG, RATES_MBIT, TIMES
+from longlook.instruments.calibrate.link.live import LiveCalibration
 
 CASE = next(case for case in LIVE_CASES if isinstance(case.law, Bernoulli))
 
@@ -87,9 +87,9 @@ def test_a_probe_that_is_too_slow_says_nothing_about_the_link(monkeypatch: pytes
 def test_the_page_opens_without_a_network(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     pair = {"rounds": 2, "median_s": 0.5, "mean_pct": 0.1, "largest_pct": 0.3, "differences_pct": [0.3, -0.1]}
     found = calibration(monkeypatch)
-    monkeypatch.setattr("longlook.pipeline.calibrate.calibrate_live", lambda _say, _out: found)
+    monkeypatch.setattr("longlook.instruments.calibrate.run.calibrate_live", lambda _say, _out: found)
     monkeypatch.setattr(
-        "longlook.pipeline.calibrate.same_arm_twice", lambda _engine, _say: {"rounds": 2, "h2": pair, "h3": pair}
+        "longlook.instruments.calibrate.run.same_arm_twice", lambda _engine, _say: {"rounds": 2, "h2": pair, "h3": pair}
     )
     out = tmp_path / "certificate"
     done = CliRunner().invoke(app, ["calibrate", "--engine", "live", "--aa", "--json", "--out", str(out)])

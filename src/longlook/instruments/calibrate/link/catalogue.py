@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 
-from longlook.calibration.cases import (
+from longlook.core.model import Json, Stage
+from longlook.instruments.calibrate.link.cases import (
     BASIC,
     Bernoulli,
     Bursts,
@@ -24,7 +25,6 @@ from longlook.calibration.cases import (
     VaryingRate,
     uniform_jitter,
 )
-from longlook.core.model import Json, Stage
 
 _MS, _MBIT = 1_000_000, 1_000_000
 _FULL_BYTES, _SMALL_BYTES = 1_500, 100

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from longlook.calibration.cases import Case, Coupled, StepMarks
-from longlook.calibration.catalogue import CASES
-from longlook.calibration.check import Times
-from longlook.calibration.laws import checks
+from longlook.instruments.calibrate.link.cases import Case, Coupled, StepMarks
+from longlook.instruments.calibrate.link.catalogue import CASES
+from longlook.instruments.calibrate.link.check import Times
+from longlook.instruments.calibrate.link.laws import checks
 
 MS = 1e6
 STEP = next(case for case in CASES if isinstance(case.law, StepMarks))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from longlook.calibration.cases import (
+from longlook.instruments.calibrate.link.cases import (
     Bursts,
     Case,
     ControlledDelay,
@@ -20,10 +20,10 @@ from longlook.calibration.cases import (
     RandomDelay,
     VaryingRate,
 )
-from longlook.calibration.catalogue import CASES, IMPAIRMENTS
-from longlook.calibration.check import LIVE, VIRTUAL, QuantityCheck, Times
-from longlook.calibration.impairments import codel, runs_of
-from longlook.calibration.laws import checks
+from longlook.instruments.calibrate.link.catalogue import CASES, IMPAIRMENTS
+from longlook.instruments.calibrate.link.check import LIVE, VIRTUAL, QuantityCheck, Times
+from longlook.instruments.calibrate.link.impairments import codel, runs_of
+from longlook.instruments.calibrate.link.laws import checks
 
 
 def case_of(kind: type, **wanted: Any) -> Case:

@@ -1,4 +1,4 @@
-"""Measure the link of this host, in namespaces of its own: `python -m longlook.calibration.host FOLDER`.
+"""Measure the link of this host, in namespaces of its own: `python -m longlook.instruments.calibrate.link.host FOLDER`.
 
 It writes `packets.csv` (the laws' cases, from outside and from the router's log), `depth.csv` (queue depths against
 theory), and `times.npz` (delays and spacing) in FOLDER. When standard input is closed, everything is killed.
@@ -17,16 +17,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from longlook.calibration.cases import NETEM, OURS, PACKETS, Case, DropTail
-from longlook.calibration.catalogue import LIVE_CASES
-from longlook.calibration.depth import mismatches
-from longlook.calibration.link_probe import LinkBed
-from longlook.calibration.measure import COLUMNS
-from longlook.calibration.netem import NetemBed
-from longlook.calibration.probe import FLOOD_PRIORITY, Arrivals, ProbePacket, Receiver, send_by_schedule, send_regularly
 from longlook.core import codec
 from longlook.core.errors import LonglookError
 from longlook.core.escape import CsvWriter
+from longlook.instruments.calibrate.link.cases import NETEM, OURS, PACKETS, Case, DropTail
+from longlook.instruments.calibrate.link.catalogue import LIVE_CASES
+from longlook.instruments.calibrate.link.depth import mismatches
+from longlook.instruments.calibrate.link.link_probe import LinkBed
+from longlook.instruments.calibrate.link.measure import COLUMNS
+from longlook.instruments.calibrate.link.netem import NetemBed
+from longlook.instruments.calibrate.link.probe import (
+    FLOOD_PRIORITY,
+    Arrivals,
+    ProbePacket,
+    Receiver,
+    send_by_schedule,
+    send_regularly,
+)
 from longlook.lab import link_options
 from longlook.lab.linux.isolation import mount_own, run_isolated
 from longlook.lab.linux.netlink import NetlinkError
