@@ -8,11 +8,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import longlook
-from longlook.compare import spec as comparison
-from longlook.compare.spec import ComparisonSpec
 from longlook.core.errors import InputError
 from longlook.core.model import Study
 from longlook.explain.rounds import find_cells
+from longlook.instruments.compare import spec as comparison
+from longlook.instruments.compare.spec import ComparisonSpec
 from longlook.report.inside.page import full_label
 from longlook.report.layout import cell_label
 from longlook.report.wording import listed_cell

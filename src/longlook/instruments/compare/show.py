@@ -7,11 +7,11 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from longlook.compare.bisection import VersionFinding
-from longlook.compare.gate import FAILURES, GateAnswer, GateVerdict
-from longlook.compare.output import OUTCOMES, JudgedComparison, answer_data
-from longlook.compare.run import Bisection, BisectionStep
 from longlook.core.versions import is_build
+from longlook.instruments.compare.bisection import VersionFinding
+from longlook.instruments.compare.gate import FAILURES, GateAnswer, GateVerdict
+from longlook.instruments.compare.output import OUTCOMES, JudgedComparison, answer_data
+from longlook.instruments.compare.run import Bisection, BisectionStep
 from longlook.terminal.console import console
 
 _MARKS = {

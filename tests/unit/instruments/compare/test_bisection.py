@@ -3,7 +3,7 @@ from collections.abc import Mapping
 from hypothesis import given
 from hypothesis import strategies as st
 
-from longlook.compare.bisection import BisectionResult, VersionFinding, first_bad
+from longlook.instruments.compare.bisection import BisectionResult, VersionFinding, first_bad
 
 
 def search(findings: str) -> tuple[BisectionResult, list[str]]:

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from longlook.compare import spec as comparison
-from longlook.compare.gate import FAILURES, GateAnswer, GateVerdict
-from longlook.compare.run import run_comparison
-from longlook.compare.spec import CONTENDER, ComparisonSpec
 from longlook.core.job import Job
 from longlook.core.model import Outcome, Run
 from longlook.engines.fake import FakeEngine
+from longlook.instruments.compare import spec as comparison
+from longlook.instruments.compare.gate import FAILURES, GateAnswer, GateVerdict
+from longlook.instruments.compare.run import run_comparison
+from longlook.instruments.compare.spec import CONTENDER, ComparisonSpec
 from longlook.pipeline.options import Observer, RunOptions
 from longlook.study import catalogue
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from longlook.analysis.stats import procedures, sequential
-from longlook.compare.gate import FAILURES, GateAnswer, judge_gate
 from longlook.core.model import Analysis, Better
 from longlook.core.results import Estimate
+from longlook.instruments.compare.gate import FAILURES, GateAnswer, judge_gate
 from tests.data.gates import estimate, failed
 
 ANALYSIS = Analysis(alpha=0.05)

@@ -5,15 +5,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from longlook.compare.bisection import BisectionResult, VersionFinding, first_bad
-from longlook.compare.candidates import Candidates, candidates
-from longlook.compare.gate import GateAnswer, GateVerdict, judge_gate
-from longlook.compare.output import JudgedComparison
-from longlook.compare.spec import ComparisonSpec, make_study
 from longlook.core import registry
 from longlook.core.errors import InputError, LonglookError, MachineError
 from longlook.core.run_folder import RunFolder
 from longlook.core.stack import Stack
+from longlook.instruments.compare.bisection import BisectionResult, VersionFinding, first_bad
+from longlook.instruments.compare.candidates import Candidates, candidates
+from longlook.instruments.compare.gate import GateAnswer, GateVerdict, judge_gate
+from longlook.instruments.compare.output import JudgedComparison
+from longlook.instruments.compare.spec import ComparisonSpec, make_study
 from longlook.pipeline.analyse import Result
 from longlook.pipeline.options import Observer, RunOptions
 from longlook.pipeline.run import run_study

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from longlook.compare.gate import GateAnswer, GateVerdict
 from longlook.core.run_folder import RunFolder
 from longlook.explain.answer import Answer
+from longlook.instruments.compare.gate import GateAnswer, GateVerdict
 from longlook.pipeline.explain import ExplainRequest, explain_run
 from longlook.pipeline.options import Observer, RunOptions
 

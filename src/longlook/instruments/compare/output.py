@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from longlook.compare.gate import FAILURES, GateAnswer, GateCase, GateVerdict
-from longlook.compare.spec import ComparisonSpec
+from longlook.instruments.compare.gate import FAILURES, GateAnswer, GateCase, GateVerdict
+from longlook.instruments.compare.spec import ComparisonSpec
 from longlook.report import wording
 from longlook.report.text import escaped, markdown_rows
 

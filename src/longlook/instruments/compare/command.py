@@ -10,9 +10,9 @@ from longlook.core.errors import InputError, InterruptedByUserError
 from longlook.terminal.options import Around, AsJsonLines, EngineOptions, expand_options, new_folder
 
 if TYPE_CHECKING:
-    from longlook.compare.gate import GateVerdict
-    from longlook.compare.spec import ComparisonSpec
     from longlook.explain.answer import Answer
+    from longlook.instruments.compare.gate import GateVerdict
+    from longlook.instruments.compare.spec import ComparisonSpec
 
 
 UNDECIDED_EXIT = 4
@@ -58,7 +58,7 @@ class ComparisonOptions:
 
     def spec(self, baseline: str, contender: str, engine: str) -> "ComparisonSpec":
         """Return the comparison of two sides such as `quic-go@0.65.0`; InputError where an option cannot be."""
-        from longlook.compare import spec
+        from longlook.instruments.compare import spec
         from longlook.study import catalogue
         from longlook.study.virtual_time import default_around
 
@@ -128,9 +128,9 @@ def compare(
     files.check()
     spec = options.spec(baseline, contender, engine.engine)
     # Here, so that a mistake in the options is reported before the libraries of the report are loaded.
-    from longlook.cli.show.compare import show_comparison
-    from longlook.compare import gate, output
-    from longlook.compare.run import run_comparison
+    from longlook.instruments.compare import gate, output
+    from longlook.instruments.compare.run import run_comparison
+    from longlook.instruments.compare.show import show_comparison
     from longlook.report.causes.text import answers_markdown
     from longlook.terminal.answers import show_answers
     from longlook.terminal.run_display import RunDisplay
@@ -170,8 +170,8 @@ def bisect(
 ) -> None:
     """Find the first version that is worse than GOOD by more than the gate (docs/compare.md)."""
     spec = options.spec(good, bad, engine.engine)
-    from longlook.cli.show.compare import BisectionDisplay
-    from longlook.compare.run import run_bisection
+    from longlook.instruments.compare.run import run_bisection
+    from longlook.instruments.compare.show import BisectionDisplay
     from longlook.terminal.answers import show_answers
     from longlook.terminal.run_display import RunDisplay
 
@@ -192,7 +192,7 @@ def bisect(
 def _explain(
     verdict: "GateVerdict", folder: Path, why: WhyOptions, engine: EngineOptions, *, as_json: bool
 ) -> "list[Answer]":
-    from longlook.compare.explain import explain_worse
+    from longlook.instruments.compare.explain import explain_worse
     from longlook.terminal.run_display import RunDisplay
 
     try:

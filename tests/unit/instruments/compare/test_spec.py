@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from longlook.compare import spec as comparison
-from longlook.compare.spec import BASELINE, CONTENDER, ComparisonSpec, SideKnob
 from longlook.core.errors import InputError
 from longlook.core.model import Stopping
+from longlook.instruments.compare import spec as comparison
+from longlook.instruments.compare.spec import BASELINE, CONTENDER, ComparisonSpec, SideKnob
 from longlook.study import catalogue
 from longlook.study.catalogue import ComparedSide
 from longlook.study.laws import STANDARD_LAWS

@@ -4,11 +4,11 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from longlook.compare import spec as comparison
-from longlook.compare.gate import GateVerdict, judge_gate
-from longlook.compare.output import JudgedComparison, answer_data, junit_xml, markdown
-from longlook.compare.spec import ComparisonSpec
 from longlook.core.model import Analysis
+from longlook.instruments.compare import spec as comparison
+from longlook.instruments.compare.gate import GateVerdict, judge_gate
+from longlook.instruments.compare.output import JudgedComparison, answer_data, junit_xml, markdown
+from longlook.instruments.compare.spec import ComparisonSpec
 from longlook.study.catalogue import ComparedSide
 from tests.data.gates import estimate, failed
 
