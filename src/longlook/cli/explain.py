@@ -109,8 +109,8 @@ def _explain(
 
 
 def _certify(planted: PlantedCaseOptions, trials: TrialOptions, *, as_json: bool) -> None:
-    from longlook.certification.planted import certify_explanations
-    from longlook.cli.show.certify import show_matrix
+    from longlook.instruments.certify.planted import certify_explanations
+    from longlook.instruments.certify.show import show_matrix
     from longlook.terminal.run_display import RunDisplay
 
     out = planted.out or new_folder("explain")

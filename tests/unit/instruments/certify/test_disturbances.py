@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from longlook.certification import disturbances
-from longlook.certification.disturbances import DISTURBANCES, Disturbance
+from longlook.instruments.certify import disturbances
+from longlook.instruments.certify.disturbances import DISTURBANCES, Disturbance
 
 
 def by_name(name: str) -> Disturbance:

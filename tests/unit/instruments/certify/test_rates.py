@@ -2,7 +2,7 @@
 
 import pytest
 
-from longlook.certification.rates import Limit, Promise, RateFinding, found
+from longlook.instruments.certify.rates import Limit, Promise, RateFinding, found
 
 
 def promise(nominal: float | None, limit: Limit | None) -> Promise:

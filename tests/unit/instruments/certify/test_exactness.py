@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from longlook.certification.disturbances import Disturbance, RepeatLaunch
-from longlook.certification.exactness import NOTES, Repeated, load, repeat_exactly
 from longlook.core import codec
 from longlook.core.errors import MachineError
 from longlook.core.run_folder import write_json
 from longlook.engines import choice
 from longlook.engines.fake import FakeEngine
+from longlook.instruments.certify.disturbances import Disturbance, RepeatLaunch
+from longlook.instruments.certify.exactness import NOTES, Repeated, load, repeat_exactly
 from longlook.pipeline.options import Observer
 
 

@@ -8,8 +8,9 @@ import pytest
 from scipy import stats
 
 from longlook.analysis.stats.procedures import Floats, Paired, margin
-from longlook.certification import fixed_rounds, populations
-from longlook.certification.fixed_rounds import (
+from longlook.core.model import Analysis
+from longlook.instruments.certify import fixed_rounds, populations
+from longlook.instruments.certify.fixed_rounds import (
     coverage,
     coverage_by_population,
     equivalence_at_margin,
@@ -19,8 +20,7 @@ from longlook.certification.fixed_rounds import (
     power,
     smallest_found,
 )
-from longlook.certification.rates import Rate, RateFinding
-from longlook.core.model import Analysis
+from longlook.instruments.certify.rates import Rate, RateFinding
 from tests.data.certification import normal, plain, skewed
 
 ANALYSIS = Analysis()

@@ -9,15 +9,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from longlook.certification.certificate import CERTIFICATE, Certificate
-from longlook.certification.exactness import Repeated
-from longlook.certification.fixed_rounds import Power, smallest_found
-from longlook.certification.planted import PlantedMatrix
-from longlook.certification.rates import Rate, RateFinding
 from longlook.core import codec
 from longlook.explain.attribution import Share
+from longlook.instruments.certify.certificate import CERTIFICATE, Certificate
+from longlook.instruments.certify.exactness import Repeated
+from longlook.instruments.certify.figures import level_text, share_text
+from longlook.instruments.certify.fixed_rounds import Power, smallest_found
+from longlook.instruments.certify.planted import PlantedMatrix
+from longlook.instruments.certify.rates import Rate, RateFinding
 from longlook.report.causes import text as explanations
-from longlook.report.certification import level_text, share_text
 from longlook.terminal.console import console
 
 _STYLES = {

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from longlook.certification import trial_bank
 from longlook.cli import app
 from longlook.core.errors import InputError, LonglookError
 from longlook.engines import choice
 from longlook.engines.fake import FakeEngine
-from tests.unit.certification.test_run import TINY
+from longlook.instruments.certify import trial_bank
+from tests.unit.instruments.certify.test_run import TINY
 
 PARTS = ("--part", "a-against-a", "--part", "power")
 

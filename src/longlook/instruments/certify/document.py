@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterator, Mapping
 from itertools import groupby
 
-from longlook.certification.certificate import Certificate
-from longlook.certification.disturbances import DISTURBANCES
-from longlook.certification.fixed_rounds import smallest_found
-from longlook.certification.rates import Rate
-from longlook.report.certification import level_text, share_text
+from longlook.instruments.certify.certificate import Certificate
+from longlook.instruments.certify.disturbances import DISTURBANCES
+from longlook.instruments.certify.figures import level_text, share_text
+from longlook.instruments.certify.fixed_rounds import smallest_found
+from longlook.instruments.certify.rates import Rate
 
 
 def rate_rows(certificate: Certificate) -> Iterator[str]:

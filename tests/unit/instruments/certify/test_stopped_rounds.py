@@ -3,9 +3,9 @@
 import numpy as np
 
 from longlook.analysis.stats import sequential
-from longlook.certification.rates import RateFinding
-from longlook.certification.stopped_rounds import rounds_needed, run_until_decided, sequential_rates
 from longlook.core.model import Analysis, Verdict
+from longlook.instruments.certify.rates import RateFinding
+from longlook.instruments.certify.stopped_rounds import rounds_needed, run_until_decided, sequential_rates
 from longlook.study.rounds import MOST_DECIDING
 from tests.data.certification import normal, plain, skewed
 

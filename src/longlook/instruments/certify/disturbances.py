@@ -165,7 +165,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 def _evict(stop: threading.Event) -> None:
     roots = [paths.cache_dir() / name for name in ("kernel", "bundles", "stacks")]
-    files = [path for root in (*roots, Path(__file__).parents[1]) for path in root.rglob("*") if path.is_file()]
+    files = [path for root in (*roots, Path(__file__).parents[2]) for path in root.rglob("*") if path.is_file()]
     while not stop.wait(_EVERY_S):
         for path in files:
             with suppress(OSError), path.open("rb") as file:

@@ -5,22 +5,22 @@ from pathlib import Path
 
 import pytest
 
-from longlook.certification.certificate import CERTIFICATE, Part, load, save
-from longlook.certification.disturbances import DISTURBANCES
-from longlook.certification.exactness import NOTES, Repeated
-from longlook.certification.rates import Limit, Promise
-from longlook.certification.run import PARTS, CertificationSession, CertifyOptions, certify, empty
-from longlook.certification.trial_bank import METRIC, BankRun, Scale
 from longlook.core import codec
 from longlook.core.errors import InputError, MachineError
 from longlook.core.model import Analysis
 from longlook.core.run_folder import write_json
 from longlook.engines import choice
 from longlook.engines.fake import FakeEngine
+from longlook.instruments.certify.certificate import CERTIFICATE, Part, load, save
+from longlook.instruments.certify.disturbances import DISTURBANCES
+from longlook.instruments.certify.exactness import NOTES, Repeated
+from longlook.instruments.certify.figures import write_figures
+from longlook.instruments.certify.rates import Limit, Promise
+from longlook.instruments.certify.run import PARTS, CertificationSession, CertifyOptions, certify, empty
+from longlook.instruments.certify.trial_bank import METRIC, BankRun, Scale
 from longlook.pipeline.options import Observer
-from longlook.report.certification import write_figures
 
-SMALL = str(Path(__file__).parents[2] / "data" / "certify.toml")
+SMALL = str(Path(__file__).parents[3] / "data" / "certify.toml")
 ONE = ("loss=1%",)
 TINY = Scale(
     "tiny",

@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from longlook import __version__
-from longlook.certification import exactness, fixed_rounds, stopped_rounds
-from longlook.certification.certificate import CERTIFICATE, Certificate, Part, load, save
-from longlook.certification.populations import Population, populations, twins
-from longlook.certification.trial_bank import METRIC, Bank, MadeRun, Scale
 from longlook.core.digests import folder_digest
 from longlook.core.errors import InputError, MachineError
 from longlook.core.model import Analysis, Study
 from longlook.core.registry import nearest
+from longlook.instruments.certify import exactness, fixed_rounds, stopped_rounds
+from longlook.instruments.certify.certificate import CERTIFICATE, Certificate, Part, load, save
+from longlook.instruments.certify.populations import Population, populations, twins
+from longlook.instruments.certify.trial_bank import METRIC, Bank, MadeRun, Scale
 from longlook.pipeline.options import Observer
 from longlook.run.host_facts import host_facts
 

@@ -14,9 +14,9 @@ import numpy as np
 from longlook.analysis.stats import procedures, sequential
 from longlook.analysis.stats.procedures import Paired
 from longlook.analysis.stats.stopping import beyond_doubt, looks
-from longlook.certification.populations import Population, generator, is_difference, one_verdict, swapped
-from longlook.certification.rates import Limit, Promise, Rate, found
 from longlook.core.model import Analysis, Better, Verdict
+from longlook.instruments.certify.populations import Population, generator, is_difference, one_verdict, swapped
+from longlook.instruments.certify.rates import Limit, Promise, Rate, found
 from longlook.study.rounds import MOST_DECIDING
 
 DIFFERENCES_PCT = (0.0, 5.0, 10.0)

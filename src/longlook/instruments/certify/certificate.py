@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from longlook.certification.exactness import Repeated
-from longlook.certification.fixed_rounds import Coverage, Power
-from longlook.certification.rates import Rate, RateFinding
-from longlook.certification.trial_bank import MadeRun
 from longlook.core import codec, files
 from longlook.core.errors import InputError
 from longlook.core.model import Analysis
 from longlook.core.run_folder import write_json
+from longlook.instruments.certify.exactness import Repeated
+from longlook.instruments.certify.fixed_rounds import Coverage, Power
+from longlook.instruments.certify.rates import Rate, RateFinding
+from longlook.instruments.certify.trial_bank import MadeRun
 
 CERTIFICATE = "certificate.json"
 SCHEMA = 2

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from longlook.analysis.stats import estimate, procedures, sequential
-from longlook.certification.populations import one_verdict, populations, twins, verdicts
 from longlook.core.model import Analysis
+from longlook.instruments.certify.populations import one_verdict, populations, twins, verdicts
 from tests.data.certification import loads, normal, plain, study, table
 
 METRIC = "page_load_time"

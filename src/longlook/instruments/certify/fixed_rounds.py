@@ -12,7 +12,8 @@ import numpy as np
 
 from longlook.analysis.stats import procedures
 from longlook.analysis.stats.procedures import Floats
-from longlook.certification.populations import (
+from longlook.core.model import Analysis, Verdict
+from longlook.instruments.certify.populations import (
     Population,
     generator,
     is_difference,
@@ -20,8 +21,7 @@ from longlook.certification.populations import (
     swapped,
     verdicts,
 )
-from longlook.certification.rates import Limit, Promise, Rate, found
-from longlook.core.model import Analysis, Verdict
+from longlook.instruments.certify.rates import Limit, Promise, Rate, found
 
 SIZES = (10, 20)
 POWER_SIZES = (10, 20, 40)

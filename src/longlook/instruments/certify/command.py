@@ -28,12 +28,12 @@ def certify(
     as_json: AsJsonLines = False,
 ) -> None:
     """Measure how often verdicts, intervals and repeats are wrong (docs/trust.md); exit 1 where a level is missed."""
-    from longlook.certification import trial_bank
-    from longlook.certification.run import CertifyOptions
-    from longlook.certification.run import certify as run_certification
-    from longlook.cli.show.certify import show_certificate
     from longlook.core import codec
-    from longlook.report.certification import write_figures
+    from longlook.instruments.certify import trial_bank
+    from longlook.instruments.certify.figures import write_figures
+    from longlook.instruments.certify.run import CertifyOptions
+    from longlook.instruments.certify.run import certify as run_certification
+    from longlook.instruments.certify.show import show_certificate
     from longlook.terminal.run_display import RunDisplay
 
     scale = trial_bank.QUICK if quick else trial_bank.FULL

@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 
 from longlook.analysis.stats.cells import Cells
-from longlook.certification import exactness
-from longlook.certification.disturbances import DISTURBANCES
-from longlook.certification.trial_bank import FULL, METRIC, QUICK, Bank, BankRun, Scale
 from longlook.core.model import Contrast, Study
 from longlook.core.units import parse_time
 from longlook.engines import choice
 from longlook.engines.fake import FakeEngine
+from longlook.instruments.certify import exactness
+from longlook.instruments.certify.disturbances import DISTURBANCES
+from longlook.instruments.certify.trial_bank import FULL, METRIC, QUICK, Bank, BankRun, Scale
 from longlook.pipeline.options import Observer
 
-SMALL = str(Path(__file__).parents[2] / "data" / "certify.toml")
+SMALL = str(Path(__file__).parents[3] / "data" / "certify.toml")
 TINY = Scale("tiny", {"cells": BankRun(SMALL, 4)}, draws=2, paths=1, heatmaps=2, repeats=1, passes=1)
 
 

@@ -14,11 +14,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from longlook.certification.disturbances import DISTURBANCES, Disturbance, RepeatLaunch
 from longlook.core import codec, files
 from longlook.core.errors import LonglookError, MachineError
 from longlook.core.run_folder import RunFolder, write_json
 from longlook.engines.choice import make_engine
+from longlook.instruments.certify.disturbances import DISTURBANCES, Disturbance, RepeatLaunch
 from longlook.pipeline.options import Observer, RunOptions
 from longlook.pipeline.run import run_study
 from longlook.run import verify

@@ -2,17 +2,17 @@
 
 from pathlib import Path
 
-from longlook.certification.certificate import Certificate, Part, load
-from longlook.certification.document import FACTS, POWER, RATES, REPEATS, SMALLEST, TABLES
-from longlook.certification.exactness import Repeated
-from longlook.certification.fixed_rounds import moved_by, power
-from longlook.certification.rates import Limit, Promise
-from longlook.certification.run import empty
-from longlook.certification.trial_bank import QUICK
 from longlook.core.model import Analysis
+from longlook.instruments.certify.certificate import Certificate, Part, load
+from longlook.instruments.certify.document import FACTS, POWER, RATES, REPEATS, SMALLEST, TABLES
+from longlook.instruments.certify.exactness import Repeated
+from longlook.instruments.certify.fixed_rounds import moved_by, power
+from longlook.instruments.certify.rates import Limit, Promise
+from longlook.instruments.certify.run import empty
+from longlook.instruments.certify.trial_bank import QUICK
 from tests.data.certification import normal
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 
 
 def certificate(**parts: Part) -> Certificate:

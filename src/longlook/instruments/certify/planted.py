@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from longlook.certification.planted_cases import CASES, DEFAULT_CELL, PATCHED, Planted
 from longlook.core import codec
 from longlook.core.errors import InputError
 from longlook.core.model import Study
@@ -20,6 +19,7 @@ from longlook.core.run_folder import RunFolder, write_json
 from longlook.explain.answer import Answer, Explained, FoundBy
 from longlook.explain.attribution import Conclusion
 from longlook.explain.ends import ENDS
+from longlook.instruments.certify.planted_cases import CASES, DEFAULT_CELL, PATCHED, Planted
 from longlook.network import extra_links
 from longlook.pipeline.explain import ExplainRequest, explain_run
 from longlook.pipeline.options import Observer, RunOptions

@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import pytest
 
-from longlook.certification.planted import PlantedMatrix, judged, study_of
-from longlook.certification.planted_cases import CASES, PATCHED, Planted
 from longlook.core import registry
 from longlook.core.paths import adapters_dir
 from longlook.explain.answer import Answer, Explained, FoundBy, Judged, Status
 from longlook.explain.attribution import Conclusion, Share
 from longlook.explain.cause import Says, causes
+from longlook.instruments.certify.planted import PlantedMatrix, judged, study_of
+from longlook.instruments.certify.planted_cases import CASES, PATCHED, Planted
 
 NAMES = [case.name for case in CASES]
 
