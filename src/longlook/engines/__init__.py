@@ -1,7 +1,7 @@
 """The engines: each runs the laboratory in its kind of time, and turns a `Job` into a `Run`.
 
 `virtual` boots a guest for each trial, `live` runs the agent on this host, and `fake` makes results up, for tests of
-what comes after an engine. `run`, `conformance`, `cli` and instruments use them.
+what comes after an engine. `run`, `cli` and instruments use them.
 
 Entry points: `Engine` (the protocol), `choice.make_engine`, `live.LiveEngine`, `virtual.VirtualEngine`,
 `fake.FakeEngine`, `doctor.examine`.
