@@ -108,6 +108,36 @@ def sampled_stacks(trials: Path, cpu_work: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["cell_id", "arm", "role", "stack", "cpu_s"])
 
 
+def mean_work(cpu_work: pd.DataFrame) -> pd.DataFrame:
+    """Return cell_id, arm, role, work, trials, and the mean, least and most CPU seconds of these trials.
+
+    `counted_cpu_s` is the mean of all that the kernel counted for that end, whatever it was doing.
+    """
+    table = (
+        cpu_work.groupby(["cell_id", "arm", "role", "work"], sort=True)
+        .agg(
+            trials=("cpu_s", "count"),
+            mean_cpu_s=("cpu_s", "mean"),
+            least_cpu_s=("cpu_s", "min"),
+            most_cpu_s=("cpu_s", "max"),
+            counted_cpu_s=("counted_s", "mean"),
+        )
+        .reset_index()
+    )
+    return table.sort_values(["cell_id", "arm", "role", "work"], ignore_index=True)
+
+
+def share_of_epochs(epochs: pd.DataFrame, most_lost: int) -> list[tuple[int, float]]:
+    """Return the cumulative distribution of rows with `lost` and `epochs`: (packets, % of epochs with at most these).
+
+    It has a point for 1, for `most_lost`, and for every number between them that an epoch lost.
+    """
+    sizes = epochs.groupby("lost")["epochs"].sum()
+    total = sizes.sum()
+    steps = sorted({1, most_lost, *(int(lost) for lost in sizes.index if lost < most_lost)})
+    return [(lost, float(100 * sizes[sizes.index <= lost].sum() / total)) for lost in steps]
+
+
 def _count(columns: Columns) -> int:
     return len(next(iter(columns.values()), ()))
 

@@ -2,7 +2,9 @@
 
 from dataclasses import replace
 
-from longlook.analysis.outputs import OUTPUTS, rows_of
+import pandas as pd
+
+from longlook.analysis.outputs import OUTPUTS, rows_of, share_of_epochs
 from tests.data.trials import TRIAL
 
 OTHER = replace(TRIAL, id="another", arm="other", round=7)
@@ -23,6 +25,11 @@ def test_rows_stand_beside_what_identifies_their_trial() -> None:
 
 def test_without_rows_there_is_no_table() -> None:
     assert rows_of([(TRIAL, {"rates": {"time_s": [], "mbps": []}}), (OTHER, {})], "rates") is None
+
+
+def test_shares_of_epochs_are_cumulative_over_all_rounds_and_end_with_the_axis() -> None:
+    epochs = pd.DataFrame({"lost": [1, 3, 1, 500], "epochs": [2, 4, 1, 1], "round": [0, 0, 1, 1]})
+    assert share_of_epochs(epochs, 100) == [(1, 37.5), (3, 87.5), (100, 87.5)]
 
 
 def test_names_and_files_are_unique() -> None:
