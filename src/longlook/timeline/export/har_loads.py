@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from longlook.timeline.normalise.competition import FLOWS
+from longlook.core.flows import FLOWS
 from longlook.timeline.normalise.lines import Line, read_lines, text
 from longlook.timeline.timeline import Kind, Timeline
 

@@ -34,7 +34,7 @@ def normalise_trial(folder: Path, trial: Trial, run: Run) -> Timeline:
     flow. Nothing that a program wrote raises an error: records that are missing or unusable are counted, with the
     reason, in the timeline's metadata under `sources`.
     """
-    competition = read_competition(folder, trial, run) if trial.flows else None
+    competition = read_competition(folder, trial, run) if trial.competes else None
     endpoints = competition.endpoints if competition is not None else read_endpoints(folder)
     rows = [row | {"time_ns": row["time_ns"] - run.started_unix_ns} for row in endpoints.rows]
     packets, link_account = _packets(folder / LINK_LOG, run, endpoints.connections)
