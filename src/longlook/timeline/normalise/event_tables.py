@@ -1,4 +1,7 @@
-"""Traces of a trial → one file in order of time, in bounded memory however long they are."""
+"""Tables of events: rows that the normalisation adds, and the traces of a trial as one file in order of time.
+
+The file is written in bounded memory, however long the traces are.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -6,12 +9,42 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from longlook.timeline.events import EVENT_SCHEMA, EventKind, Events, among
-from longlook.timeline.normalise.placement import TracePlace
+from longlook.timeline.normalise.trace_files import TracePlace
+
+Column = npt.NDArray[np.generic] | Sequence[object] | str | bool
+
+
+def event_table(vantage: str, place: TracePlace, count: int, columns: Mapping[str, Column]) -> pa.Table:
+    """Return `count` rows of one connection; a column given as one value has it in every row, one not given is null."""
+    columns = {**columns, "vantage": vantage, "priming": place.priming}
+    if place.flow is not None:
+        columns["flow"] = place.flow
+    arrays = []
+    for field in EVENT_SCHEMA:
+        given = columns.get(field.name)
+        if given is None:
+            arrays.append(pa.nulls(count, field.type))
+        elif isinstance(given, str | bool):
+            arrays.append(_constant(given, field.type, count))
+        else:
+            plain = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+            array = pa.array(given, plain)
+            arrays.append(array.dictionary_encode().cast(field.type) if plain is not field.type else array)
+    return pa.table(arrays, schema=EVENT_SCHEMA)
+
+
+def _constant(value: str | bool, kind: pa.DataType, count: int) -> pa.Array:
+    if isinstance(value, bool):
+        return pa.array(np.full(count, value))
+    indices = pa.array(np.zeros(count, np.int8)).cast(kind.index_type)
+    return pa.DictionaryArray.from_arrays(indices, pa.array([value], pa.string()))
+
 
 CONNECTION = "connection"
 """The column of a decoded trace that is an index into the connections of its account."""
