@@ -19,7 +19,7 @@ from longlook.core.registry import add_plugins, nearest
 from longlook.core.run_folder import RunFolder, write_json
 from longlook.explain.answer import Answer, Explained, FoundBy
 from longlook.explain.attribution import Conclusion
-from longlook.explain.ends import ENDS
+from longlook.explain.detect import ENDS
 from longlook.network import extra_links
 from longlook.pipeline.explain import ExplainRequest, explain_run
 from longlook.pipeline.options import Observer, RunOptions

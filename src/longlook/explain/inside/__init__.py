@@ -12,12 +12,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from longlook.core.model import Vantage
+from longlook.explain.inside.link import acknowledged_at_link, link_drops, link_series
+from longlook.explain.inside.playback import Stall, playback_bands, playback_series, stalls_of
+from longlook.explain.inside.sender import endpoint_bands, endpoint_marks, endpoint_series
+from longlook.explain.inside.series import Bands, Marks, Series
 from longlook.explain.ledger import Ledger
-from longlook.explain.link import acknowledged_at_link, link_drops, link_series
-from longlook.explain.playback import playback_bands, playback_series
-from longlook.explain.sender import endpoint_bands, endpoint_marks, endpoint_series
-from longlook.explain.series import Bands, Marks, Series
-from longlook.explain.stalls import Stall, stalls_of
 from longlook.timeline.competition import to_server
 from longlook.timeline.doubts import doubts_of, trusted
 from longlook.timeline.events import Events

@@ -3,7 +3,7 @@
 import numpy as np
 
 from longlook.explain.inside import look_inside
-from longlook.explain.playback import SAMPLE_NS, playback_bands, playback_series
+from longlook.explain.inside.playback import SAMPLE_NS, playback_bands, playback_series
 from longlook.timeline.playback import Playback
 from tests.unit.metrics.test_video_metrics import PLAYED
 

@@ -5,7 +5,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from longlook.explain.series import Bands, Integers, Marks, Series, changes
+from longlook.explain.inside.series import Bands, Integers, Marks, Series, changes
 from longlook.timeline.events import LIMIT_ENDED, EventKind, Events, among
 
 COLUMNS = {

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from longlook.explain.series import Bands, Marks, Series, changes, share_out, thin_bands, thin_marks, thin_series
+from longlook.explain.inside.series import Bands, Marks, Series, changes, share_out, thin_bands, thin_marks, thin_series
 
 few = settings(max_examples=40, deadline=None, derandomize=True)
 VALUES = st.lists(st.tuples(st.integers(0, 10**6), st.integers(-(10**9), 10**9)), min_size=1, max_size=300)

@@ -1,9 +1,14 @@
-"""Gaps of the runs of a screening design → the main effect of each factor, with tests. Pure.
+"""Two-level screening designs, and the main effect of each factor from the gaps of a design's runs. Pure.
 
-Each round runs the whole design, so that rounds are blocks. The error is what a run's gap differs by from round to
-round beyond what its round and its run have: the interaction of both, with (runs - 1)(rounds - 1) degrees of freedom
-(Box, Hunter and Hunter, Statistics for Experimenters, 2nd ed. 2005, 5.6: the error of effects from replicated runs).
-An effect of the design's own, as an interaction of two factors that looks like a third, is no part of that error.
+Plackett and Burman, "The design of optimum multifactorial experiments", Biometrika 33 (1946), 305-325: for N a multiple
+of four there are designs of N runs for up to N - 1 factors in which all columns are orthogonal. Each main effect is
+therefore estimated from all N runs, as well as if its factor had been studied alone. Such a design cannot tell a main
+effect from interactions of two other factors, so that a screening suspects and does not confirm.
+
+Each round runs the whole design, so that rounds are blocks. The error is the interaction of runs and rounds, with
+(runs - 1)(rounds - 1) degrees of freedom: the part of a run's gap that neither its run nor its round explains (Box,
+Hunter and Hunter, Statistics for Experimenters, 2nd ed. 2005, 5.6: the error of effects from replicated runs). An
+interaction of two factors that looks like a third factor is no part of that error.
 """
 
 import math
@@ -13,7 +18,35 @@ import numpy as np
 import numpy.typing as npt
 
 from longlook.analysis.stats import libraries, procedures
-from longlook.explain.search.designs import Signs
+
+Signs = npt.NDArray[np.int8]
+
+_GENERATORS = {
+    8: "+++-+--",
+    12: "++-+++---+-",
+    16: "++++-+-++--+---",
+    20: "++--++++-+-+----++-",
+    24: "+++++-+-++--++--+-+----",
+}
+"""Number of runs → the first row of the design (Plackett and Burman, 1946, p. 323)."""
+
+MOST_FACTORS = max(_GENERATORS) - 1
+"""The factors that the largest of the designs has room for."""
+
+
+def plackett_burman(factors: int) -> Signs:
+    """Return the smallest design for a number of factors, shape (runs, factors): 1 is the changed level, −1 the own.
+
+    The rows are the published one shifted step by step, and a last one in which nothing is changed. Of a design with
+    room for more factors the first columns are taken. Raises ValueError below 1 and above MOST_FACTORS factors.
+    """
+    if not 1 <= factors <= MOST_FACTORS:
+        raise ValueError(f"{factors} factors: a design is for 1 to {MOST_FACTORS}")
+    runs = next(size for size in _GENERATORS if size > factors)
+    first = np.array([1 if sign == "+" else -1 for sign in _GENERATORS[runs]], np.int8)
+    rows = [np.roll(first, shift) for shift in range(runs - 1)]
+    return np.array([*rows, np.full(runs - 1, -1, np.int8)], np.int8)[:, :factors]
+
 
 Floats = npt.NDArray[np.float64]
 

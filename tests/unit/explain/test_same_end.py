@@ -6,8 +6,7 @@ import pytest
 
 from longlook.core.model import Endpoint, Trial
 from longlook.explain.cause import Cause, Sign
-from longlook.explain.detect import suspect
-from longlook.explain.ends import alike
+from longlook.explain.detect import same_end, suspect
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.pair import Pair
 from tests.data.sides import USEFUL, pair, side
@@ -34,7 +33,7 @@ def test_an_end_is_alike_with_the_same_program_settings_and_protocol(
     changed: dict[str, object], same: set[str]
 ) -> None:
     tested = against(**changed)
-    assert {role for role in ("server", "client", "path") if alike(tested, role)} == same
+    assert {role for role in ("server", "client", "path") if same_end(tested, role)} == same
 
 
 def test_a_finding_knows_whether_its_end_is_what_differs() -> None:

@@ -3,8 +3,8 @@
 import numpy as np
 import pyarrow as pa
 
+from longlook.explain.inside.playback import stalls_of
 from longlook.explain.ledger import LEDGER_SCHEMA, Ledger
-from longlook.explain.stalls import stalls_of
 from longlook.timeline.playback import Playback
 from tests.unit.metrics.test_video_metrics import PLAYED, play, row, segment, timeline
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from longlook.explain.search.designs import plackett_burman
-from longlook.explain.search.effects import least_found, main_effects, unusable
+from longlook.explain.search.screening_design import least_found, main_effects, plackett_burman, unusable
 
 MARGIN = math.log1p(0.03)
 

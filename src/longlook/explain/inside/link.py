@@ -5,7 +5,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from longlook.core.model import Vantage
-from longlook.explain.series import Integers, Marks, Series, changes
+from longlook.explain.inside.series import Integers, Marks, Series, changes
 from longlook.timeline.payload import new_payload_bytes
 from longlook.timeline.timeline import Kind, Timeline
 

@@ -1,7 +1,7 @@
-"""What an arm has in force, and what is looser than that: a cure must be, by the arm's real value. Pure.
+"""The settings that an arm really has, and what is looser than they are, as a cure must be. Pure.
 
-What a trace shows counts before what the study sets, and that before what a stack declares. Where none of them says
-the value, nothing is known to be looser, and the change cannot be made.
+A value in a trace counts before a setting of the study, and that before a default that the stack declares. If none of
+them says the value, nothing is known to be looser, and the change cannot be made.
 """
 
 import math
@@ -21,7 +21,7 @@ _LOGGED = {"packet_threshold": "reordering_threshold", "time_threshold": "time_t
 _LENGTHS = ("queue_bytes", "queue_packets")
 
 
-def in_force(side: Side, role: str, name: str) -> float | None:
+def effective_value(side: Side, role: str, name: str) -> float | None:
     """Return the number that an end's knob has in force; None where no log, setting or declaration says it."""
     sender = side.server if role == "server" else side.client
     logged = None if sender is None else sender.parameters.get("recovery", {}).get(_LOGGED.get(name, ""))
@@ -46,7 +46,7 @@ def raised(side: Side, name: str, factor: float) -> int | float | str:
         known = registry.stack(server.stack).knobs.get(name)
         if known is None:
             return str(changes.knob(side.trial, "server", name, 0, ""))
-        own, most = in_force(side, "server", name), known.maximum if known.maximum is not None else math.inf
+        own, most = effective_value(side, "server", name), known.maximum if known.maximum is not None else math.inf
         is_whole, whose = known.kind is int, f"server {server.stack}@{server.version}"
     if not isinstance(own, int | float):
         return f"no log, setting or declaration says what {name} {whose} has"

@@ -3,7 +3,7 @@
 import pytest
 
 from longlook.explain.cause import Sign
-from longlook.explain.touched import as_before, consequences, is_gone
+from longlook.explain.judge import as_before, consequences, is_gone
 
 SEEN = Sign(10**8, dose=2.0)
 

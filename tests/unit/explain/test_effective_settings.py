@@ -9,7 +9,7 @@ from longlook.causes import connection_credit, initial_window, queue_loss_respon
 from longlook.core.model import Endpoint, Link, Scalar, Stage, Trial
 from longlook.explain import changes
 from longlook.explain.cause import Cause, Change, Finding, Intervention, Kind, Sign, Touches, Untestable
-from longlook.explain.in_force import in_force, longer_queues, raised
+from longlook.explain.effective_settings import effective_value, longer_queues, raised
 from longlook.explain.pair import Pair, Side
 from longlook.explain.thresholds import later_losses
 from tests.data.scenes import TCP, Scene, ns
@@ -40,11 +40,11 @@ def settings(items: list[Intervention | Untestable], kind: Kind, touches: Touche
 
 def test_what_a_log_shows_counts_before_what_is_set_and_that_before_what_is_declared() -> None:
     scene = fetching()
-    assert in_force(served(), "server", "packet_threshold") == 3
-    assert in_force(served(packet_threshold=20), "server", "packet_threshold") == 20
+    assert effective_value(served(), "server", "packet_threshold") == 3
+    assert effective_value(served(packet_threshold=20), "server", "packet_threshold") == 20
     scene.log(0.0, "parameters", name="recovery", detail='{"reordering_threshold": 40}')
-    assert in_force(served(scene=scene, packet_threshold=20), "server", "packet_threshold") == 40
-    assert in_force(served("quiche", "0.28.0"), "server", "packet_threshold") is None
+    assert effective_value(served(scene=scene, packet_threshold=20), "server", "packet_threshold") == 40
+    assert effective_value(served("quiche", "0.28.0"), "server", "packet_threshold") is None
 
 
 def test_a_threshold_of_a_thousand_packets_is_not_cured_by_a_stricter_one() -> None:

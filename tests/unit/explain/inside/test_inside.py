@@ -10,9 +10,9 @@ import pytest
 from longlook.core.errors import InputError
 from longlook.core.model import Better, Contrast
 from longlook.explain.inside import look_inside, look_into_flows
+from longlook.explain.inside.sender import endpoint_series
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.rounds import choose_round, find_cells, wanted
-from longlook.explain.sender import endpoint_series
 from longlook.explain.states import time_in_states
 from longlook.metrics import find_metric
 from longlook.study.files import find_study
