@@ -27,7 +27,8 @@ def certify(
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Run again what the cache holds.")] = False,
     as_json: AsJsonLines = False,
 ) -> None:
-    """Measure how often verdicts, intervals and repeats are wrong (docs/trust.md); exit 1 where a level is missed."""
+    """Measure how often verdicts, intervals and repeats are wrong (docs/explanation/trust.md); exit 1 where a level is
+    missed."""
     from longlook.certification import trial_bank
     from longlook.certification.run import CertifyOptions
     from longlook.certification.run import certify as run_certification

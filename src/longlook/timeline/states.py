@@ -1,4 +1,5 @@
-"""One vocabulary for what limits a sender, for QUIC and TCP alike (docs/states-rules.md defines how each is found)."""
+"""One vocabulary for what limits a sender, for QUIC and TCP alike (docs/reference/states-rules.md defines how each is
+found)."""
 
 from collections.abc import Mapping
 from enum import StrEnum

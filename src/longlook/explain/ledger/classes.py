@@ -1,4 +1,4 @@
-"""The classes of time in a ledger (docs/ledger.md has the rules). Pure."""
+"""The classes of time in a ledger (docs/reference/ledger.md has the rules). Pure."""
 
 from collections.abc import Mapping
 from enum import StrEnum

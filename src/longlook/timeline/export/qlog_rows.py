@@ -2,7 +2,8 @@
 
 The drafts are draft-ietf-quic-qlog-main-schema-14 and -quic-events-13. What a row holds beyond the draft's fields is
 beside them under keys that begin with `longlook_`, so that reading a file back gives the very rows it was made of; a
-reader that does not know these keys loses nothing that the draft has a word for. docs/exports.md has the table.
+reader that does not know these keys loses nothing that the draft has a word for. docs/reference/exports.md has the
+table.
 """
 
 import json

@@ -15,7 +15,7 @@ FLOWS, FLOWS_FILE = "flows", "flows.json"
 
 @dataclass(frozen=True)
 class CompetitionRecord:
-    """The record of a competition; `facts` are the timeline's metadata `competition` (docs/timeline.md)."""
+    """The record of a competition; `facts` are the timeline's metadata `competition` (docs/reference/timeline.md)."""
 
     endpoints: Endpoints
     facts: dict[str, Any]

@@ -1,4 +1,4 @@
-"""Reader of the router's packet log (docs/link-formats.md)."""
+"""Reader of the router's packet log (docs/reference/link-formats.md)."""
 
 import hashlib
 import json

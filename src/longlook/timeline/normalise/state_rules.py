@@ -1,4 +1,4 @@
-"""The rules that find a sender's states in its records (docs/states-rules.md defines them). Pure.
+"""The rules that find a sender's states in its records (docs/reference/states-rules.md defines them). Pure.
 
 Each returns steps over time: a state's code while the rule holds, and nothing otherwise.
 """

@@ -26,7 +26,7 @@ _GROWTH = [state_rules.CODES[state] for state in (State.SLOW_START, State.CONGES
 
 
 class Rule(StrEnum):
-    """The names of the rules, as `detail` of the rows has them; docs/states-rules.md defines each."""
+    """The names of the rules, as `detail` of the rows has them; docs/reference/states-rules.md defines each."""
 
     TIMER = "timer"
     HANDSHAKE = "handshake"
