@@ -61,7 +61,7 @@ def explain(
     as_json: AsJsonLines = False,
 ) -> None:
     """Say why an arm lost: suspect causes from traces, change one thing at a time, and keep what closes the gap
-    (docs/explain.md)."""
+    (docs/guide/explain.md)."""
     if markdown is not None and (markdown.is_dir() or not markdown.absolute().parent.is_dir()):
         raise InputError(f"--markdown {markdown}: no such folder, or a folder itself", "name a file: --markdown FILE")
     if not planted.certify and (planted.case or planted.out is not None):

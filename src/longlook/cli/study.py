@@ -87,7 +87,7 @@ def study_page(
             recording = read_har(store.find(str(file) if copy else page, Path.cwd()))
         digest, found = store.keep_recording(recording)
     except HarError as error:
-        raise InputError(str(error), "docs/recorded-pages.md has what a recording needs") from error
+        raise InputError(str(error), "docs/guide/recorded-pages.md has what a recording needs") from error
     if as_json:
         implausible = [codec.encode(each) for each in recording.implausible]
         print_json({"page": digest, **codec.encode(found), "implausible": implausible})
