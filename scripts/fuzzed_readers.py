@@ -14,7 +14,7 @@ from longlook.core.errors import InputError
 from longlook.core.job import Content
 from longlook.core.model import Run, Study, Trial
 from longlook.core.run_folder import RunFolder
-from longlook.explain.infer.sources import read_one
+from longlook.instruments.infer.sources import read_one
 from longlook.lab.judge import judge
 from longlook.lab.observations import FlowCase, FlowKind, Observations, Stopped
 from longlook.network.traces import Role, TraceError, parse_trace

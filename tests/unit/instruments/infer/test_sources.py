@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 
 from longlook.core.errors import InputError
-from longlook.explain.infer import sources
-from longlook.explain.infer.sources import read_one, read_sets
+from longlook.instruments.infer import sources
+from longlook.instruments.infer.sources import read_one, read_sets
 from longlook.timeline.events import EVENT_SCHEMA, EventKind, Events
 from tests.data.decoded import event, sequence
 

@@ -8,7 +8,7 @@ from rich.table import Table
 
 from longlook.explain.infer.diff import Difference, Standing, StatePair, TransitionPair
 from longlook.explain.infer.machine import END
-from longlook.pipeline.infer import Compared, Inferred
+from longlook.instruments.infer.run import Compared, Inferred
 from longlook.report.machines.wording import p_value, percent, spoken
 from longlook.terminal.console import console, print_json
 

@@ -14,9 +14,9 @@ import pyarrow.parquet as pq
 from longlook.core import files, packed
 from longlook.core.errors import InputError
 from longlook.core.run_folder import RunFolder
-from longlook.explain.infer import logs
 from longlook.explain.infer.machine import Machine
 from longlook.explain.infer.traces import as_table
+from longlook.instruments.infer import logs
 from longlook.timeline.doubts import columns_of, doubts_of, kinds_of, values_in_doubt
 from longlook.timeline.events import EventKind, Events, among, metadata_of
 from longlook.timeline.export.problems import problems_of

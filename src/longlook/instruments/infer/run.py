@@ -9,9 +9,9 @@ from longlook.core.errors import InputError, MachineError
 from longlook.explain.infer.diff import LEVEL, Difference, diff
 from longlook.explain.infer.inference import MachineInference
 from longlook.explain.infer.machine import Machine, Relation
-from longlook.explain.infer.sources import TraceSet, read_one, read_sets
+from longlook.instruments.infer.dot import diff_to_dot, to_dot
+from longlook.instruments.infer.sources import TraceSet, read_one, read_sets
 from longlook.report.machines.diff_drawing import draw_diff
-from longlook.report.machines.dot import diff_to_dot, to_dot
 from longlook.report.machines.drawing import draw
 
 FORMATS = ("svg", "dot", "json")

@@ -51,9 +51,9 @@ def infer(
     as_json: AsJson = False,
 ) -> None:
     """Infer state machines from traces, prove that they keep every invariant, and draw them (docs/infer.md)."""
-    from longlook.cli.show import infer as show
-    from longlook.explain.infer.sources import VANTAGES
-    from longlook.pipeline.infer import FORMATS, InferOptions, compare_machines, infer_machines
+    from longlook.instruments.infer import show
+    from longlook.instruments.infer.run import FORMATS, InferOptions, compare_machines, infer_machines
+    from longlook.instruments.infer.sources import VANTAGES
 
     if options.diff and options.together:
         raise InputError("--diff and --together exclude each other", "name two sets of traces for --diff")
