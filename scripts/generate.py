@@ -44,10 +44,10 @@ def classes_of_time(current: str) -> str:
 
 def tables_of_trials(current: str) -> str:
     """Return docs/run-folders.md with the tables that an analysis makes of all trials."""
-    from longlook.analysis.outputs import OUTPUTS
+    from longlook.analysis.outputs import TABLES
 
     rows = []
-    for each in OUTPUTS:
+    for each in TABLES:
         file = f"`{each.file}`" if each.file else "drawn, not written"
         rows.append(f"| {file} | {each.summary} | `{'`, `'.join(each.columns)}` |")
     return with_table(current, "| table | a row |", rows)

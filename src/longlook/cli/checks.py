@@ -43,7 +43,7 @@ def doctor(
 
 def _list_downloads(*, as_json: bool) -> None:
     from longlook.cli.show.provenance import downloads
-    from longlook.provision.provenance.installed import all_made
+    from longlook.provision.provenance.made import all_made
 
     made = all_made()
     if as_json:

@@ -11,9 +11,8 @@ import pytest
 
 import longlook
 from longlook.analysis import measure_cache
-from longlook.core import digests
+from longlook.core import calibration, digests
 from longlook.engines import virtual
-from longlook.instruments.calibrate.link import virtual as calibration
 from tests.unit.conftest import forget_digests
 
 PACKAGE = Path(longlook.__file__).parent

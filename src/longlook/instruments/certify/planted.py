@@ -18,7 +18,7 @@ from longlook.core.registry import add_plugins, nearest
 from longlook.core.run_folder import RunFolder, write_json
 from longlook.explain.answer import Answer, Explained, FoundBy
 from longlook.explain.attribution import Conclusion
-from longlook.explain.ends import ENDS
+from longlook.explain.detect import ENDS
 from longlook.instruments.certify.planted_cases import CASES, DEFAULT_CELL, PATCHED, Planted
 from longlook.network import extra_links
 from longlook.pipeline.explain import ExplainRequest, explain_run

@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from longlook.core import files
+from longlook.core.flows import flow_folder
 from longlook.core.model import Outcome, Run, Trial
 from longlook.instruments.conformance.qlogs import Event, read_qlog
 from longlook.timeline.normalise import normalise_trial
-from longlook.timeline.normalise.competition import FLOWS
 from longlook.timeline.normalise.link_log import LinkLog, read_link_log
 from longlook.timeline.normalise.trial import DAMAGE, LINK_LOG
 from longlook.timeline.timeline import Kind, Timeline
@@ -96,7 +96,7 @@ class Seen:
 def read_seen(folder: Path, trial: Trial, run: Run) -> Seen:
     """Return the evidence in a trial's folder; files that are missing or damaged give none, so that a proof fails."""
     qlogs = {role: _files(folder / "qlog" / role) for role in ("client", "server")}
-    own = folder / FLOWS / trial.flows[0].name if trial.flows else folder
+    own = flow_folder(folder, trial.each_flow()[0])
     link_log = _link_log(folder / LINK_LOG)
     return Seen(
         run=run,

@@ -7,8 +7,7 @@ from longlook.core import registry
 from longlook.explain.answer import FewestLosses, LossSearch
 from longlook.explain.pair import Pair
 from longlook.explain.search import losses
-from longlook.explain.search.losses import Lost
-from longlook.explain.search.minimal import Fewest, Tries, fewest
+from longlook.explain.search.losses import Fewest, Lost, Tries, fewest
 from longlook.explain.search.suspects import Suspect
 from longlook.network.extra_links import BEHIND
 from longlook.pipeline.explain.session import Session

@@ -5,12 +5,11 @@ from dataclasses import replace
 
 from longlook.explain.answer import Screening
 from longlook.explain.attribution import closed_pct
-from longlook.explain.ends import alike
+from longlook.explain.detect import same_end
 from longlook.explain.pair import Pair
 from longlook.explain.search import screen
-from longlook.explain.search.designs import plackett_burman
-from longlook.explain.search.effects import LEAST_ROUNDS
 from longlook.explain.search.factors import Factor, factors, impossible
+from longlook.explain.search.screening_design import LEAST_ROUNDS, plackett_burman
 from longlook.explain.search.suspects import Suspect
 from longlook.pipeline.explain.session import Judgement, Session
 from longlook.report.machines.wording import counted
@@ -92,5 +91,5 @@ def _suspect(
 ) -> Suspect:
     loads = {number: pairs[number].loser.load_ns for number in rounds}
     arm = next(iter(pairs.values())).loser.trial.arm
-    same = alike(next(iter(pairs.values())), factor.role)
+    same = same_end(next(iter(pairs.values())), factor.role)
     return screen.suspect(factor, closed_pct(closed, is_log=is_log), arm, loads, trials, is_alike=same)

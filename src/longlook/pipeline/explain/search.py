@@ -6,9 +6,8 @@ What either suspects is confirmed or refuted by the same trials as any other fin
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from longlook.explain.answer import LossSearch, Screening
+from longlook.explain.answer import LossSearch, Screening, is_needed
 from longlook.explain.pair import Pair
-from longlook.explain.search.need import is_needed
 from longlook.explain.search.suspects import Suspect
 from longlook.pipeline.explain.losses import search_losses
 from longlook.pipeline.explain.screening import screen_settings

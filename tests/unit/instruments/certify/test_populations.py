@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from longlook.analysis.stats import estimate, procedures, sequential
-from longlook.core.model import Analysis
+from longlook.core.model import Analysis, Better
 from longlook.instruments.certify.populations import one_verdict, populations, twins, verdicts
 from tests.data.certification import loads, normal, plain, study, table
 
@@ -45,7 +45,7 @@ def test_verdict_and_interval_are_those_of_the_report(slower: float, spread: flo
     verdict, paired = one_verdict(populations(samples, made)[0], made.analysis)
     assert verdict is reported.verdict
     assert paired.p == reported.p_paired
-    low = procedures.effect_pct(paired.low, procedures.Better.LOWER, is_log=True)
+    low = procedures.effect_pct(paired.low, Better.LOWER, is_log=True)
     assert low == reported.ci_low_pct
 
 
@@ -86,5 +86,5 @@ def test_a_verdict_where_packets_are_lost_at_random_is_that_of_the_report() -> N
     (reported,) = estimate(lossy, made)
     verdict, paired = one_verdict(populations(lossy, made)[0], made.analysis)
     assert (verdict, paired.p) == (reported.verdict, reported.p_paired)
-    assert procedures.effect_pct(paired.low, procedures.Better.LOWER, is_log=True) == reported.ci_low_pct
+    assert procedures.effect_pct(paired.low, Better.LOWER, is_log=True) == reported.ci_low_pct
     assert paired.low != one_verdict(populations(samples, made)[0], made.analysis)[1].low
