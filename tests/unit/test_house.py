@@ -57,7 +57,7 @@ def test_words_are_those_of_the_field() -> None:
 
 READERS = (
     *("analysis", "causes", "explain", "metrics", "pipeline", "report", "run", "timeline"),
-    "instruments/infer",
+    *("instruments/atlas", "instruments/infer"),
 )
 """Packages that read run folders, which may be strangers'."""
 OWN_FILES = {

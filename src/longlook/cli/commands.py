@@ -8,8 +8,10 @@ from typing import Annotated, NoReturn
 import typer
 
 from longlook import __version__
-from longlook.cli import atlas, checks, claims, explain, phone, run, sbom, setup, stacks, study, trace
+from longlook.cli import checks, explain, phone, run, sbom, setup, stacks, study, trace
 from longlook.core.errors import InterruptedByUserError, LonglookError, MachineError
+from longlook.instruments.atlas import command as atlas
+from longlook.instruments.atlas.claims import command as claims
 from longlook.instruments.calibrate import command as calibrate
 from longlook.instruments.certify import command as certify
 from longlook.instruments.compare import command as compare
