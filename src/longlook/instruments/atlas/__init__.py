@@ -1,0 +1,6 @@
+"""`longlook atlas` and `longlook claims`: published claims beside what is found today (docs/guide/atlas.md, docs/guide/claims.md).
+
+The package `claims` judges claims and disputes by several runs, and draws their page. The atlas runs every study for
+it: `run.AtlasFolder` is its folder, `runs` decides which studies run, `content.Atlas` is the content of its page, whose
+studies belong to `papers`, and `page.atlas_page` draws it with `bars` and `maps`.
+"""
