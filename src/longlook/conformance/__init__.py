@@ -13,9 +13,9 @@ from enum import StrEnum
 
 from longlook.conformance.evidence import Seen
 from longlook.core import codec
+from longlook.core.links import SECOND
 from longlook.core.model import Capture, ConnectionState, Endpoint, Flow, Link, Scalar, Trial, Workload
 from longlook.core.protocol import find_protocol
-from longlook.network.extra_links import SECOND
 from longlook.study.tcp import parameters
 
 

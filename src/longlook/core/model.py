@@ -1,4 +1,4 @@
-"""The types that every stage shares; of ours this module imports only other types.
+"""The types that every stage shares; of Longlook this module imports nothing but the names of links.
 
 All types are frozen. Physical quantities carry their unit in their name: `_ns`, `_s`, `_bps`, `_bytes`, `_pct`.
 `codec.py` turns any of them into JSON and back.
@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
+
+from longlook.core.links import BEHIND, MAIN, SECOND
 
 Scalar = str | int | float | bool
 
@@ -341,9 +343,19 @@ class Trial:
     proxy: Endpoint | None = field(default=None, metadata=_LATER)  # in the middle, before the link `behind`
 
     @property
-    def links(self) -> tuple[Link, ...]:
-        """Return every emulated link, the main one first."""
-        return (self.link, *self.further.values())
+    def links(self) -> Mapping[str, Link]:
+        """Return every emulated link by its name (`core.links`), the main one first."""
+        return {MAIN: self.link, **self.further}
+
+    @property
+    def has_middle(self) -> bool:
+        """Return whether its path has a middle between two links, in which a proxy may stand."""
+        return BEHIND in self.further
+
+    @property
+    def has_second_path(self) -> bool:
+        """Return whether a second path joins the ends, with a link of its own."""
+        return SECOND in self.further
 
     @property
     def competes(self) -> bool:

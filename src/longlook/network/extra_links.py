@@ -8,12 +8,9 @@ Each has every setting of the network under its own name. A link is there where 
 
 from collections.abc import Callable, Iterable, Mapping
 
+from longlook.core.links import BESIDE_MAIN
 from longlook.core.model import Link, Scalar
 from longlook.core.problems import SettingError
-
-BEHIND, SECOND = "behind", "second"
-NAMES = (BEHIND, SECOND)
-"""The names of further links, which are tables of a study file."""
 
 _MAIN = "network."
 
@@ -21,13 +18,13 @@ _MAIN = "network."
 def link_of(key: str) -> str:
     """Return the name of the further link that a setting belongs to, "" where it belongs to none."""
     name, dot, _ = key.partition(".")
-    return name if dot and name in NAMES else ""
+    return name if dot and name in BESIDE_MAIN else ""
 
 
 def names_in(keys: Iterable[str]) -> tuple[str, ...]:
-    """Return the names of the further links to which any of these settings belongs, in the order of NAMES."""
+    """Return the names of the further links to which any of these settings belongs, in the order of BESIDE_MAIN."""
     found = {link_of(key) for key in keys}
-    return tuple(name for name in NAMES if name in found)
+    return tuple(name for name in BESIDE_MAIN if name in found)
 
 
 def as_main(key: str) -> str:

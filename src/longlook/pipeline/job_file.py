@@ -45,7 +45,7 @@ def job_of(run: Path, trial_id: str, folder: Path, engine: str = VIRTUAL) -> Job
     provisions = provide(Plan(trial.study, "", (trial,)), make_engine(engine), _log)
     traces = {
         digest: str((found.traces / f"{digest.removeprefix('sha256:')}.json").resolve())
-        for digest in traces_of(*trial.links)
+        for digest in traces_of(*trial.links.values())
     }
     return make_job(trial, 1, str(folder.resolve()), provisions, traces)
 

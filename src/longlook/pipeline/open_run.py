@@ -27,7 +27,7 @@ def open_run(study: Study, plan: Plan, out: Path, provisions: Provisions, option
         folder = reopen(out, plan)
     else:
         folder = RunFolder.create(out, study, plan, _manifest(study, plan, provisions, options))
-    lay((digest for trial in plan.trials for digest in traces_of(*trial.links)), folder.traces)
+    lay((digest for trial in plan.trials for digest in traces_of(*trial.links.values())), folder.traces)
     recorded.lay(plan, folder.path)
     keep_components(folder, provisions.made)
     if others := deviations(provisions.made):

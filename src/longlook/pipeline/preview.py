@@ -121,6 +121,6 @@ def _cached(plan: Plan, options: RunOptions) -> int:
                 continue
             cache = TrialCache(setting)
             for trial in trials:
-                traces = dict.fromkeys(traces_of(*trial.links), "")  # the key counts their digests, which the trial has
+                traces = dict.fromkeys(traces_of(*trial.links.values()), "")  # the key counts digests alone
                 count += cache.holds(make_job(trial, 1, "", provisions, traces))
     return count

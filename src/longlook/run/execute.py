@@ -199,5 +199,5 @@ def make_job(
         },
         content=provisions.contents[content_key(trial)],
         identity=provisions.padded[padding] if (padding := trial.certificate_padding_bytes) else provisions.identity,
-        traces={digest: (traces or {})[digest] for digest in sorted(set(traces_of(*trial.links)))},
+        traces={digest: (traces or {})[digest] for digest in sorted(set(traces_of(*trial.links.values())))},
     )

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import Any
 
+from longlook.core.links import BEHIND, SECOND
 from longlook.core.model import Analysis, Arm, Capture, Contrast, Factor, Figure, Level, Population, Scalar, Study
 from longlook.core.problems import Problems, SettingError, allowed, flatten
 from longlook.core.workload import WorkloadKind
@@ -124,8 +125,8 @@ def _settings(table: StudyTable, kind: WorkloadKind | None, problems: Problems) 
         settings.update({f"{WORKLOAD_PREFIX}kind": kind.name, **workload_defaults(kind)})
     given = {
         **flatten(table.network, "network."),
-        **flatten(table.behind, f"{extra_links.BEHIND}."),
-        **flatten(table.second, f"{extra_links.SECOND}."),
+        **flatten(table.behind, f"{BEHIND}."),
+        **flatten(table.second, f"{SECOND}."),
         **{key: value for key, value in flatten(table.workload, WORKLOAD_PREFIX).items() if key != "workload.kind"},
     }
     seen: dict[str, str] = {}

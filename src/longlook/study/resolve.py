@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from longlook.core import units
 from longlook.core.flows import DURATION, ENDLESS
+from longlook.core.links import BEHIND
 from longlook.core.model import Arm, ConnectionState, Endpoint, Level, Link, Processor, Scalar, Study, Workload
 from longlook.core.problems import SettingError, allowed
 from longlook.core.protocol import EITHER, find_protocol
@@ -183,7 +184,7 @@ def _proxy(
             raise SettingError(knobs[0], 'there is no proxy: write for example proxy = "haproxy", or leave this out')
         return None
     stack, version = find_stack(PROXY, name, catalogue)
-    if extra_links.BEHIND not in extra_links.names_in(own):
+    if BEHIND not in extra_links.names_in(own):
         message = "stands between two links: add the table [behind], with rate and rtt of the link to the server"
         raise SettingError(PROXY, message)
     _check_abilities(PROXY, stack, version, protocol, connection)

@@ -103,5 +103,5 @@ def check_live(study: Study, plan: Plan, engine: str) -> None:
 
 def _fastest_bps(trial: Trial) -> float:
     """Return the rate of the faster direction, in bit/s."""
-    stages = [stage for link in trial.links for stage in (*link.up, *link.down)]
+    stages = [stage for link in trial.links.values() for stage in (*link.up, *link.down)]
     return max((largest_rate_bps(stage) for stage in stages if stage.kind in BOTTLENECKS), default=0.0)

@@ -24,7 +24,7 @@ def read(folder: Path, *replacements: tuple[str, str]) -> Study:
 def test_a_trial_without_further_links_says_nothing_of_them(tmp_path: Path) -> None:
     trial = make_plan(read(tmp_path), (), CATALOGUE).trials[0]
     assert "further" not in codec.encode(trial)
-    assert trial.links == (trial.link,)
+    assert trial.links == {"": trial.link}
 
 
 def test_every_arm_has_the_link_behind_and_a_seed_that_its_loss_does_not_change(tmp_path: Path) -> None:

@@ -6,8 +6,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from longlook.core.links import BEHIND, MAIN, SECOND, link_file
 from longlook.core.model import SCHEMA_VERSION, Run, Trial, Vantage
-from longlook.network.extra_links import BEHIND, SECOND
 from longlook.timeline.normalise.competition import read_competition
 from longlook.timeline.normalise.endpoint import Connection, Endpoints, Row, read_endpoints
 from longlook.timeline.normalise.lines import Account
@@ -17,9 +17,7 @@ from longlook.timeline.normalise.packets import table_of_packets
 from longlook.timeline.normalise.tables import merge, table_of_rows
 from longlook.timeline.timeline import Kind, Timeline
 
-LINK_LOG = "link.bin"
-SECOND_LOG, BEHIND_LOG = f"link-{SECOND}.bin", f"link-{BEHIND}.bin"
-FURTHER_LOGS = {SECOND: SECOND_LOG, BEHIND: BEHIND_LOG}
+LINK_LOG, SECOND_LOG, BEHIND_LOG = (link_file(name, ".bin") for name in (MAIN, SECOND, BEHIND))
 OVER_SECOND = "over the second link"
 """In `detail` of a packet's row."""
 NS_PER_S = 1_000_000_000
@@ -39,10 +37,10 @@ def normalise_trial(folder: Path, trial: Trial, run: Run) -> Timeline:
     rows = [row | {"time_ns": row["time_ns"] - run.started_unix_ns} for row in endpoints.rows]
     packets, link_account = _packets(folder / LINK_LOG, run, endpoints.connections)
     accounts = {**endpoints.accounts, LINK_LOG: link_account}
-    if SECOND in trial.further:
+    if trial.has_second_path:
         over_second, accounts[SECOND_LOG] = _packets(folder / SECOND_LOG, run, endpoints.connections)
         packets += [_marked(each) for each in over_second]
-    if BEHIND in trial.further:
+    if trial.has_middle:
         behind, accounts[BEHIND_LOG] = _behind(folder, trial, run, endpoints)
         packets += behind
     table = merge([table_of_rows(rows + _work_rows(run)), *packets])
@@ -63,7 +61,7 @@ def traffic_digest(folder: Path, trial: Trial) -> str | None:
 
     None if a log is missing or cannot be read: then nothing is known to be alike.
     """
-    names = (LINK_LOG, *(name for further, name in FURTHER_LOGS.items() if further in trial.further))
+    names = [link_file(name, ".bin") for name in trial.links]
     try:
         return " ".join(read_link_log(folder / name).traffic_digest() for name in names)
     except (LinkLogError, OSError):
