@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 
 import pandas as pd
 
+from longlook.core.metric import Metric, find_metric
 from longlook.core.model import Outcome, Run, Study, Trial
-from longlook.metrics import Metric, find_metric
 from longlook.study.around import columns, drawn_number
 
 FACTOR_PREFIX = "factor."

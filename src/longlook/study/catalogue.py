@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from longlook.core import registry
+from longlook.core.metric import Metric
 from longlook.core.stack import Stack
 from longlook.core.workload import WorkloadKind
-from longlook.metrics import Metric
 
 
 @dataclass(frozen=True)

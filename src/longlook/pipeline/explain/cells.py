@@ -11,12 +11,12 @@ from longlook.analysis.stats.cells import Cells
 from longlook.analysis.stats.procedures import Floats
 from longlook.core import files
 from longlook.core.errors import InputError
+from longlook.core.metric import find_metric
 from longlook.core.model import Contrast, Study, Verdict
 from longlook.core.registry import nearest
 from longlook.core.results import Estimate
 from longlook.core.run_folder import SAMPLES, RunFolder
 from longlook.explain.rounds import find_cells
-from longlook.metrics import find_metric
 
 
 @dataclass(frozen=True)
