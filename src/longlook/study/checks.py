@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
 
 from longlook.core.flows import stop_after_s, watched_s
-from longlook.core.links import BESIDE_MAIN
+from longlook.core.links import BESIDE_MAIN, link_of, names_in
 from longlook.core.model import DOTS, MATRIX, POPULATION, Arm, Claim, Level, Scalar, Study
 from longlook.core.problems import Problems, SettingError, allowed
-from longlook.network.extra_links import link_of, names_in
 from longlook.study import laws
 from longlook.study.arms import resolve_arm
 from longlook.study.around import check_ends, neighbourhood

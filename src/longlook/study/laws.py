@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from longlook.core import units
-from longlook.core.links import BESIDE_MAIN
+from longlook.core.links import BESIDE_MAIN, as_further
 from longlook.core.problems import SettingError, allowed
-from longlook.network.extra_links import as_further
 
 STANDARD, NONE = "standard", "none"
 

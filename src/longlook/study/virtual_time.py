@@ -4,9 +4,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from longlook.core.errors import InputError
+from longlook.core.links import BOTTLENECKS
 from longlook.core.metric import find_metric
 from longlook.core.model import Plan, Study, Trial
-from longlook.network.stages import BOTTLENECKS, largest_rate_bps
+from longlook.network.stages import largest_rate_bps
 from longlook.study import processors, tcp
 from longlook.study.catalogue import Catalogue
 from longlook.study.laws import NONE, STANDARD

@@ -7,8 +7,8 @@ import pytest
 from longlook.core import codec
 from longlook.core.errors import InputError
 from longlook.core.flows import offers_preferred_address
+from longlook.core.links import link_of
 from longlook.core.model import Study
-from longlook.network.extra_links import link_of
 from longlook.study.files import read_study, study_files
 from longlook.study.plan import make_plan
 from tests.data.studies import CATALOGUE, study_file

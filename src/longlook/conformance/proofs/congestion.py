@@ -5,12 +5,12 @@ from itertools import combinations
 
 import numpy as np
 
-from longlook.analysis.congestion_check import AFTER_LOSS
 from longlook.conformance import Check, CheckFinding, verdict, wire
 from longlook.conformance.evidence import RouterPackets, Seen
 from longlook.conformance.links import path
 from longlook.conformance.proofs.ask import Ask, transfer
 from longlook.core.model import Link, Scalar, Stage
+from longlook.core.stack import WINDOW_AFTER_LOSS
 
 _RTT_S = 0.1
 _RATE_MBPS = 30
@@ -108,7 +108,7 @@ def emulated_connections(ask: Ask) -> Check:
 
     def judge(seen: Mapping[str, Seen]) -> CheckFinding:
         left = {number: _left(seen[str(number)].packets, of_model=False) for number in _CONNECTIONS}
-        wanted = {number: 1 - (1 - AFTER_LOSS["cubic"]) / number for number in _CONNECTIONS}
+        wanted = {number: 1 - (1 - WINDOW_AFTER_LOSS["cubic"]) / number for number in _CONNECTIONS}
         text = ", ".join(
             f"{number}: {seen[str(number)].why if value is None else f'×{value:.2f}, expected ×{wanted[number]:.2f}'}"
             for number, value in left.items()

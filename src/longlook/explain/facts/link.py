@@ -12,10 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from longlook.core.links import MAIN
+from longlook.core.links import BOTTLENECKS, MAIN
 from longlook.core.model import Json, Stage, Trial, Vantage
 from longlook.explain.facts.columns import NEVER, Booleans, Integers, are, codes, integers
-from longlook.network.stages import BOTTLENECKS
 from longlook.timeline.competition import Competition, are_marked, server_of
 from longlook.timeline.normalise.trial import OVER_SECOND
 from longlook.timeline.payload import new_payload_bytes

@@ -2,10 +2,10 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
+from longlook.core.provenance import Made
 from longlook.core.stack import Stack
 from longlook.provision import decoder, encoder, players
 from longlook.provision.catalogue import is_installed, selected
-from longlook.provision.provenance import Made
 from longlook.provision.provenance.made import of_checkout, of_kernel, of_part, of_wheels
 from longlook.provision.provenance.videos import of_decoder, of_encoder, of_players
 

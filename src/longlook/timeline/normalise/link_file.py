@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from longlook.core import files
-from longlook.network.stages import BOTTLENECKS
+from longlook.core.links import BOTTLENECKS
 
 LINK_FILE = "link.json"
 Stages = dict[str, list[dict[str, Any]]]
