@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from longlook.core.cpus import text_of, times
 from longlook.core.model import Processor
 from longlook.explain import changes, remedies
 from longlook.explain.cause import (
@@ -25,7 +26,6 @@ from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import bounded_ns, during, hold, stretches
 from longlook.explain.pair import Pair, Side
 from longlook.explain.signs import MOST_EVIDENCE
-from longlook.study.processors import text_of, times
 
 _CLASSES = (
     LedgerClass.PROPAGATION,

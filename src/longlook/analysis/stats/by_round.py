@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from longlook.analysis.stats.cells import Cells
 from longlook.analysis.stats.procedures import advantages, effect_pct
+from longlook.core.metric import find_metric
 from longlook.core.model import Contrast
-from longlook.metrics import find_metric
 
 
 @dataclass(frozen=True)

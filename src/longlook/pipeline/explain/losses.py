@@ -9,7 +9,6 @@ from longlook.explain.pair import Pair
 from longlook.explain.search import losses
 from longlook.explain.search.losses import Fewest, Lost, Tries, fewest
 from longlook.explain.search.suspects import Suspect
-from longlook.network.extra_links import BEHIND
 from longlook.pipeline.explain.session import Session
 from longlook.report.machines.wording import counted
 from longlook.study.virtual_time import VIRTUAL
@@ -70,7 +69,7 @@ def search_losses(session: Session, pairs: Mapping[int, Pair]) -> tuple[LossSear
         ), None
     lost = {number: found for number, pair in pairs.items() if (found := losses.lost_packets(pair.loser))}
     if not lost:
-        where = "link towards the client" if BEHIND in trial.further else "link"
+        where = "link towards the client" if trial.has_middle else "link"
         return LossSearch(f"the {where} drops no packet of the loser's loads"), None
     before = len(session.counterfactual)
     plan = session.begun()

@@ -14,7 +14,7 @@ from typing import Any
 
 from longlook.core.errors import InputError, MachineError
 from longlook.core.escape import CsvWriter
-from longlook.provision.video import PICTURES
+from longlook.core.workload import PICTURES
 from longlook.timeline.export.trials import timeline_of
 from longlook.timeline.playback import Playback
 

@@ -12,10 +12,10 @@ from pathlib import Path
 from longlook.core import registry
 from longlook.core.document import read_toml
 from longlook.core.errors import InputError
+from longlook.core.metric import find_metric
 from longlook.core.model import Contrast, Study
 from longlook.core.problems import Problems, allowed
 from longlook.instruments.atlas.claims.dispute_schema import DisputeTable, EvidenceTable, HoldsTable, PositionTable
-from longlook.metrics import find_metric
 from longlook.study.cells import cells, labels_of
 from longlook.study.schema import parse_table
 
