@@ -116,8 +116,7 @@ def torture(current: str) -> str:
 def atlas(current: str) -> str:
     """Return docs/atlas.md with the tables of the entries beside it; shipped studies without one are not run yet."""
     from longlook.analysis.claims.atlas import SummaryRow, summary_row
-    from longlook.analysis.claims.judge import REPRODUCED
-    from longlook.analysis.claims.kinds import ReplicationKind, kind_of
+    from longlook.analysis.claims.judge import REPRODUCED, ReplicationKind, kind_of
     from longlook.analysis.claims.papers import PAPERS, checks_laboratory, paper_key, reading_order
     from longlook.core.document import read_toml
     from longlook.pipeline.entries import EntryFolder

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from longlook.analysis.claims.dispute import Dispute, DisputeEvidence, list_disputes
 from longlook.analysis.claims.dispute_flips import conclude_dispute, find_flips
 from longlook.analysis.claims.dispute_judge import JudgedEvidence, Point, judge_evidence
-from longlook.analysis.claims.judge import NOT_RUN
+from longlook.analysis.claims.judge import NOT_RUN, welch_verdict
 from longlook.analysis.claims.settings_changes import changes
 from longlook.analysis.claims.survey import (
     Ours,
@@ -22,7 +22,6 @@ from longlook.analysis.claims.survey import (
     newest,
     survey_data,
 )
-from longlook.analysis.claims.welch import welch_verdict
 from longlook.core.errors import InputError, MachineError
 from longlook.core.model import Claim, Contrast, Study
 from longlook.core.results import ArmLevel, ClaimResult, Estimate

@@ -8,8 +8,7 @@ from typing import Any
 from longlook.analysis.claims.dispute import Dispute
 from longlook.analysis.claims.dispute_flips import Flip
 from longlook.analysis.claims.dispute_judge import DisputeConclusion, JudgedEvidence
-from longlook.analysis.claims.judge import CONTRADICTED, INCONCLUSIVE, NOT_RUN, NOT_TESTABLE, REPRODUCED
-from longlook.analysis.claims.welch import WelchVerdict
+from longlook.analysis.claims.judge import CONTRADICTED, INCONCLUSIVE, NOT_RUN, NOT_TESTABLE, REPRODUCED, WelchVerdict
 from longlook.core import codec
 from longlook.core.model import Claim, Study
 

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from longlook.analysis.claims.kinds import ReplicationKind, kind_of
+from longlook.analysis.claims.judge import ReplicationKind, kind_of
 from longlook.core.model import Claim, Expected, Verdict
 from longlook.core.results import ClaimResult, Estimate
 from tests.unit.analysis.claims.test_judge import CLAIM, ESTIMATE, NONE, one
