@@ -111,14 +111,16 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class Contradiction:
+class PageContradiction:
     """What does not agree, under the name of its check."""
 
     check: str
     problem: str
 
 
-def contradictions(answers: Sequence[Measured], page_bytes: int | None, late_bytes: int = 0) -> Iterator[Contradiction]:
+def contradictions(
+    answers: Sequence[Measured], page_bytes: int | None, late_bytes: int = 0
+) -> Iterator[PageContradiction]:
     """Yield what disagrees in a page load.
 
     `page_bytes` is the whole page's `_bytesIn`, if the tool counted that, and `late_bytes` what came after its load
@@ -127,18 +129,22 @@ def contradictions(answers: Sequence[Measured], page_bytes: int | None, late_byt
     empty = [answer for answer in answers if not answer.size_bytes and not answer.may_be_empty]
     if empty:
         problem = f"{len(empty)} of {len(answers)} answers have no bytes, though their status and type promise some"
-        yield Contradiction("sizes_of_0", problem)
+        yield PageContradiction("sizes_of_0", problem)
     larger = [
         answer for answer in answers if answer.arrived_bytes and answer.size_bytes > FACTOR * answer.arrived_bytes
     ]
     if larger:
         problem = f"{len(larger)} of {len(answers)} answers have over {FACTOR} times the bytes that arrived of them"
-        yield Contradiction("size_above_arrived", problem)
+        yield PageContradiction("size_above_arrived", problem)
     total = late_bytes + sum(answer.size_bytes for answer in answers)
     if page_bytes and not page_bytes <= FACTOR * total:
-        yield Contradiction("objects_below_page", f"its objects have {total} bytes, where the page had {page_bytes}")
+        yield PageContradiction(
+            "objects_below_page", f"its objects have {total} bytes, where the page had {page_bytes}"
+        )
     elif page_bytes and total > FACTOR * page_bytes:
-        yield Contradiction("objects_above_page", f"its objects have {total} bytes, where the page had {page_bytes}")
+        yield PageContradiction(
+            "objects_above_page", f"its objects have {total} bytes, where the page had {page_bytes}"
+        )
 
 
 def unrecorded(answers: Sequence[Measured]) -> tuple[int, int] | None:
@@ -196,7 +202,7 @@ class Recording:
     entries: tuple[HarEntry, ...]
     skipped: Mapping[str, int] = field(default_factory=dict)
     changed: Mapping[str, int] = field(default_factory=dict)
-    implausible: tuple[Contradiction, ...] = ()
+    implausible: tuple[PageContradiction, ...] = ()
 
 
 def read_har(path: Path) -> Recording:
