@@ -102,7 +102,7 @@ FACTOR = 2
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredAnswer:
     """What a HAR has of one answer of the page load beside what is replayed of it."""
 
     size_bytes: int
@@ -119,7 +119,7 @@ class PageContradiction:
 
 
 def contradictions(
-    answers: Sequence[Measured], page_bytes: int | None, late_bytes: int = 0
+    answers: Sequence[MeasuredAnswer], page_bytes: int | None, late_bytes: int = 0
 ) -> Iterator[PageContradiction]:
     """Yield what disagrees in a page load.
 
@@ -147,7 +147,7 @@ def contradictions(
         )
 
 
-def unrecorded(answers: Sequence[Measured]) -> tuple[int, int] | None:
+def unrecorded(answers: Sequence[MeasuredAnswer]) -> tuple[int, int] | None:
     """Return how many answers of how many lack their size, if those are most of a page of several; else None."""
     empty = sum(not answer.size_bytes and not answer.may_be_empty for answer in answers)
     return (empty, len(answers)) if len(answers) > 1 and 2 * empty > len(answers) else None
@@ -270,7 +270,7 @@ class _Reader:
         self.page_bytes = as_count(first.get("_bytesIn"))
         self.found: list[HarEntry] = []
         self.late_bytes = 0
-        self.measured: list[Measured] = []
+        self.measured: list[MeasuredAnswer] = []
         self.skipped: Counter[str] = Counter()
         self.changed: Counter[str] = Counter()
 
@@ -296,7 +296,7 @@ class _Reader:
             self.changed[_DECODED] += 1
         kind = _kind(as_text(as_mapping(response.get("content")).get("mimeType")))
         may_be_empty = method != "GET" or as_count(response.get("status")) != 200 or kind in _MAY_BE_EMPTY
-        self.measured.append(Measured(size_bytes, as_count(entry.get("_bytesIn")), may_be_empty))
+        self.measured.append(MeasuredAnswer(size_bytes, as_count(entry.get("_bytesIn")), may_be_empty))
         url, started_ns = urldefrag(url or "").url, started_ns or 0
         location = as_text(response.get("redirectURL"))
         is_redirect = 300 <= (as_count(response.get("status")) or 0) < 400 and location
