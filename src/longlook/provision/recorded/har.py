@@ -57,14 +57,14 @@ class SizeFrom(StrEnum):
 
 
 @dataclass(frozen=True)
-class Size:
+class TransferredSize:
     """The bytes of a body as it was transferred; 0 if it is empty, or if a tool writes 0 for what it does not know."""
 
     size_bytes: int
     source: SizeFrom
 
 
-def transferred(entry: Mapping[str, Any], response: Mapping[str, Any]) -> Size | None:
+def transferred(entry: Mapping[str, Any], response: Mapping[str, Any]) -> TransferredSize | None:
     """Return the size of an entry's body; None if no field has it.
 
     HAR's own field counts first, unless it contradicts what compression saved (HAR 1.2: `compression` is `content.size`
@@ -78,8 +78,8 @@ def transferred(entry: Mapping[str, Any], response: Mapping[str, Any]) -> Size |
     body, whole = as_count(response.get("bodySize")), as_count(response.get("_transferSize"))
     if body and body > 0:
         if not (saved and decoded and size is not None and body >= size):
-            return Size(body, SizeFrom.BODY)
-        return Size(decoded, SizeFrom.CONTRADICTED)
+            return TransferredSize(body, SizeFrom.BODY)
+        return TransferredSize(decoded, SizeFrom.CONTRADICTED)
     known = (
         (whole, SizeFrom.TRANSFER),
         (as_count(entry.get("_objectSize")), SizeFrom.OBJECT),
@@ -87,10 +87,10 @@ def transferred(entry: Mapping[str, Any], response: Mapping[str, Any]) -> Size |
     )
     for value, source in known:
         if value is not None and value > 0:
-            return Size(value, source)
+            return TransferredSize(value, source)
     if body == 0 and decoded is None:
-        return Size(0, SizeFrom.BODY)
-    return None if decoded is None else Size(decoded, SizeFrom.CONTENT)
+        return TransferredSize(0, SizeFrom.BODY)
+    return None if decoded is None else TransferredSize(decoded, SizeFrom.CONTENT)
 
 
 def _less_headers(arrived: int | None, response: Mapping[str, Any]) -> int | None:
