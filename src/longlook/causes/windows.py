@@ -11,7 +11,7 @@ from longlook.explain.cause import (
     Evidence,
     Finding,
     Intervention,
-    Kind,
+    Purpose,
     Sign,
     Target,
     Touches,
@@ -47,7 +47,10 @@ def initial_window_changes(finding: Finding, pair: Pair) -> Sequence[Interventio
     ]
     steps = sorted({max(own + 1, (own + other) // 2), 2 * other})
     doses = [(float(count), _window(pair.loser, count)) for count in steps if count not in (own, other)]
-    return [*found, *[item for item in changes.doses(Touches.MECHANISM, Target.LOSER, doses) if item.kind is Kind.DOSE]]
+    return [
+        *found,
+        *[item for item in changes.doses(Touches.MECHANISM, Target.LOSER, doses) if item.kind is Purpose.DOSE],
+    ]
 
 
 def packets(side: Side) -> int:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from longlook.core.model import Endpoint, Link, Trial
-from longlook.explain.cause import Cause, Finding, Intervention, Kind, Says, Target, Touches, Untestable, causes
+from longlook.explain.cause import Cause, Finding, Intervention, Purpose, Says, Target, Touches, Untestable, causes
 from longlook.explain.detect import proposed
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.pair import Pair, Side
@@ -121,7 +121,7 @@ def check(item: Intervention | Untestable, tested: Pair) -> None:
         return
     assert item.change.label
     assert item.change.settings or item.change.surgery
-    assert item.dose is not None or item.kind is not Kind.DOSE
+    assert item.dose is not None or item.kind is not Purpose.DOSE
     trials = {
         Target.LOSER: [tested.loser.trial],
         Target.WINNER: [tested.winner.trial],

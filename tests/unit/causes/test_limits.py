@@ -17,7 +17,7 @@ from longlook.causes.pacing import PACING_LIMITED
 from longlook.causes.receivers import ACK_STARVATION
 from longlook.causes.timers import RTT_OVERESTIMATED
 from longlook.core.model import Endpoint, Trial
-from longlook.explain.cause import Cause, Finding, Intervention, Kind, Sign, Target
+from longlook.explain.cause import Cause, Finding, Intervention, Purpose, Sign, Target
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.pair import Side
 from tests.data.scenes import TCP, Scene, ns
@@ -58,7 +58,7 @@ def test_a_small_window_is_seen_and_made_larger(cause: Cause, name: str, waits: 
         f"client_knobs.initial_{knob}_window": 96_000,
         f"client_knobs.max_{knob}_window": 8 * GROWS_TO[knob],
     }
-    assert made[1].kind is Kind.TRANSPLANT
+    assert made[1].kind is Purpose.TRANSPLANT
     assert made[1].change.settings[f"client_knobs.max_{knob}_window"] == 12_000
     assert [item.dose for item in made[2:]] == [2.0, 4.0, 8.0]
 
@@ -144,11 +144,16 @@ def test_a_small_window_of_http2_is_seen_and_made_larger_and_smaller(
     made = [item for item in cause.interventions(found, tested) if isinstance(item, Intervention)]
     key = f"client_knobs.http2_{name}_window"
     cure, *others = made
-    assert (cure.kind, cure.target, cure.change.settings, cure.dose) == (Kind.CURE, Target.LOSER, {key: 320_000}, 3.2e5)
-    doses = [item for item in others if item.kind is Kind.DOSE]
+    assert (cure.kind, cure.target, cure.change.settings, cure.dose) == (
+        Purpose.CURE,
+        Target.LOSER,
+        {key: 320_000},
+        3.2e5,
+    )
+    doses = [item for item in others if item.kind is Purpose.DOSE]
     if name == "stream":
         transplant = others[0]
-        assert (transplant.kind, transplant.target) == (Kind.TRANSPLANT, Target.WINNER)
+        assert (transplant.kind, transplant.target) == (Purpose.TRANSPLANT, Target.WINNER)
         assert transplant.change.settings == {key: 40_000}
     assert [(item.dose, item.change.settings[key]) for item in doses] == [
         (float(each), each) for each in (20_000, 80_000, 160_000)

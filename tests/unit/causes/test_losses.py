@@ -11,7 +11,7 @@ from longlook.causes.retransmissions import REPEATED_RETRANSMISSION, SPURIOUS_LO
 from longlook.causes.timers import RTO_BACKOFF, TAIL_LOSS, TIMER_TOO_LONG
 from longlook.causes.windows import SMALL_WINDOW_TIMEOUT
 from longlook.core.model import Endpoint
-from longlook.explain.cause import Intervention, Kind, Surgery, Target, Touches, Untestable
+from longlook.explain.cause import Intervention, Purpose, Surgery, Target, Touches, Untestable
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.pair import Side
 from tests.data.scenes import PACKET_BYTES, PAYLOAD_BYTES, TCP, Scene, ns
@@ -59,7 +59,7 @@ def test_a_winner_that_loses_its_tail_too_gets_no_more_losses() -> None:
     tested = pair(side(tail(), BUSY, (LedgerClass.TIMER, 100.0)), side(winner))
     untestable = TAIL_LOSS.interventions(found_by(TAIL_LOSS, tested), tested)[1]
     assert isinstance(untestable, Untestable)
-    assert untestable.kind is Kind.TRANSPLANT
+    assert untestable.kind is Purpose.TRANSPLANT
 
 
 def opening(*, lost: bool) -> Scene:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from longlook.causes.loss_response import ECN_RESPONSE, QUEUE_LOSS_RESPONSE, RANDOM_LOSS_RESPONSE
 from longlook.core.model import Link, Stage
-from longlook.explain.cause import Intervention, Kind, Target
+from longlook.explain.cause import Intervention, Purpose, Target
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.pair import Side
 from tests.data.scenes import TCP, Scene, ns
@@ -54,8 +54,8 @@ def test_the_cure_takes_the_marks_away_and_the_doses_make_them_later() -> None:
     found = found_by(ECN_RESPONSE, tested)
     made = [each for each in ECN_RESPONSE.interventions(found, tested) if isinstance(each, Intervention)]
     off, later, *doses = made
-    assert (off.kind, off.target, off.change.settings) == (Kind.CURE, Target.LOSER, {"tcp_ecn": False})
-    assert (later.kind, later.target) == (Kind.CURE, Target.BOTH)
+    assert (off.kind, off.target, off.change.settings) == (Purpose.CURE, Target.LOSER, {"tcp_ecn": False})
+    assert (later.kind, later.target) == (Purpose.CURE, Target.BOTH)
     assert later.change.settings == {"network.down.step_threshold": "40ms", "network.up.step_threshold": "40ms"}
-    texts = [str(each.change.settings["network.down.step_threshold"]) for each in doses if each.kind is Kind.DOSE]
+    texts = [str(each.change.settings["network.down.step_threshold"]) for each in doses if each.kind is Purpose.DOSE]
     assert texts == ["10ms", "20ms"]

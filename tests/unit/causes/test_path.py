@@ -10,7 +10,7 @@ from longlook.causes.path import COMPETITION, MIDDLEBOX, MTU_BLACK_HOLE, PATH_CH
 from longlook.causes.receivers import HEAD_OF_LINE
 from longlook.causes.retransmissions import DATAGRAMS_SENT_TWICE, DUPLICATE_SENDING
 from longlook.core.model import Stage
-from longlook.explain.cause import Cause, Intervention, Kind, Sign, Target, Untestable
+from longlook.explain.cause import Cause, Intervention, Purpose, Sign, Target, Untestable
 from longlook.explain.ledger import LedgerClass
 from tests.data.scenes import TCP, Scene, ns
 from tests.data.sides import USEFUL, dropped_for, fetching, found_by, pair, side
@@ -84,7 +84,7 @@ def test_datagrams_sent_twice_are_waste_of_the_server_and_no_copies_of_the_link(
     cure, transplant = DATAGRAMS_SENT_TWICE.interventions(found, tested)
     assert isinstance(cure, Untestable) and "a build of it" in cure.reason
     assert isinstance(transplant, Intervention)
-    assert (transplant.kind, transplant.target) == (Kind.TRANSPLANT, Target.WINNER)
+    assert (transplant.kind, transplant.target) == (Purpose.TRANSPLANT, Target.WINNER)
     assert transplant.change.settings == {"network.down.duplicate": "100%"}
     assert tested.loser.down.useful_bytes.tolist() == [1203, 0] * 5
     copied = fetching()

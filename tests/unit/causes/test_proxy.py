@@ -6,7 +6,7 @@ from longlook.causes.handshake import HANDSHAKE_ROUND_TRIPS
 from longlook.causes.loss_response import QUEUE_LOSS_RESPONSE, RANDOM_LOSS_RESPONSE
 from longlook.causes.proxies import PROXY_CONNECTION, UNSPLIT_PATH
 from longlook.core.model import Endpoint, Link, Trial
-from longlook.explain.cause import Intervention, Kind, Target, Untestable
+from longlook.explain.cause import Intervention, Purpose, Target, Untestable
 from longlook.explain.ledger import BEHIND_PROXY, LedgerClass
 from tests.data.scenes import Scene
 from tests.data.sides import ENDPOINT, USEFUL, dropped_for, fetching, found_by, pair, side
@@ -53,7 +53,7 @@ def test_a_path_that_a_proxy_splits_for_the_winner_alone_is_tested_from_both_sid
     made = UNSPLIT_PATH.interventions(found_by(UNSPLIT_PATH, tested), tested)
     assert [each.reason for each in made if isinstance(each, Untestable)] == ["proxy haproxy does not speak h3"]
     possible = [each for each in made if isinstance(each, Intervention)]
-    assert [each.kind for each in possible] == [Kind.CURE, Kind.TRANSPLANT]
+    assert [each.kind for each in possible] == [Purpose.CURE, Purpose.TRANSPLANT]
     assert str(possible[0].change.settings["proxy"]).startswith("envoy@")
     assert (possible[1].target, dict(possible[1].change.settings)) == (Target.WINNER, {"proxy": "none"})
 

@@ -15,7 +15,7 @@ from longlook.causes.handshake import (
 from longlook.causes.slow_start import SLOW_START_EARLY_EXIT, SLOW_START_OVERSHOOT
 from longlook.causes.windows import WINDOW_CAPPED
 from longlook.core.model import ConnectionState, Endpoint
-from longlook.explain.cause import Intervention, Kind, Surgery, Touches, Untestable
+from longlook.explain.cause import Intervention, Purpose, Surgery, Touches, Untestable
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.pair import Pair
 from tests.data.scenes import PACKET_BYTES, Scene, ns
@@ -58,7 +58,7 @@ def test_the_end_of_slow_start_is_moved_by_hystart_and_by_its_threshold() -> Non
     settings = [item.change.settings for item in made if isinstance(item, Intervention)]
     assert settings[0]["server_knobs.hystart"] is False
     doses = [item for item in made if isinstance(item, Intervention) and item.dose is not None]
-    assert [(item.kind, item.dose) for item in doses] == [(Kind.CURE, 2.0), (Kind.DOSE, 0.5), (Kind.DOSE, 1.0)]
+    assert [(item.kind, item.dose) for item in doses] == [(Purpose.CURE, 2.0), (Purpose.DOSE, 0.5), (Purpose.DOSE, 1.0)]
     assert [item.change.settings["server_knobs.initial_ssthresh"] for item in doses] == [34, 8, 17]
 
 

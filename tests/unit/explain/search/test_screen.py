@@ -7,7 +7,7 @@ import pytest
 
 from longlook.core.model import Analysis, Better, Study
 from longlook.explain.answer import FoundBy
-from longlook.explain.cause import Change, Kind, Says, Target, Touches
+from longlook.explain.cause import Change, Purpose, Says, Target, Touches
 from longlook.explain.counterfactual import CounterfactualPlan
 from longlook.explain.judge import Gap
 from longlook.explain.search.factors import Factor
@@ -129,8 +129,8 @@ def test_a_suspect_is_tested_by_a_single_change_and_by_the_loser_s_value_in_the_
     assert (found.found_by, found.finding.cause, found.finding.arm) == (FoundBy.SCREENING, WINDOW.setting, "slow")
     assert found.finding.strength_ns == 675_000_000
     assert [(item.kind, item.target) for item in found.interventions] == [
-        (Kind.CURE, Target.LOSER),
-        (Kind.TRANSPLANT, Target.WINNER),
+        (Purpose.CURE, Target.LOSER),
+        (Purpose.TRANSPLANT, Target.WINNER),
     ]
     assert found.cause.said_of(found.finding) == "its window is small"
     assert "57 trials" in found.finding.signs[0].evidence[0].text
