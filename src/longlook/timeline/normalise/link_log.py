@@ -36,7 +36,7 @@ class LinkLogError(ValueError):
 
 
 @dataclass(frozen=True)
-class Flow:
+class LoggedFlow:
     """Packets of one protocol between two addresses and ports, in both directions.
 
     Logs of version 1 have no addresses (None) and number flows by protocol and ports.
@@ -116,7 +116,7 @@ class LinkLog:
         rank[np.argsort(first)] = np.arange(len(first))  # in the order in which they appear
         return np.asarray(rank[inverse])
 
-    def flows(self) -> list[Flow]:
+    def flows(self) -> list[LoggedFlow]:
         """Return the flows of the log in order of their numbers."""
         numbers = self.flow_numbers()
         unique, first, counts = np.unique(numbers, return_index=True, return_counts=True)
@@ -126,7 +126,7 @@ class LinkLog:
                 row = self.records[index]
                 client, server = (self._address(row, f"{side}_address") for side in ("client", "server"))
                 ports = int(row["client_port"]), int(row["server_port"])
-                found.append(Flow(number, int(row["ip_protocol"]), client, ports[0], server, ports[1], packets))
+                found.append(LoggedFlow(number, int(row["ip_protocol"]), client, ports[0], server, ports[1], packets))
         return found
 
     def _address(self, row: Any, name: str) -> str | None:

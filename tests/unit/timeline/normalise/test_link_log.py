@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from longlook.core.model import Link, Stage
 from longlook.network.config import link_config
-from longlook.timeline.normalise.link_log import MAGICS, Flow, LinkLogError, address_text, read_link_log
+from longlook.timeline.normalise.link_log import MAGICS, LinkLogError, LoggedFlow, address_text, read_link_log
 from tests.data import trials
 
 MAGIC = MAGICS[1]
@@ -170,9 +170,9 @@ def test_flows_of_version_2_have_addresses(tmp_path: Path) -> None:
     log = read_link_log(version_2(tmp_path, packets))
     assert log.flow_numbers().tolist() == [1, 0, 1, 2, -1]
     assert log.flows() == [
-        Flow(0, 17, "10.8.0.1", 40000, "10.8.0.2", 443, 1),
-        Flow(1, 6, "10.8.0.1", 40001, "10.8.0.2", 443, 2),
-        Flow(2, 17, "2001::1", 40000, ":".join(["fdfd"] * 8), 443, 1),
+        LoggedFlow(0, 17, "10.8.0.1", 40000, "10.8.0.2", 443, 1),
+        LoggedFlow(1, 6, "10.8.0.1", 40001, "10.8.0.2", 443, 2),
+        LoggedFlow(2, 17, "2001::1", 40000, ":".join(["fdfd"] * 8), 443, 1),
     ]
     assert address_text(0, bytes(16)) is None
 
