@@ -52,7 +52,7 @@ class LoggedFlow:
 
 
 @dataclass(frozen=True)
-class LinkLog:
+class PacketLog:
     """A packet log. Records are in the order in which fates were complete; `sequence` orders them per direction."""
 
     header: Mapping[str, Any]
@@ -142,7 +142,7 @@ def address_text(ip_version: int, address: bytes) -> str | None:
     return str(IPv6Address(address)) if ip_version == 6 else None
 
 
-def read_link_log(path: Path) -> LinkLog:
+def read_link_log(path: Path) -> PacketLog:
     """Map a packet log of any version into memory.
 
     Raise LinkLogError for a foreign, empty or damaged file, OSError if it cannot be opened. A last record that was cut
@@ -154,9 +154,9 @@ def read_link_log(path: Path) -> LinkLog:
         body_bytes = os.fstat(file.fileno()).st_size - records_offset
         count, truncated_bytes = divmod(body_bytes, dtype.itemsize)
         if count == 0:  # an empty range cannot be mapped
-            return LinkLog(header, np.empty(0, dtype), truncated_bytes)
+            return PacketLog(header, np.empty(0, dtype), truncated_bytes)
         records = np.memmap(file, dtype=dtype, mode="r", offset=records_offset, shape=(count,))
-    return LinkLog(header, records, truncated_bytes)
+    return PacketLog(header, records, truncated_bytes)
 
 
 def _read_header(path: Path, file: BinaryIO) -> tuple[dict[str, Any], int]:
@@ -261,7 +261,7 @@ def capacity(link: Stages, phase_ns: int) -> dict[str, Any] | None:
 DIRECTIONS = ("up", "down")
 
 
-def conservation(log: LinkLog, summary: Mapping[str, Any] | None = None) -> list[str]:
+def conservation(log: PacketLog, summary: Mapping[str, Any] | None = None) -> list[str]:
     """Return what does not add up, one sentence each; empty if everything does, exactly.
 
     In each direction arrived + copied = delivered + dropped + queued, packets are numbered without a gap, times do not
@@ -278,7 +278,7 @@ def conservation(log: LinkLog, summary: Mapping[str, Any] | None = None) -> list
     return found
 
 
-def _records(log: LinkLog, records: npt.NDArray[Any]) -> Iterator[str]:
+def _records(log: PacketLog, records: npt.NDArray[Any]) -> Iterator[str]:
     """Return contradictions among the records of one direction."""
     numbers = np.unique(records["sequence"])
     if len(numbers) and (numbers[0] != 0 or numbers[-1] != len(numbers) - 1):
@@ -299,7 +299,7 @@ def _records(log: LinkLog, records: npt.NDArray[Any]) -> Iterator[str]:
     yield from (f"{np.count_nonzero(wrong)} records have {text}" for text, wrong in times if wrong.any())
 
 
-def _counters(log: LinkLog, records: npt.NDArray[Any], counters: Mapping[str, int]) -> Iterator[str]:
+def _counters(log: PacketLog, records: npt.NDArray[Any], counters: Mapping[str, int]) -> Iterator[str]:
     """Return contradictions between one direction's counters and its records."""
     arrived = len(np.unique(records["sequence"]))
     is_first = np.zeros(len(records), np.bool_)
