@@ -31,7 +31,7 @@ _ALLOWED_TYPES = ("|u1", "<u2", "<u4", "<u8", "|V16")
 _REQUIRED = ("record_bytes", "fields", "clock", "verdicts")
 
 
-class LinkLogError(ValueError):
+class PacketLogError(ValueError):
     """The file is not a packet log, or cannot be read: the message names the file and the reason."""
 
 
@@ -165,35 +165,37 @@ def _read_header(path: Path, file: BinaryIO) -> tuple[dict[str, Any], int]:
     versions = [version for version, known in MAGICS.items() if magic and known.startswith(magic)]
     if not versions:
         known = " or ".join(map(repr, MAGICS.values()))
-        raise LinkLogError(f"{path} is not a packet log of longlook-link: it does not begin with {known}")
+        raise PacketLogError(f"{path} is not a packet log of longlook-link: it does not begin with {known}")
     if len(prefix) < _PREFIX_BYTES:
-        raise LinkLogError(f"{path} is cut off inside its header")
+        raise PacketLogError(f"{path} is cut off inside its header")
     (length,) = _LENGTH.unpack(prefix[_MAGIC_BYTES:])
     rest = file.read(length)
     if len(rest) < length:
-        raise LinkLogError(f"{path} is cut off inside its header: {length} bytes are announced, {len(rest)} are there")
+        raise PacketLogError(
+            f"{path} is cut off inside its header: {length} bytes are announced, {len(rest)} are there"
+        )
     try:
         header = json.loads(rest)
     except (ValueError, RecursionError) as error:
-        raise LinkLogError(f"{path} has a damaged header: {error}") from error
+        raise PacketLogError(f"{path} has a damaged header: {error}") from error
     _check_header(path, header, versions[0])
     return header, _PREFIX_BYTES + length
 
 
 def _check_header(path: Path, header: Any, version: int) -> None:
     if not isinstance(header, dict):
-        raise LinkLogError(f"{path} has a damaged header: it is no JSON object")
+        raise PacketLogError(f"{path} has a damaged header: it is no JSON object")
     if header.get("version") != version:
-        raise LinkLogError(f"{path} begins as version {version}; its header says {header.get('version')!r}")
+        raise PacketLogError(f"{path} begins as version {version}; its header says {header.get('version')!r}")
     if missing := set(_REQUIRED) - header.keys():
-        raise LinkLogError(f"{path} has a header without {', '.join(sorted(missing))}")
+        raise PacketLogError(f"{path} has a header without {', '.join(sorted(missing))}")
     try:
         codes = {int(code) for code in header["verdicts"].values()}
         moments = [int(header["clock"][name]) for name in ("unix_ns", "monotonic_ns")]
     except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
-        raise LinkLogError(f"{path} has a damaged clock or damaged verdicts in its header: {error}") from error
+        raise PacketLogError(f"{path} has a damaged clock or damaged verdicts in its header: {error}") from error
     if not codes <= set(range(256)) or not all(0 <= moment < 2**63 for moment in moments):
-        raise LinkLogError(f"{path} has an impossible clock or impossible verdicts in its header")
+        raise PacketLogError(f"{path} has an impossible clock or impossible verdicts in its header")
 
 
 def _dtype(path: Path, header: Mapping[str, Any]) -> np.dtype[Any]:
@@ -208,9 +210,9 @@ def _dtype(path: Path, header: Mapping[str, Any]) -> np.dtype[Any]:
             }
         )
     except (KeyError, TypeError, ValueError, OverflowError) as error:
-        raise LinkLogError(f"{path} has a damaged list of fields: {error}") from error
+        raise PacketLogError(f"{path} has a damaged list of fields: {error}") from error
     if dtype.itemsize == 0:
-        raise LinkLogError(f"{path} has a damaged list of fields: records without a byte")
+        raise PacketLogError(f"{path} has a damaged list of fields: records without a byte")
     return dtype
 
 

@@ -16,7 +16,7 @@ from longlook.timeline.events import EventKind, Events
 from longlook.timeline.normalise.competition import read_competition
 from longlook.timeline.normalise.endpoint import Connection, Endpoints, Row, read_endpoints
 from longlook.timeline.normalise.lines import Account
-from longlook.timeline.normalise.link_log import LINK_FILE, LinkLogError, capacity, read_link_log, read_stages
+from longlook.timeline.normalise.link_log import LINK_FILE, PacketLogError, capacity, read_link_log, read_stages
 from longlook.timeline.normalise.packets import table_of_packets
 from longlook.timeline.normalise.traces import normalise_traces
 from longlook.timeline.timeline import Kind, Timeline, merge_tables, table_of_rows
@@ -70,7 +70,7 @@ def traffic_digest(folder: Path, trial: Trial) -> str | None:
     names = (LINK_LOG, *(name for further, name in FURTHER_LOGS.items() if further in trial.further))
     try:
         return " ".join(read_link_log(folder / name).traffic_digest() for name in names)
-    except (LinkLogError, OSError):
+    except (PacketLogError, OSError):
         return None
 
 
