@@ -10,7 +10,7 @@ from longlook.explain.answer import FoundBy
 from longlook.explain.cause import Change, Purpose, Says, Target, Touches
 from longlook.explain.counterfactual import CounterfactualPlan
 from longlook.explain.judge import Gap
-from longlook.explain.search.factors import Factor
+from longlook.explain.search.factors import ScreenedFactor
 from longlook.explain.search.screen import (
     Design,
     admitted,
@@ -30,13 +30,15 @@ ONE_CELL = ("rate=10Mbit", "size=small")
 ROUNDS = (0, 1, 2)
 
 
-def factor(name: str, value: int, target: Target = Target.LOSER) -> Factor:
+def factor(name: str, value: int, target: Target = Target.LOSER) -> ScreenedFactor:
     change = Change(f"{name} {value}", {f"server_knobs.{name}": value})
-    return Factor(f"server_knobs.{name}", "server", target, change, f"its {name} is small", Change("the loser's", {}))
+    return ScreenedFactor(
+        f"server_knobs.{name}", "server", target, change, f"its {name} is small", Change("the loser's", {})
+    )
 
 
 WINDOW = factor("window", 123_456)
-DELAY = Factor("network.queue", "path", Target.BOTH, Change("a queue", {"network.down.queue": "8bdp"}), "short")
+DELAY = ScreenedFactor("network.queue", "path", Target.BOTH, Change("a queue", {"network.down.queue": "8bdp"}), "short")
 
 
 @pytest.fixture
