@@ -40,7 +40,7 @@ _MOST_OF_LOSSES = 0.8
 
 
 @dataclass(frozen=True)
-class Limit:
+class RateLimit:
     """A limit of the rate that the losses of a sender's log show."""
 
     rate_bps: float
@@ -70,7 +70,7 @@ def policed_sign(pair: Pair) -> Sign | None:
     return Sign(pair.excess_ns(*_POLICED_CLASSES), tuple(shown), dose=limit.rate_bps / 1e6)
 
 
-def limit_of(side: Side) -> Limit | None:
+def limit_of(side: Side) -> RateLimit | None:
     """Return the limit that the server's log shows; None where it shows none, or has no numbered packets or no times.
 
     The rate is what was delivered from the first loss to the last. A token bucket of that rate, empty at the first
@@ -97,7 +97,7 @@ def limit_of(side: Side) -> Limit | None:
     of_losses, of_others = float(empty[lost[within]].mean()), float(empty[~lost[within]].mean())
     if of_losses < _MOST_OF_LOSSES or of_others >= of_losses:
         return None
-    return Limit(8e9 * passed_bytes / span_ns, sent_ns[lost], number[lost], float(np.median(ratios)))
+    return RateLimit(8e9 * passed_bytes / span_ns, sent_ns[lost], number[lost], float(np.median(ratios)))
 
 
 def _sent(side: Side, sender: SenderFacts) -> tuple[Integers, Integers, Integers, Booleans]:
