@@ -22,7 +22,7 @@ UNNUMBERED = -1
 
 
 @dataclass(frozen=True)
-class Marks:
+class LoggedMoments:
     """Moments of one kind in order of time, arrays of shape (N,); names are codes into `names`, -1 for none."""
 
     time_ns: Integers
@@ -60,17 +60,17 @@ class SenderFacts:
     state_logged: Steps | None  # 1 where the stack or the kernel logged the state, 0 where a rule found it
     app_limited: Steps | None  # 1 or 0; not of the kernel, whose flag is about its last sample
     parameters: Mapping[str, Mapping[str, Json]]  # by name (local, remote, recovery): the last of each
-    sent: Marks
-    received: Marks
-    discarded: Marks  # arrived, and thrown away unread, because there was no room
-    acked: Marks
-    lost: Marks  # declared; value = how many, where the log only counts
-    spurious: Marks  # declared lost, but received
-    refused: Marks  # declared lost, but delivered, and the receiver gave no sign of it
-    timers: Marks  # loss timers: set, expired, cancelled
-    timeouts: Marks  # probe and retransmission timeouts that fired
-    blocked: Marks  # by a limit; value = the limit
-    unblocked: Marks  # no longer, of the kernel's limits
+    sent: LoggedMoments
+    received: LoggedMoments
+    discarded: LoggedMoments  # arrived, and thrown away unread, because there was no room
+    acked: LoggedMoments
+    lost: LoggedMoments  # declared; value = how many, where the log only counts
+    spurious: LoggedMoments  # declared lost, but received
+    refused: LoggedMoments  # declared lost, but delivered, and the receiver gave no sign of it
+    timers: LoggedMoments  # loss timers: set, expired, cancelled
+    timeouts: LoggedMoments  # probe and retransmission timeouts that fired
+    blocked: LoggedMoments  # by a limit; value = the limit
+    unblocked: LoggedMoments  # no longer, of the kernel's limits
     doubts: Mapping[str, str] = field(default_factory=dict)  # of the above, what is not counted, and why
 
     @classmethod
@@ -217,10 +217,10 @@ def _read(text: str | None) -> Json:
         return {}
 
 
-def _marks(rows: pa.Table) -> Marks:
+def _marks(rows: pa.Table) -> LoggedMoments:
     name, names = codes(rows["name"])
     detail, details = codes(rows["detail"])
-    return Marks(
+    return LoggedMoments(
         integers(rows["time_ns"]),
         name,
         names,
