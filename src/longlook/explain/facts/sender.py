@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from longlook.core.model import Json, Vantage
 from longlook.explain.facts.columns import Booleans, Integers, Steps, are, codes, integers
-from longlook.timeline.doubts import Doubt, Value, doubts_of
+from longlook.timeline.doubts import Doubt, DoubtfulValue, doubts_of
 from longlook.timeline.events import LIMIT_ENDED, QUEUE_FULL, EventKind
 from longlook.timeline.timeline import Timeline
 
@@ -101,11 +101,11 @@ class AskedFacts(SenderFacts):
         return object.__getattribute__(self, name)
 
 
-_IN_DOUBT: Mapping[Value, tuple[str, ...]] = {
-    Value.ROUND_TRIPS: ("smoothed_rtt", "latest_rtt", "min_rtt"),
-    Value.ACKNOWLEDGEMENTS: ("acked", "spurious", "refused"),
-    Value.LOSSES: ("lost", "spurious", "refused"),
-    Value.NUMBERS: ("sent",),
+_IN_DOUBT: Mapping[DoubtfulValue, tuple[str, ...]] = {
+    DoubtfulValue.ROUND_TRIPS: ("smoothed_rtt", "latest_rtt", "min_rtt"),
+    DoubtfulValue.ACKNOWLEDGEMENTS: ("acked", "spurious", "refused"),
+    DoubtfulValue.LOSSES: ("lost", "spurious", "refused"),
+    DoubtfulValue.NUMBERS: ("sent",),
 }
 """The facts that a value is in, or that follow from it."""
 
