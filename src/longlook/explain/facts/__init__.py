@@ -18,7 +18,7 @@ __all__ = [
     "DoubtError",
     "Integers",
     "LinkFacts",
-    "Marks",
+    "LoggedMoments",
     "ObjectFacts",
     "OpeningFacts",
     "SenderFacts",
