@@ -37,10 +37,10 @@ class Credit:
 
 
 def credit_met(side: Side, *names: str) -> Credit:
-    """Return how often the server met some limits of the client in the load, and with what window.
+    """Return when the server met some limits of the client in the load, and the window that it had.
 
-    QUIC's limits are offsets, of which the first is the window that the receiver began with. TCP's are windows. Where
-    no log has a limit that was met, the window is the one that the client began with, and the ledger says when.
+    QUIC's limits are offsets, of which the first is the window that the receiver began with. TCP's are windows. If no
+    log has a limit that was met, the window is the client's first window, and the ledger has the times.
     """
     for sender in (side.server, side.client):
         if sender is None:
@@ -66,8 +66,8 @@ def _begun_with(side: Side, names: tuple[str, ...]) -> int | None:
 
 
 def most_in_flight(side: Side) -> int | None:
-    """Return the most bytes that the server had in flight, where its congestion window would have allowed a quarter
-    more throughout; None where it filled its window or its log does not say.
+    """Return the most bytes that the server had in flight, if its congestion window would have allowed a quarter more
+    throughout. None if it filled its window or its log does not tell.
     """
     sender = side.server
     if sender is None or sender.in_flight is None or sender.window is None:
@@ -125,8 +125,8 @@ def larger_windows(
 def quic_window(side: Side, kind: str) -> tuple[int | None, int]:
     """Return the largest window of a stream or the connection that a client of QUIC is set to, and what it grows to.
 
-    The first is None where no setting bounds it. The second is what its stack declares; where that is not known, it is
-    more than any stack here offers where nobody sets it.
+    The first is None if no setting bounds it. The second is the value that its stack declares. If that is not known, it
+    is more than any stack here offers by default.
     """
     knobs = side.trial.client.knobs
     found = [knobs.get(f"{name}_{kind}_window") for name in ("max", "initial")]
@@ -143,7 +143,7 @@ def window_knobs(kind: str, first_bytes: int, most_bytes: int) -> dict[str, Scal
 def http2_sign(pair: Pair, ledger_class: LedgerClass, what: str) -> Sign | None:
     """Return the sign that the loser waits longer for HTTP/2's credit: of a `stream`, or of the `connection`.
 
-    None where the window is two bandwidth-delay products or more: it suffices, and the client takes its time to read.
+    None if the window is two bandwidth-delay products or more: it suffices, and the client takes its time to read.
     """
     more_ns, side = pair.excess_ns(ledger_class), pair.loser
     product, window_bytes = bdp_bytes(side), _http2_window(side, what)
@@ -515,10 +515,10 @@ def send_buffer_sign(pair: Pair) -> Sign | None:
 
 
 def _full(side: Side) -> int | None:
-    """Return the most that was in flight where it is as much as the configured buffer holds, and less than the window.
+    """Return the most bytes in flight if the configured buffer holds no more and the window would have allowed more.
 
-    The kernel counts a packet's own memory as well, so that a buffer of it holds half of its size or more. Of QUIC the
-    ledger has found that it was full.
+    The kernel counts a packet's own memory as well, so that a buffer of it holds half of its size or more. If the load
+    is over QUIC, the ledger has found that the buffer was full.
     """
     if changes.over_quic(side.trial):
         waited = side.totals.get(LedgerClass.SEND_BUFFER, 0)

@@ -53,7 +53,7 @@ def handshake_round_trips_sign(pair: Pair) -> Sign | None:
 def round_trips(side: Side) -> int | None:
     """Return after how many flights to the server and back the client could send its first request.
 
-    None where no connection was opened that the link saw. Packets with acknowledgements alone are no flight of QUIC.
+    None if no connection was opened that the link saw. Packets with acknowledgements alone are no flight of QUIC.
     """
     opening = OpeningFacts.of(side.timeline, side.trial)
     if opening is None:
@@ -76,7 +76,7 @@ def _flights(link: LinkFacts) -> tuple[Integers, Integers]:
 
 
 def _first_arrival(flights: tuple[Integers, Integers], since_ns: int) -> int:
-    """Return when the first packet that was sent at or after a moment reached the other end; -1 where none was."""
+    """Return when the first packet that was sent at or after a moment reached the other end; -1 if none was."""
     sent_ns, left_ns = flights
     place = int(np.searchsorted(sent_ns, since_ns, side="left"))
     return int(left_ns[place]) if place < len(sent_ns) else -1
@@ -168,7 +168,7 @@ def _first(side: Side, link: LinkFacts) -> int:
 
 
 def _dropped(side: Side, direction: str, place: int) -> Surgery | None:
-    """Return surgery that drops the winner's packet at the same place, where it is one of the handshake that passed."""
+    """Return surgery that drops the winner's packet at the same place, if it is one of the handshake that passed."""
     link = side.up if direction == "up" else side.down
     whole = stretches(side, *_HANDSHAKE_LOSS_CLASSES)
     number = _first(side, link) + place
@@ -344,8 +344,8 @@ def amplification_limit_sign(pair: Pair) -> Sign | None:
 
 
 def _amplification_limit_held(pair: Pair, wait_ns: int, time_ns: int) -> Surgery | None:
-    """Return surgery that holds back for a time what the winner's server sends at first beyond as many bytes as the
-    loser's had sent when it began to wait; None where it sends no more.
+    """Return surgery that holds back packets of the winner's server for a time: everything at the start beyond the
+    bytes that the loser's server had sent when it began to wait. None if the winner's server sends no more.
     """
     own, link = pair.loser.down, pair.winner.down
     sent_bytes = int(own.payload_bytes[own.ours & (own.arrival_ns <= wait_ns)].sum())

@@ -70,7 +70,7 @@ def thinking(side: Side) -> Stretches:
 
 
 def _held(side: Side, time_ns: int) -> Surgery | None:
-    """Return surgery that holds back the first answer of a load for a time; None where the load has no answer."""
+    """Return surgery that holds back the first answer of a load for a time; None if the load has no answer."""
     link = side.down
     requests = link.ours & link.carries_data & link.delivered & ~link.handshake & during(side, link.arrival_ns)
     after = side.start_ns + side.totals.get(LedgerClass.HANDSHAKE, 0) + side.totals.get(LedgerClass.REQUEST, 0) // 2

@@ -94,7 +94,7 @@ def queue_loss_response_sign(pair: Pair) -> Sign | None:
 
 
 def queue_loss_response_changes(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
-    """Return queues up to eight times as long for both arms, also behind a middle where one overflowed."""
+    """Return queues up to eight times as long for both arms, and behind a middle if a queue overflowed there."""
     side = pair.loser
     overflowed = any(dropped_for(side, link, *QUEUE_REASONS).any() for link in side.down_all[1:])
     trial = side.trial if overflowed else None
@@ -203,8 +203,9 @@ _WINDOW_AFTER_LOSS_CLASSES = (LedgerClass.CONGESTION_WINDOW, LedgerClass.ACK_WAI
 _SMALLER = 0.05
 _RANGE = (0.1, 0.99)
 _STANDARD = (0.5, 0.7)
-"""What Reno (RFC 5681, 3.1) and Cubic (RFC 9438, 4.6) keep. What a log shows is a little off, as windows go on growing
-and count whole packets."""
+"""The shares that Reno (RFC 5681, 3.1) and Cubic (RFC 9438, 4.6) keep. Shares in a log are a little off, as windows go
+on growing and count whole packets.
+"""
 
 
 def window_after_loss_sign(pair: Pair) -> Sign | None:
@@ -277,7 +278,7 @@ def multiple_reductions_sign(pair: Pair) -> Sign | None:
 def repeated_cuts(side: Side) -> Integers:
     """Return when the server's window was cut within a round trip of a cut before.
 
-    The threshold of slow start shows cuts where it is logged, else the window does. The kernel's TCP is left out: its
+    The threshold of slow start shows cuts if it is logged, else the window does. The kernel's TCP is left out: its
     window shrinks packet by packet (RFC 6937), and the threshold that it reports moves with the window between cuts.
     """
     sender = side.server

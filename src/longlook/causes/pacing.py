@@ -32,7 +32,7 @@ _OF_BBR = "bbr_"
 def pacing_limited_sign(pair: Pair) -> Sign | None:
     """Return a sign where the loser's pacing leaves the bottleneck idle for longer than the winner's.
 
-    BBR is paced by its model of the path, which is another cause (`model_error`); TCP is paced where it was configured.
+    BBR is paced by its model of the path, which is another cause (`model_error`); TCP is paced if it was configured so.
     """
     side = pair.loser
     more_ns, waits = pair.excess_ns(*_PACING_LIMITED_CLASSES), stretches(side, *_PACING_LIMITED_CLASSES)

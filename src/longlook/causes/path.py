@@ -36,7 +36,7 @@ _LEAST_LOSSES = 10
 _MOST_ROUND_TRIP = 1.25
 """The round trip at a loss, as a multiple of the shortest: a queue of a quarter of the BDP makes as much."""
 _MOST_OF_LOSSES = 0.8
-"""How many of the losses must look like that of a limit."""
+"""The share of the losses that must look like losses at a limit."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class RateLimit:
 
 def policed_sign(pair: Pair) -> Sign | None:
     """Return a sign where the loser's sender loses packets whenever it has sent more than one steady rate, with round
-    trips that are hardly longer than the shortest, and where the winner's does not.
+    trips that are hardly longer than the shortest, and the winner's sender does not.
     """
     side = pair.loser
     limit = limit_of(side)
@@ -71,10 +71,10 @@ def policed_sign(pair: Pair) -> Sign | None:
 
 
 def limit_of(side: Side) -> RateLimit | None:
-    """Return the limit that the server's log shows; None where it shows none, or has no numbered packets or no times.
+    """Return the limit that the server's log shows; None if it shows none, or has no numbered packets or no times.
 
-    The rate is what was delivered from the first loss to the last. A token bucket of that rate, empty at the first
-    loss, is then filled and emptied by the log: a limit loses packets where it is empty, other causes anywhere.
+    The rate is the rate of delivery from the first loss to the last. A token bucket of that rate, empty at the first
+    loss, is then filled and emptied by the log: a limit loses packets while it is empty, other causes at any time.
     """
     sender = side.server
     if sender is None or sender.latest_rtt is None:
@@ -245,7 +245,7 @@ _SMALL_PAYLOAD_CLASSES = (LedgerClass.LINK_OVERHEAD,)
 _LESS = 0.97
 _SMALLEST_BYTES, _LARGEST_BYTES = 1200, 1452
 _TCP_OPTIONS_BYTES = 12
-"""Of the timestamps that each packet carries."""
+"""The bytes of the timestamps that each packet carries."""
 
 
 def small_payload_sign(pair: Pair) -> Sign | None:
@@ -258,7 +258,7 @@ def small_payload_sign(pair: Pair) -> Sign | None:
 
 
 def data_per_packet(side: Side) -> float | None:
-    """Return how much data the load's packets to the client carry in the median; None where it has none."""
+    """Return how much data the load's packets to the client carry in the median; None if it has none."""
     link = side.down
     own = link.ours & link.carries_data & link.delivered
     return float(np.median((link.size_bytes - link.overhead_bytes)[own])) if own.any() else None

@@ -101,7 +101,7 @@ def congestion_controller_changes(finding: Finding, pair: Pair) -> Sequence[Inte
 
 
 def controller(side: Side) -> str | None:
-    """Return the name of the server's congestion control: as configured, else the one that its stack has as default."""
+    """Return the name of the server's congestion control: as configured, else the default of its stack."""
     trial = side.trial
     if not changes.over_quic(trial):
         return trial.congestion_control

@@ -128,8 +128,8 @@ def late(side: Side) -> "tuple[np.ndarray, ObjectFacts]":
 def slow_reader_changes(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
     """Return all of a CPU for the loser's client, parts of it as doses, and the loser's processor for the winner's.
 
-    Where the client has all of a CPU, its own program reads late: the winner's client for the loser, and the winner's
-    last packet held back by as much.
+    If the client has all of a CPU, its own program reads late. The changes are then the winner's client for the loser,
+    and the winner's last packet held back by as much.
     """
     own = pair.loser.trial.processors.get("client")
     if own is not None:
@@ -204,8 +204,9 @@ _THRESHOLDS = (1, 2, 5, _RARE)
 
 @dataclass(frozen=True)
 class Acknowledging:
-    """How a load was acknowledged: data packets for each packet back, also as a share of those of a round trip; the
-    share lost; the mean wait in the uplink; how long data waits at the client for the next packet back, on average.
+    """The acknowledging of a load. Data packets are counted for each packet back, also as a share of the data packets
+    of a round trip. Beside them are the share of packets back that were lost and their mean wait in the uplink, and the
+    mean time that data waits at the client for the next packet back.
     """
 
     data_per_packet: float
@@ -216,7 +217,7 @@ class Acknowledging:
 
     @classmethod
     def of(cls, side: Side) -> "Acknowledging | None":
-        """Return how a side's load was acknowledged; None where nothing came back."""
+        """Return how a side's load was acknowledged; None if nothing came back."""
         up, down = side.up, side.down
         back = up.ours & during(side, up.arrival_ns) & ~up.copy
         data = down.ours & down.delivered & down.carries_data & during(side, down.arrival_ns)
@@ -238,8 +239,8 @@ def _held_ns(reached_ns: Integers, back_ns: Integers) -> float:
 
 
 def ack_starvation_sign(pair: Pair) -> Sign | None:
-    """Return a sign where the loser's acknowledgements are half as frequent as the winner's, for so many packets of a
-    round trip that it matters, or are lost or late.
+    """Return a sign where the loser's acknowledgements are half as frequent as the winner's and stand for a part of a
+    round trip that matters, or are lost or late.
     """
     own, other = Acknowledging.of(pair.loser), Acknowledging.of(pair.winner)
     if own is None or other is None:
@@ -318,7 +319,7 @@ def head_of_line_sign(pair: Pair) -> Sign | None:
 def blocked(side: Side) -> Stretches:
     """Return the times at which TCP data had arrived behind a gap, in loads with several objects at once.
 
-    Of QUIC no log on the wire says to which stream a packet belongs, and a gap in one does not stop the others.
+    No log on the wire says to which stream a packet of QUIC belongs, and a gap in one stream does not stop the others.
     """
     link, objects = side.down, ObjectFacts.of(side.timeline, side.trial)
     own = np.flatnonzero(link.ours & link.delivered & link.is_tcp & (link.payload_bytes > 0))
@@ -359,7 +360,7 @@ HEAD_OF_LINE = Cause(
     cured_by="these losses forgiven",
     says=Says.WHERE,
 )
-"""Data that arrived waits for a packet before it that was lost, also where it belongs to another object."""
+"""Data that arrived waits for a packet before it that was lost, even if that one belongs to another object."""
 
 
 _RECEIVER_DISCARDS_CLASSES = (

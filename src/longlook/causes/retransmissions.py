@@ -30,7 +30,7 @@ _TIMES = (3.0, 10.0, 30.0, 100.0)
 _LOWER = 1 / 3
 """One dose is stricter than the sender, so that doses lie on both sides of its own value."""
 _LEAST_PACKETS = 3
-"""What RFC 9002 and RFC 5681 begin with; fewer would be another mechanism."""
+"""The first threshold of RFC 9002 and RFC 5681; fewer packets would be another mechanism."""
 _TIMES_AS_OLD = 4.0
 
 
@@ -205,8 +205,8 @@ def repeated_retransmission_sign(pair: Pair) -> Sign | None:
 def lost_again(side: Side) -> Booleans:
     """Return which dropped packets were retransmissions.
 
-    TCP's sequence numbers show them. Of QUIC it is a rule: a sender that declares losses sends as many packets with
-    data at once, which hold what was lost.
+    TCP's sequence numbers show them. A rule shows them of QUIC: a sender that declares losses sends as many packets
+    with data at once, which hold the lost data.
     """
     link = side.down
     lost = drops(side, link) & link.carries_data & ~link.copy
@@ -251,7 +251,7 @@ REPEATED_RETRANSMISSION = Cause(
     cured_by="these packets forgiven",
     says=Says.WHERE,
 )
-"""What was sent again is lost again."""
+"""Retransmissions are lost again."""
 
 
 _DATAGRAMS_SENT_TWICE_CLASSES = (
@@ -259,7 +259,7 @@ _DATAGRAMS_SENT_TWICE_CLASSES = (
     *(LedgerClass.LOSS_DETECTION, LedgerClass.TIMER, LedgerClass.ACK_WAIT),
 )
 LEAST_PACKETS, LEAST_SHARE = 5, 0.001
-"""What a sender must send again, and as a share of its datagrams with data: fewer explain no time of a load."""
+"""The least number of datagrams that a sender sends again, and the least share: fewer explain no time of a load."""
 
 
 def datagrams_sent_twice_sign(pair: Pair) -> Sign | None:

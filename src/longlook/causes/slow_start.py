@@ -41,7 +41,7 @@ def slow_start_early_exit_sign(pair: Pair) -> Sign | None:
 
 
 def early_exit(side: Side) -> SlowStartExit | None:
-    """Return the end of slow start where it came too early; None where it did not."""
+    """Return the end of slow start if it came too early, else None."""
     left, product = slow_start_exit(side), bdp_bytes(side)
     if left is None or product is None or side.server is None or left.state != State.CONGESTION_AVOIDANCE:
         return None
@@ -53,8 +53,8 @@ def early_exit(side: Side) -> SlowStartExit | None:
 
 
 def slow_start_early_exit_changes(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
-    """Return slow start without HyStart, or until twice the path's product, for the loser, a path without jitter, and
-    earlier ends of slow start as doses; for the winner an end as early as the loser's.
+    """Return slow start without HyStart, or until twice the path's product, for the loser; a path without jitter;
+    earlier ends of slow start as doses; an end as early for the winner.
     """
     side = pair.loser
     product = bdp_bytes(side) or 0.0

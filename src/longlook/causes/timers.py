@@ -37,7 +37,7 @@ from longlook.explain.signs import drops_shown, within
 
 _TAIL_LOSS_CLASSES = (LedgerClass.TIMER, LedgerClass.LOSS_DETECTION)
 _MOST_PACKETS = 16
-"""Where more are lost in a row, a path was down or a queue overflowed, and not the tail is the cause."""
+"""If more are lost in a row, a path was down or a queue overflowed, and the tail is not the cause."""
 
 
 def tail_loss_sign(pair: Pair) -> Sign | None:
@@ -128,7 +128,7 @@ def timer_too_long_sign(pair: Pair) -> Sign | None:
 
 
 def too_long(side: Side) -> Stretches | None:
-    """Return the waits for a timer that are too long; None where no log has samples of the round trip time.
+    """Return the waits for a timer that are too long; None if no log has samples of the round trip time.
 
     A wait counts from its beginning in the ledger, which is not before the last packet was sent. Timers that go off
     again without an acknowledgement double, and so may the wait.
@@ -146,7 +146,7 @@ def too_long(side: Side) -> Stretches | None:
 def probe_timeout_ns(sender: SenderFacts, times_ns: Integers) -> Integers:
     """Return the probe timeout that RFC 9002 (5.3, 6.2.1) gives at some times from a sender's own samples.
 
-    Without a sample it is that of the initial round trip time, 999 ms.
+    Without a sample it follows from the initial round trip time: 999 ms.
     """
     smoothed, variance = 333 * _MS, 333 * _MS // 2
     moments, values = [np.iinfo(np.int64).min], [smoothed + 4 * variance]
@@ -164,7 +164,9 @@ def probe_timeout_ns(sender: SenderFacts, times_ns: Integers) -> Integers:
 
 
 def _samples(sender: SenderFacts) -> Steps | None:
-    """Return a sender's samples of the round trip time; where it logs none, as the kernel, their smoothed values."""
+    """Return a sender's samples of the round trip time; their smoothed values if it logs no samples, as the kernel
+    does.
+    """
     return sender.smoothed_rtt if sender.latest_rtt is None else sender.latest_rtt
 
 
@@ -239,7 +241,7 @@ def rtt_overestimated_sign(pair: Pair) -> Sign | None:
 
 
 def estimate_and_truth_ns(side: Side) -> tuple[float, float] | None:
-    """Return the server's mean smoothed round trip time, and that of the wire with its queues at the same times."""
+    """Return the server's mean smoothed round trip time, and the wire's with its queues at the same times."""
     sender = side.server
     if sender is None or sender.smoothed_rtt is None:
         return None

@@ -160,7 +160,7 @@ def window_pinned_sign(pair: Pair) -> Sign | None:
 
 
 def pinned(side: Side) -> Stretches | None:
-    """Return the times at which the server's window stays at its minimum for no reason; None where no log has it."""
+    """Return the times at which the server's window stays at its minimum for no reason; None without a log of it."""
     sender = side.server
     if sender is None or sender.window is None:
         return None

@@ -37,6 +37,6 @@ class Metric:
 
 
 def find_metric(name: str) -> Metric:
-    """Return the metric of this name; InputError with the nearest name where there is none."""
+    """Return the metric of this name; InputError with the nearest name if none has it."""
     found: Metric = registry.get("metrics", name)
     return found

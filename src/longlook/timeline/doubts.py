@@ -1,7 +1,7 @@
-"""What of a trial's traces contradicts the rest of them, so that it is not counted. Pure.
+"""Values in a trial's traces that contradict the rest of the traces, so that they are not counted. Pure.
 
-The decoder finds contradictions (docs/traces.md, `implausible`) and changes nothing. Whatever draws conclusions reads
-events without the values that a contradiction is about, and says so in one sentence.
+The decoder finds contradictions (docs/traces.md, `implausible`) and changes nothing. Every reader that draws
+conclusions leaves the values out that a contradiction is about, and says so in one sentence.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -16,7 +16,7 @@ from longlook.timeline.events import EVENT_SCHEMA, EventKind, Events, among
 
 
 class DoubtfulValue(StrEnum):
-    """What a contradiction can be about."""
+    """A kind of values that a contradiction can be about."""
 
     ROUND_TRIPS = "round trip times"
     ACKNOWLEDGEMENTS = "acknowledgements"
@@ -53,7 +53,7 @@ KINDS: Mapping[DoubtfulValue, tuple[EventKind, ...]] = {
 
 @dataclass(frozen=True)
 class Doubt:
-    """One contradiction in one connection of one trace; `flow` is None where the connection has no place at the link.
+    """One contradiction in one connection of one trace; `flow` is None if the connection has no place at the link.
 
     `about` is empty for a check that this version does not know.
     """
@@ -67,7 +67,7 @@ class Doubt:
 
     @property
     def sentence(self) -> str:
-        """What is implausible, and what is not counted."""
+        """The implausible observation, and the values that are therefore not counted."""
         *most, last = sorted(map(str, self.about)) or [""]
         uncounted = f"{', '.join(most)} and {last}" if most else last
         not_counted = f"; its {uncounted} are not counted" if uncounted else ""

@@ -1,9 +1,9 @@
-"""Where the programs of trials come from: everything that was downloaded for them, its digest, and who vouches for it.
+"""The origin of the programs of trials: everything that was downloaded for them, its digest, and who vouches for it.
 
 Nothing is fetched or built here: lock files, build records and programs are read as they are.
 
-Entry points: `made.of_part`, `made.of_kernel`, `made.of_wheels`, `videos.of_encoder`, `videos.of_players`,
-`videos.of_decoder`, which return what they are about as `Made`; `installed.all_made`.
+Entry points: `made.of_part`, `made.of_kernel`, `made.of_wheels`, `videos.of_encoder`, `videos.of_players` and
+`videos.of_decoder`, which return their subject as `Made`, and `made.all_made`.
 """
 
 from collections.abc import Mapping
@@ -16,8 +16,8 @@ _LATER: Mapping[str, bool] = {"omitted_when_empty": True}
 class Component:
     """A thing that was downloaded and is part of a program.
 
-    `digests` are `sha256:` or `sha512:` and hexadecimal digits, or `h1:` as Go writes it. Where a lock file allows
-    several files, one of them is that of the file that was taken; empty: none is recorded.
+    `digests` are `sha256:` or `sha512:` and hexadecimal digits, or `h1:` as Go writes it. If a lock file allows several
+    files, one of them belongs to the file that was taken. Empty: none is recorded.
     """
 
     ecosystem: str  # cargo, golang, pypi, npm, deb or generic: the type of its package URL
@@ -32,7 +32,7 @@ class Component:
 class Made:
     """A program that trials use, and what it is made of.
 
-    `components` is None where nothing tells. `deviations` says what is not as the repository pins it.
+    `components` is None if nothing tells. `deviations` says what is not as the repository pins it.
     """
 
     name: str

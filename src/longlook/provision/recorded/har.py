@@ -103,7 +103,7 @@ FACTOR = 2
 
 @dataclass(frozen=True)
 class MeasuredAnswer:
-    """What a HAR has of one answer of the page load beside what is replayed of it."""
+    """One answer of the page load as a HAR has it, beside the bytes that are replayed of it."""
 
     size_bytes: int
     arrived_bytes: int | None  # `_bytesIn`: with headers
@@ -112,7 +112,7 @@ class MeasuredAnswer:
 
 @dataclass(frozen=True)
 class PageContradiction:
-    """What does not agree, under the name of its check."""
+    """A disagreement, under the name of its check."""
 
     check: str
     problem: str
@@ -195,7 +195,7 @@ class HarEntry:
 
 @dataclass(frozen=True)
 class Recording:
-    """What a HAR has of one page load. `skipped` and `changed` count entries by reason."""
+    """One page load as a HAR has it. `skipped` and `changed` count entries by reason."""
 
     digest: str  # of the file's bytes
     creator: str
@@ -322,7 +322,7 @@ class _Reader:
         url: str | None,
         started_ns: int | None,
     ) -> str | None:
-        """Return why an entry cannot be loaded again; None where it can."""
+        """Return why an entry cannot be loaded again; None if it can."""
         kind, status = as_text(entry.get("_resourceType")), as_count(response.get("status"))
         scheme, is_web = (url or "").partition(":")[0].lower(), _has_host(url or "")
         is_socket = scheme in ("ws", "wss") or kind == "websocket" or status == 101 or "_webSocketMessages" in entry

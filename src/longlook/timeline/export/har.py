@@ -36,7 +36,7 @@ Row = Mapping[str, Any]
 
 @dataclass
 class Request:
-    """One object that a client asked for; times are ns since the trial's start, None where there was no such moment."""
+    """One object that a client asked for; times are ns since the trial's start, or None without such a moment."""
 
     path: str
     flow: str | None
@@ -185,7 +185,7 @@ def _is_between(flow: str | None, client_address: str, server_address: str) -> b
 
 @dataclass(frozen=True)
 class Timings:
-    """The phases of one request in ns, one after the other; None where a phase does not apply or is not known.
+    """The phases of one request in ns, one after the other; None if a phase does not apply or is not known.
 
     `ssl_ns` is part of `connect_ns`; the others add up to the request's whole time.
     """
@@ -288,7 +288,7 @@ _PHASES = ("blocked", "dns", "connect", "ssl", "send", "wait", "receive")
 def trial_har(folder: Path) -> dict[str, Any] | None:
     """Return the page loads of a trial's folder as a HAR: one page, or one for each flow that asked for objects.
 
-    None where no object was asked for. Raise InputError if the folder holds no finished trial.
+    None if no object was asked for. Raise InputError if the folder holds no finished trial.
     """
     trial, run, timeline = trial_of(folder)
     loads = loads_of(folder, timeline)

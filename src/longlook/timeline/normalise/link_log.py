@@ -145,8 +145,8 @@ def address_text(ip_version: int, address: bytes) -> str | None:
 def read_link_log(path: Path) -> PacketLog:
     """Map a packet log of any version into memory.
 
-    Raise PacketLogError for a foreign, empty or damaged file, OSError if it cannot be opened. A last record that was cut
-    off is left out and its length noted in `truncated_bytes`.
+    Raise PacketLogError for a foreign, empty or damaged file, OSError if the file cannot be opened. A last record that
+    was cut off is left out and its length noted in `truncated_bytes`.
     """
     with files.open_regular(path) as file:
         header, records_offset = _read_header(path, file)

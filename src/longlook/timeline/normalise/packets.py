@@ -234,7 +234,7 @@ def _reasons(verdicts: Mapping[int, str], highest: int) -> list[str | None]:
 def _queue_wait_s(
     header: Mapping[str, Any], records: npt.NDArray[Any], delivered: npt.NDArray[np.bool_]
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
-    """Return how long each packet waited in queues until its transmission began, and where that is known.
+    """Return how long each packet waited in queues until its transmission began, and for which packets that is known.
 
     Logs of version 1 lack it; there it is the time to send what was queued, in a direction with one rate stage.
     """

@@ -1,4 +1,4 @@
-"""One trial's artefacts → its timeline, and the events of its traces beside it."""
+"""One trial's artefacts → its timeline, and the events of its traces."""
 
 import tempfile
 from collections.abc import Iterable
@@ -34,7 +34,7 @@ DAMAGE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, O
 def normalise_trial(folder: Path, trial: Trial, run: Run) -> Timeline:
     """Return everything that the client, the server and the link of a trial saw, on one clock.
 
-    Read `client.jsonl`, `server.jsonl` and the logs of the links of `folder`; with several flows also those of each
+    Read `client.jsonl`, `server.jsonl` and the logs of the links of `folder`; with several flows also the logs of each
     flow. Nothing that a program wrote raises an error: records that are missing or unusable are counted, with the
     reason, in the timeline's metadata under `sources`.
     """
@@ -75,7 +75,7 @@ def traffic_digest(folder: Path, trial: Trial) -> str | None:
 
 
 def _video(known: dict[str, Any], folder: Path, trial: Trial) -> dict[str, Any]:
-    """Return what the player said of its video, with the link's rate towards it where that is known."""
+    """Return what the player said of its video, with the link's rate towards it if that is known."""
     rate = None if trial.further else capacity(read_stages(folder / LINK_FILE), trial.start_phase_ns)
     return known if rate is None else {**known, "capacity": rate}
 
@@ -91,8 +91,8 @@ def _marked(packets: pa.Table) -> pa.Table:
 def _behind(folder: Path, trial: Trial, run: Run, endpoints: Endpoints) -> tuple[list[pa.Table], Account]:
     """Return the packets of the link behind the middle.
 
-    A router passes on the client's own connections. Those of a proxy are no client's: the log names them, and they are
-    priming until the measured load begins, which with a proxy that keeps its connections is a matter of time alone.
+    A router passes on the client's own connections. A proxy's connections are no client's: the log names them, and they
+    are priming until the measured load begins, which with a proxy that keeps its connections is a matter of time alone.
     """
     connections = endpoints.connections if trial.proxy is None else []
     packets, account = _packets(folder / BEHIND_LOG, run, connections, Vantage.BEHIND)
