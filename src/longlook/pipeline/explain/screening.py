@@ -8,7 +8,7 @@ from longlook.explain.attribution import closed_pct
 from longlook.explain.detect import same_end
 from longlook.explain.pair import Pair
 from longlook.explain.search import screen
-from longlook.explain.search.factors import Factor, factors, impossible
+from longlook.explain.search.factors import ScreenedFactor, factors, impossible
 from longlook.explain.search.screening_design import LEAST_ROUNDS, plackett_burman
 from longlook.explain.search.suspects import Suspect
 from longlook.pipeline.explain.session import Judgement, Session
@@ -71,7 +71,7 @@ def screen_settings(
     ]
 
 
-def _able(session: Session, chosen: Sequence[Factor], number: int) -> tuple[list[Factor], list[str]]:
+def _able(session: Session, chosen: Sequence[ScreenedFactor], number: int) -> tuple[list[ScreenedFactor], list[str]]:
     """Return the settings that can act here, tried alone in one round, and why the others are left out.
 
     In real time no trial repeats another packet for packet, and all are kept; so they are where the budget is too short
@@ -87,7 +87,13 @@ def _able(session: Session, chosen: Sequence[Factor], number: int) -> tuple[list
 
 
 def _suspect(
-    factor: Factor, closed: float, pairs: Mapping[int, Pair], rounds: Sequence[int], trials: int, *, is_log: bool
+    factor: ScreenedFactor,
+    closed: float,
+    pairs: Mapping[int, Pair],
+    rounds: Sequence[int],
+    trials: int,
+    *,
+    is_log: bool,
 ) -> Suspect:
     loads = {number: pairs[number].loser.load_ns for number in rounds}
     arm = next(iter(pairs.values())).loser.trial.arm

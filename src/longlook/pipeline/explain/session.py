@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from longlook.core.model import Study
 from longlook.explain.answer import Explained, FoundBy, Judged, Together, direct, strongest
 from longlook.explain.attribution import Conclusion, Look, is_firm, looks_at
-from longlook.explain.cause import Cause, Finding, Intervention, Kind, Target, Untestable
+from longlook.explain.cause import Cause, Finding, Intervention, Purpose, Target, Untestable
 from longlook.explain.counterfactual import Experiment, add_tests, all_at_once
 from longlook.explain.judge import Gap, RoundsReading, as_before, consequences, is_gone, judge, together
 from longlook.explain.pair import Pair
@@ -52,10 +52,10 @@ class _Asked:
         """Return what is to be made next: cures, then what depends on them; or all of it `at_once`."""
         if at_once:
             return list(self.waiting)
-        if cures := [item for item in self.waiting if item.kind is Kind.CURE]:
+        if cures := [item for item in self.waiting if item.kind is Purpose.CURE]:
             return cures
         tested = () if self.explained is None else direct(self.explained.cures)
-        transplants = [item for item in self.waiting if item.kind is Kind.TRANSPLANT]
+        transplants = [item for item in self.waiting if item.kind is Purpose.TRANSPLANT]
         if transplants and all(item.conclusion in _NOTHING for item in tested):
             return transplants
         explained = self.explained
@@ -148,12 +148,12 @@ class Session(CellTrials):
 
     def _most(self, test: Experiment) -> int:
         """Return how many rounds a test takes at most: a dose no more than others of its finding."""
-        if test.intervention.kind is not Kind.DOSE:
+        if test.intervention.kind is not Purpose.DOSE:
             return len(self._rounds)
         others = [
             count
             for count, other in zip(self._read, self._tests, strict=True)
-            if count and other.finding.cause == test.finding.cause and other.intervention.kind is not Kind.DOSE
+            if count and other.finding.cause == test.finding.cause and other.intervention.kind is not Purpose.DOSE
         ]
         return min(others, default=len(self._rounds))
 
@@ -189,7 +189,7 @@ class Session(CellTrials):
     def _chain(self) -> None:
         """Say which confirmed causes are consequences of others: a cure of one takes the sign of the other away."""
         cured = [(item, found[0]) for item in self._findings if (found := _confirming(item, self._tests)) is not None]
-        cured = [(item, test) for item, test in cured if test.intervention.kind is Kind.CURE]
+        cured = [(item, test) for item, test in cured if test.intervention.kind is Purpose.CURE]
         if len(cured) < 2 or not self.is_virtual:
             return
         gone: dict[str, frozenset[str]] = {}
@@ -214,7 +214,7 @@ class Session(CellTrials):
             replace(item, follows=titles.get(follows.get(item.cause, ""), "")) for item in self._findings
         )
 
-    def _spared(self, kind: Kind) -> int:
+    def _spared(self, kind: Purpose) -> int:
         return sum(item.kind is kind for asked in self._asked.values() for item in asked.waiting)
 
     def _judge(self) -> None:
@@ -223,7 +223,7 @@ class Session(CellTrials):
         reading = RoundsReading(
             at_looks=len(self._looks) > 1,
             stopped={place: rounds[count - 1] for place, count in enumerate(self._read) if count < len(rounds)},
-            spared={kind: self._spared(kind) for kind in (Kind.CURE, Kind.TRANSPLANT)},
+            spared={kind: self._spared(kind) for kind in (Purpose.CURE, Purpose.TRANSPLANT)},
             untouched=frozenset(self._untouched),
         )
         asked = self._asked
@@ -272,11 +272,11 @@ def _over_budget(asked: _Asked) -> bool:
 def _is_refuted(item: Explained | None, test: Experiment, tests: Sequence[Experiment]) -> bool:
     """Return whether a test, alone, says that its cause makes no difference."""
     kind = test.intervention.kind
-    if item is None or kind is Kind.DOSE:
+    if item is None or kind is Purpose.DOSE:
         return False
     own = [one for one in tests if one.finding.cause == item.cause and one.intervention.kind is kind]
-    judged = item.cures if kind is Kind.CURE else item.transplants
-    return kind is Kind.CURE and judged[own.index(test)].conclusion is Conclusion.REFUTED
+    judged = item.cures if kind is Purpose.CURE else item.transplants
+    return kind is Purpose.CURE and judged[own.index(test)].conclusion is Conclusion.REFUTED
 
 
 def _confirming(item: Explained, tests: Sequence[Experiment]) -> tuple[Experiment, Judged] | None:
@@ -286,7 +286,7 @@ def _confirming(item: Explained, tests: Sequence[Experiment]) -> tuple[Experimen
     """
     if not item.is_confirmed:
         return None
-    for kind, judged in ((Kind.CURE, item.cures), (Kind.TRANSPLANT, item.transplants)):
+    for kind, judged in ((Purpose.CURE, item.cures), (Purpose.TRANSPLANT, item.transplants)):
         best = strongest(direct(judged))
         if best is not None and best.conclusion is Conclusion.CONFIRMED:
             own = [test for test in tests if test.finding.cause == item.cause and test.intervention.kind is kind]

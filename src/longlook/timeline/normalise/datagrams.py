@@ -53,7 +53,7 @@ class Datagrams:
         return Datagrams(*arrays, self.forms, self.form[chosen], self.sequence[chosen])
 
     def in_order_of_departure(self) -> "Datagrams":
-        """Return those that left the link, in the order in which the other end receives them."""
+        """Return the datagrams that left the link, in the order in which the other end receives them."""
         left = np.flatnonzero(self.delivered)
         return self.take(left[np.argsort(self.departure_ns[left], kind="stable")])
 

@@ -1,4 +1,4 @@
-"""One trial's artefacts → its timeline, and the events of its traces beside it."""
+"""One trial's artefacts → its timeline, and the events of its traces."""
 
 import tempfile
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ from longlook.timeline.events import EventKind, Events
 from longlook.timeline.normalise.competition import read_competition
 from longlook.timeline.normalise.endpoint import Connection, Endpoints, Row, read_endpoints
 from longlook.timeline.normalise.lines import Account
-from longlook.timeline.normalise.link_log import LINK_FILE, LinkLogError, capacity, read_link_log, read_stages
+from longlook.timeline.normalise.link_log import LINK_FILE, PacketLogError, capacity, read_link_log, read_stages
 from longlook.timeline.normalise.packets import table_of_packets
 from longlook.timeline.normalise.traces import normalise_traces
 from longlook.timeline.timeline import Kind, Timeline, merge_tables, table_of_rows
@@ -32,7 +32,7 @@ DAMAGE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, O
 def normalise_trial(folder: Path, trial: Trial, run: Run) -> Timeline:
     """Return everything that the client, the server and the link of a trial saw, on one clock.
 
-    Read `client.jsonl`, `server.jsonl` and the logs of the links of `folder`; with several flows also those of each
+    Read `client.jsonl`, `server.jsonl` and the logs of the links of `folder`; with several flows also the logs of each
     flow. Nothing that a program wrote raises an error: records that are missing or unusable are counted, with the
     reason, in the timeline's metadata under `sources`.
     """
@@ -68,12 +68,12 @@ def traffic_digest(folder: Path, trial: Trial) -> str | None:
     names = [link_file(name, ".bin") for name in trial.links]
     try:
         return " ".join(read_link_log(folder / name).traffic_digest() for name in names)
-    except (LinkLogError, OSError):
+    except (PacketLogError, OSError):
         return None
 
 
 def _video(known: dict[str, Any], folder: Path, trial: Trial) -> dict[str, Any]:
-    """Return what the player said of its video, with the link's rate towards it where that is known."""
+    """Return what the player said of its video, with the link's rate towards it if that is known."""
     rate = None if trial.further else capacity(read_stages(folder / LINK_FILE), trial.start_phase_ns)
     return known if rate is None else {**known, "capacity": rate}
 
@@ -89,8 +89,8 @@ def _marked(packets: pa.Table) -> pa.Table:
 def _behind(folder: Path, trial: Trial, run: Run, endpoints: Endpoints) -> tuple[list[pa.Table], Account]:
     """Return the packets of the link behind the middle.
 
-    A router passes on the client's own connections. Those of a proxy are no client's: the log names them, and they are
-    priming until the measured load begins, which with a proxy that keeps its connections is a matter of time alone.
+    A router passes on the client's own connections. A proxy's connections are no client's: the log names them, and they
+    are priming until the measured load begins, which with a proxy that keeps its connections is a matter of time alone.
     """
     connections = endpoints.connections if trial.proxy is None else []
     packets, account = _packets(folder / BEHIND_LOG, run, connections, Vantage.BEHIND)
