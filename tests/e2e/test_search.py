@@ -15,7 +15,7 @@ from longlook.explain.search.suspects import Suspect
 from longlook.pipeline.answers import read_answers
 from longlook.pipeline.explain import ExplainRequest, explain_run
 from longlook.pipeline.explain.cells import gaps
-from longlook.pipeline.explain.losses import search_losses
+from longlook.pipeline.explain.search import search_losses
 from longlook.pipeline.explain.session import Judgement, Session
 from longlook.pipeline.explain.traced import traced_pairs
 from longlook.pipeline.explain.trials import RunPlace
@@ -157,7 +157,7 @@ def searched(run: Path, budget: int | None) -> tuple[LossSearch, Suspect | None,
 
 def judged(session: Session, suspect: Suspect) -> Judgement:
     wanted = [(suspect.finding, suspect.interventions)]
-    return session.judged(wanted, {suspect.finding.cause: suspect.cause}, suspect.found_by)
+    return session.tested(wanted, {suspect.finding.cause: suspect.cause}, suspect.found_by)
 
 
 def test_the_fewest_losses_are_found_and_their_test_takes_the_trials_that_found_them(tmp_path: Path) -> None:
