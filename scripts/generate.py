@@ -94,8 +94,8 @@ def causes(current: str) -> str:
 
 def trust(current: str) -> str:
     """Return docs/trust.md with the tables of the certificate beside it."""
-    from longlook.certification.certificate import load
-    from longlook.certification.document import TABLES
+    from longlook.instruments.certify.certificate import load
+    from longlook.instruments.certify.document import TABLES
 
     certificate = load(ROOT / "docs" / "certificate.json")
     for header, rows in TABLES.items():

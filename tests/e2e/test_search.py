@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from longlook.cli.show.explain import show_answers
 from longlook.core.run_folder import RunFolder
 from longlook.engines.choice import make_engine
 from longlook.explain.answer import Answer, FoundBy, LossSearch, Status
@@ -21,6 +20,7 @@ from longlook.pipeline.explain.traced import traced_pairs
 from longlook.pipeline.explain.trials import RunPlace
 from longlook.pipeline.options import Observer, RunOptions
 from longlook.report.causes.text import sentence
+from longlook.terminal.answers import show_answers
 from tests.support.command_line import longlook
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.timeout(900)]

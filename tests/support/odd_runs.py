@@ -9,14 +9,13 @@ import pytest
 from markupsafe import escape
 
 from longlook.analysis.claims.entry import entry_of, entry_text
-from longlook.cli.show.run import RunDisplay
 from longlook.cli.show.trace import show_hars
-from longlook.compare.gate import judge_gate
 from longlook.core.errors import InputError, LonglookError
 from longlook.core.model import Outcome, Study
 from longlook.core.run_folder import RunFolder
 from longlook.engines.fake import FakeEngine
 from longlook.explain.rounds import Wanted
+from longlook.instruments.compare.gate import judge_gate
 from longlook.pipeline import atlas, claims
 from longlook.pipeline.analyse import Result, analyse
 from longlook.pipeline.atlas_runs import AtlasOptions, adopt
@@ -27,6 +26,7 @@ from longlook.pipeline.options import Observer, RunOptions
 from longlook.pipeline.run import run_study
 from longlook.report.charts.theme import specification
 from longlook.report.claims import write_claims_page
+from longlook.terminal.run_display import RunDisplay
 from longlook.timeline.export import convert
 
 FORMATS = ("qlog", "pcapng", "har", "play", "parquet", "csv")

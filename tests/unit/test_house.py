@@ -66,7 +66,7 @@ OWN_FILES = {
     "timeline/decode.py": "a trace as just decoded",
     "timeline/export/__init__.py": "checked by metadata_of",
     "timeline/export/pcapng.py": "what was just written",
-    "timeline/normalise/event_merge.py": "a trace as just decoded",
+    "timeline/normalise/event_tables.py": "a trace as just decoded",
     "timeline/normalise/traces.py": "a trace as just decoded",
 }
 """Modules that also open files that nobody else made, and which."""

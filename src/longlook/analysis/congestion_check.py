@@ -15,7 +15,6 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from longlook.core import registry
-from longlook.core.flows import view_of
 from longlook.core.model import Trial, Vantage
 from longlook.core.protocol import EITHER
 from longlook.timeline.competition import server_of
@@ -99,11 +98,11 @@ def _drops_ns(timeline: Timeline) -> Integers:
 
 def declared_of(trial: Trial, timeline: Timeline, flow: str) -> tuple[str, Trial] | None:
     """Return the flow's name and the trial as that flow declares it, or None if the flow is not part of the trial."""
-    if not trial.flows:
+    if not trial.competes:
         return "", _as_carried(trial, flow)
     places = {fact["server_address"]: fact["name"] for fact in timeline.metadata["competition"]["flows"]}
     return next(
-        ((own.name, view_of(trial, own)) for own in trial.flows if own.name == places.get(server_of(flow))), None
+        ((own.name, trial.with_only(own)) for own in trial.each_flow() if own.name == places.get(server_of(flow))), None
     )
 
 

@@ -21,8 +21,8 @@ from longlook.core.run_folder import EVENTS, TIMELINE, RunFolder
 from longlook.metrics import Metric, find_metric
 from longlook.timeline.events import Events
 from longlook.timeline.normalise import normalise_trial
+from longlook.timeline.normalise.trial import needs_events, write_events
 from longlook.timeline.timeline import Timeline
-from longlook.timeline.trial_events import needs_events, write_events
 
 _POINTS = "points"
 """The table of OUTPUTS that metrics which compare arms read."""

@@ -17,15 +17,14 @@ import pandas as pd
 from longlook.core.model import Run, Trial
 from longlook.core.run_folder import FLOWS, POINTS, RATES, STATES
 from longlook.network.extra_links import SECOND
-from longlook.timeline import cpu_profile
-from longlook.timeline.competition import Competition
+from longlook.timeline.competition import FLOW_COLUMNS, RATE_COLUMNS, Competition, flow_columns, rate_columns
+from longlook.timeline.cpu_work import ROLES, WORK_COLUMNS, pooled_stacks, work_columns
 from longlook.timeline.envelope import points_of
 from longlook.timeline.events import Events
-from longlook.timeline.flow_tables import FLOW_COLUMNS, RATE_COLUMNS, flow_columns, rate_columns
 from longlook.timeline.loss_epochs import epochs_by_size
 from longlook.timeline.over_links import LINK_COLUMNS, link_columns
 from longlook.timeline.payload import goodput_timeline
-from longlook.timeline.state_times import EVENT_COLUMNS, times_in_states
+from longlook.timeline.states import EVENT_COLUMNS, times_in_states
 from longlook.timeline.timeline import Timeline
 
 Columns = Mapping[str, list[Any]]
@@ -145,8 +144,8 @@ def sampled_stacks(trials: Path, work: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for (cell_id, arm), own in work.groupby(["cell_id", "arm"], sort=True):
         folders = [trials / name for name in sorted(set(own["trial_id"]))]
-        for role in cpu_profile.ROLES:
-            stacks, seconds = cpu_profile.pooled_stacks(folders, role)
+        for role in ROLES:
+            stacks, seconds = pooled_stacks(folders, role)
             rows += [
                 (cell_id, arm, role, stack, count * seconds / len(folders)) for stack, count in sorted(stacks.items())
             ]
@@ -223,7 +222,7 @@ def _epochs(attempt: Attempt) -> Columns | None:
 
 
 def _cpu_work(attempt: Attempt) -> Columns | None:
-    return cpu_profile.work_columns(attempt.path, attempt.run.cpu_s)
+    return work_columns(attempt.path, attempt.run.cpu_s)
 
 
 _STACK_COLUMNS = ("cell_id", "arm", "role", "stack", "cpu_s")
@@ -243,7 +242,7 @@ OUTPUTS: Sequence[Output] = (
         "How many loss epochs of a load lost so many packets, if a metric reads loss epochs.",
     ),
     Output(
-        "cpu_work", cpu_profile.COLUMNS, _cpu_work, "cpu_work.parquet",
+        "cpu_work", WORK_COLUMNS, _cpu_work, "cpu_work.parquet",
         "On what each end spent CPU time, if CPU time was sampled.",
         Pooled(
             "cpu_stacks", _STACK_COLUMNS, sampled_stacks, "cpu_stacks.parquet",

@@ -6,7 +6,7 @@ from longlook.core import units
 from longlook.explain import changes, remedies
 from longlook.explain.cause import Cause, Change, Evidence, Finding, Intervention, Sign, Untestable
 from longlook.explain.credit import credit_met, larger_windows, quic_window, window_knobs
-from longlook.explain.in_force import setting_bytes
+from longlook.explain.effective_settings import setting_bytes
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import stretches, stretches_shown
 from longlook.explain.pair import Pair, Side

@@ -6,8 +6,8 @@ import numpy as np
 
 from longlook.explain import changes
 from longlook.explain.cause import Cause, Change, Evidence, Finding, Intervention, Sign, Target, Touches, Untestable
+from longlook.explain.effective_settings import effective_value
 from longlook.explain.facts import Integers
-from longlook.explain.in_force import in_force
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import datagram_bytes, drops, numbers
 from longlook.explain.pair import Pair, Side
@@ -51,7 +51,7 @@ def collapses(side: Side) -> Integers:
 
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
     """Return the losses before it forgiven, a later fall and, as doses, larger smallest windows for the loser."""
-    own = in_force(pair.loser, "server", _KNOB)
+    own = effective_value(pair.loser, "server", _KNOB)
     later: Change | str = "it is not known after how many probe timeouts of losses its sender starts again"
     if own is not None:
         count = round(_LATER * own)

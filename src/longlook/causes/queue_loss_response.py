@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from longlook.explain import changes
 from longlook.explain.cause import Cause, Finding, Intervention, Says, Sign, Target, Touches, Untestable
-from longlook.explain.in_force import longer_queues
+from longlook.explain.effective_settings import longer_queues
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.pair import Pair
 from longlook.explain.signs import QUEUE_REASONS, dropped_for, losses_on_path

@@ -7,7 +7,7 @@ import numpy as np
 from longlook.core import units
 from longlook.explain import changes, remedies
 from longlook.explain.cause import Cause, Finding, Intervention, Sign, Target, Touches, Untestable
-from longlook.explain.in_force import in_force
+from longlook.explain.effective_settings import effective_value
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import Stretches, bounded_ns, drops, numbers, stretches, stretches_shown
 from longlook.explain.pair import Pair, Side
@@ -50,7 +50,7 @@ def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untes
     """Return the losses between the timeouts forgiven, and shorter timers for the loser."""
     side = pair.loser
     forgiven = changes.forgiven(finding, "the losses before and between the timeouts forgiven")
-    own, least_ms = in_force(side, "server", "pto_factor") or 1.0, _least_ms(side)
+    own, least_ms = effective_value(side, "server", "pto_factor") or 1.0, _least_ms(side)
     doses = [
         (
             factor,

@@ -6,8 +6,8 @@ from longlook.core import units
 from longlook.explain import changes, remedies
 from longlook.explain.cause import Cause, Change, Evidence, Finding, Intervention, Sign, Target, Touches, Untestable
 from longlook.explain.credit import LARGER, credit_met, most_in_flight
+from longlook.explain.effective_settings import setting_bytes
 from longlook.explain.facts.credits import configured_buffer_bytes
-from longlook.explain.in_force import setting_bytes
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import stretches, stretches_shown
 from longlook.explain.pair import Pair, Side

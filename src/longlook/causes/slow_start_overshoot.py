@@ -6,8 +6,8 @@ import numpy as np
 
 from longlook.explain import changes, remedies
 from longlook.explain.cause import Cause, Finding, Intervention, Sign, Target, Touches, Untestable
+from longlook.explain.effective_settings import longer_queues
 from longlook.explain.facts import Booleans
-from longlook.explain.in_force import longer_queues
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import slow_start_exit
 from longlook.explain.pair import Pair, Side

@@ -7,7 +7,7 @@ import numpy as np
 from longlook.explain import changes
 from longlook.explain.cause import Cause, Change, Evidence, Finding, Intervention, Sign, Target, Touches, Untestable
 from longlook.explain.credit import LARGER
-from longlook.explain.in_force import in_force
+from longlook.explain.effective_settings import effective_value
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import during
 from longlook.explain.pair import Pair, Side
@@ -48,7 +48,7 @@ def _met(limit: float) -> str:
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
     """Return limits up to eight times as large for the loser's server, and the loser's limit for the winner's."""
     own = max(1, int(finding.dose or 1))
-    most = max(own, int(in_force(pair.loser, "server", "max_incoming_streams") or 0))
+    most = max(own, int(effective_value(pair.loser, "server", "max_incoming_streams") or 0))
     larger = [(float(factor), _allowed(pair.loser, factor * most)) for factor in LARGER]
     return [
         changes.cure(Touches.MECHANISM, Target.LOSER, larger[-1][1]),

@@ -6,8 +6,8 @@ import numpy as np
 
 from longlook.explain import changes, remedies
 from longlook.explain.cause import Cause, Finding, Intervention, Sign, Target, Touches, Untestable
+from longlook.explain.effective_settings import effective_value
 from longlook.explain.facts import Integers, SenderFacts, Steps
-from longlook.explain.in_force import in_force
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import Stretches, bounded_ns, stretches, stretches_shown
 from longlook.explain.pair import Pair, Side
@@ -73,7 +73,7 @@ def _samples(sender: SenderFacts) -> Steps | None:
 def interventions(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
     """Return shorter timers for the loser, a known round trip time, and longer timers for the winner."""
     side, other = pair.loser, pair.winner
-    own = min(1.0, in_force(side, "server", "pto_factor") or 1.0)
+    own = min(1.0, effective_value(side, "server", "pto_factor") or 1.0)
     shorter = remedies.tuned(
         side.trial,
         "server",

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from longlook.cli.options import AsJsonLines, expand_options
 from longlook.core.cpus import usable_cpus
 from longlook.core.errors import InterruptedByUserError, MachineError
+from longlook.terminal.options import AsJsonLines, expand_options
 
 
 @dataclass(frozen=True)
@@ -59,10 +59,10 @@ def atlas(
 ) -> None:
     """Run every study once, and show every published figure beside what is found today, on one page."""
     from longlook.cli.show.atlas import show_atlas, show_to_run
-    from longlook.cli.show.run import RunDisplay
     from longlook.engines.choice import DEFAULT, make_engine
     from longlook.pipeline import atlas_runs
     from longlook.pipeline.atlas import AtlasFolder
+    from longlook.terminal.run_display import RunDisplay
 
     options = atlas_runs.AtlasOptions(
         out,

@@ -7,10 +7,10 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from longlook.cli.options import AsJson
-from longlook.cli.terminal import console, print_json
 from longlook.core import codec
 from longlook.core.errors import InputError
+from longlook.terminal.console import console, print_json
+from longlook.terminal.options import AsJson
 
 cache_app = typer.Typer(help="Show or prune the cache of finished trials.", no_args_is_help=True)
 
@@ -43,7 +43,7 @@ def doctor(
 
 def _list_downloads(*, as_json: bool) -> None:
     from longlook.cli.show.provenance import downloads
-    from longlook.provision.provenance.installed import all_made
+    from longlook.provision.provenance.made import all_made
 
     made = all_made()
     if as_json:

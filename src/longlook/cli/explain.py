@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from longlook.cli.options import AsJsonLines, EngineOptions, TrustPrograms, expand_options, new_folder
 from longlook.core.errors import InputError, InterruptedByUserError
+from longlook.terminal.options import AsJsonLines, EngineOptions, TrustPrograms, expand_options, new_folder
 
 if TYPE_CHECKING:
-    from longlook.cli.show.run import RunDisplay
     from longlook.explain.answer import Answer
     from longlook.pipeline.options import RunOptions
+    from longlook.terminal.run_display import RunDisplay
 
 
 @dataclass(frozen=True)
@@ -73,9 +73,9 @@ def explain(
         return
     if run_folder is None:
         raise InputError("no run folder", "name one below runs/: longlook explain RUN")
-    from longlook.cli.show.explain import show_answers
-    from longlook.cli.show.run import RunDisplay
     from longlook.core import mistaken
+    from longlook.terminal.answers import show_answers
+    from longlook.terminal.run_display import RunDisplay
 
     if mistaken.is_one(run_folder):
         needed = "explain needs a run folder, since it runs both arms of a study again with one thing changed"
@@ -109,9 +109,9 @@ def _explain(
 
 
 def _certify(planted: PlantedCaseOptions, trials: TrialOptions, *, as_json: bool) -> None:
-    from longlook.certification.planted import certify_explanations
-    from longlook.cli.show.explain import show_matrix
-    from longlook.cli.show.run import RunDisplay
+    from longlook.instruments.certify.planted import certify_explanations
+    from longlook.instruments.certify.show import show_matrix
+    from longlook.terminal.run_display import RunDisplay
 
     out = planted.out or new_folder("explain")
     display = RunDisplay(as_json=as_json)

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from longlook.cli.options import AsJson, expand_options
 from longlook.core.errors import InputError
+from longlook.terminal.options import AsJson, expand_options
 
 Traces = Annotated[
     list[str],

@@ -4,8 +4,8 @@ from typing import Annotated
 
 import typer
 
-from longlook.cli.options import AsJson
-from longlook.cli.terminal import console, print_json
+from longlook.terminal.console import console, print_json
+from longlook.terminal.options import AsJson
 
 
 def phone(

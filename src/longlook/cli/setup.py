@@ -4,9 +4,9 @@ from typing import Annotated
 
 import typer
 
-from longlook.cli.options import AsJsonLines
 from longlook.core.cpus import usable_cpus
 from longlook.core.errors import InterruptedByUserError
+from longlook.terminal.options import AsJsonLines
 
 
 def setup(

@@ -6,10 +6,10 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from longlook.cli.options import AsJson, StudyChanges, expand_options
-from longlook.cli.terminal import console, print_json
 from longlook.core import codec
 from longlook.core.errors import InputError
+from longlook.terminal.console import console, print_json
+from longlook.terminal.options import AsJson, StudyChanges, expand_options
 
 study_app = typer.Typer(help="The studies that can be run.", no_args_is_help=True)
 

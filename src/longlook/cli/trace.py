@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from longlook.cli.options import AsJson
-from longlook.cli.terminal import console, print_json
+from longlook.terminal.console import console, print_json
+from longlook.terminal.options import AsJson
 
 trace_app = typer.Typer(
     help="Traces of endpoints and of the link: look at them, or give them to other tools.", no_args_is_help=True

@@ -5,7 +5,7 @@ All types are frozen. Physical quantities carry their unit in their name: `_ns`,
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -271,13 +271,14 @@ class Study:
 
 @dataclass(frozen=True)
 class Flow:
-    """One of several flows that share a trial's link (workload `compete`), with a client of its own.
+    """One flow of a trial: its only one, or one of several that share its link (workload `compete`).
 
-    Flows with the same `address_slot` share a server; every flow that is not cross traffic has a server of its own. The
-    first group of an arm that is not cross traffic is the subject, the other groups are its competitors.
+    Each flow has a client of its own. Flows with the same `address_slot` share a server; every other flow that is not
+    cross traffic has a server of its own. The first group of an arm that is not cross traffic is the subject, the other
+    groups are its competitors.
     """
 
-    name: str  # unique in its trial: the group's, numbered where the group has several
+    name: str  # unique in its trial: the group's, with a number if the group has several; "": it does not compete
     group: str
     cross: bool
     address_slot: int  # from 0: which pair of addresses it uses
@@ -289,6 +290,11 @@ class Flow:
     initial_window_packets: int | None  # of the kernel's TCP; None: as the trial's TCP has it
     server: Endpoint
     client: Endpoint
+
+    @property
+    def competes(self) -> bool:
+        """Return whether it is a flow of workload `compete`, also if no other flow is there."""
+        return bool(self.name)
 
 
 @dataclass(frozen=True)
@@ -325,7 +331,7 @@ class Trial:
     engine: str | None = None  # None: the one that the run was started with
     tcp: Mapping[str, Scalar] = field(default_factory=dict)  # of the kernel's TCP, beside its congestion control
     client_cpu_share: float | None = None  # of one CPU; None: as much as it likes
-    flows: tuple[Flow, ...] = ()  # where several compete; the fields above are then the subject's
+    flows: tuple[Flow, ...] = ()  # those that compete; the fields above are then the subject's. See `each_flow`
     drawn: Mapping[str, str] = field(default_factory=dict, metadata=_LATER)  # what its round drew: setting → value
     start_phase_ns: int = field(default=0, metadata=_LATER)  # the client begins so long after a beat, and the link
     certificate_padding_bytes: int = field(default=0, metadata=_LATER)  # by which the server's certificate is longer
@@ -338,6 +344,43 @@ class Trial:
     def links(self) -> tuple[Link, ...]:
         """Return every emulated link, the main one first."""
         return (self.link, *self.further.values())
+
+    @property
+    def competes(self) -> bool:
+        """Return whether its flows are those of workload `compete`."""
+        return bool(self.flows)
+
+    def each_flow(self) -> tuple[Flow, ...]:
+        """Return its flows, at least one: a trial without `flows` has one, which has no name."""
+        if self.flows:
+            return self.flows
+        only = Flow(
+            name="",
+            group="",
+            cross=False,
+            address_slot=0,
+            start_s=0.0,
+            object_bytes=None,
+            protocol=self.protocol,
+            connection=self.connection,
+            congestion_control=self.congestion_control,
+            initial_window_packets=None,
+            server=self.server,
+            client=self.client,
+        )
+        return (only,)
+
+    def with_only(self, flow: Flow) -> "Trial":
+        """Return the trial as if `flow`, which is one of its flows, were its only one."""
+        return replace(
+            self,
+            protocol=flow.protocol,
+            connection=flow.connection,
+            congestion_control=flow.congestion_control,
+            server=flow.server,
+            client=flow.client,
+            flows=(),
+        )
 
 
 @dataclass(frozen=True)

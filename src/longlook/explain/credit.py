@@ -10,9 +10,9 @@ from longlook.core.model import Scalar
 from longlook.explain import changes
 from longlook.explain.cause import Change, Evidence, Finding, Sign, Target, Touches
 from longlook.explain.changes import Proposal
+from longlook.explain.effective_settings import effective_value
 from longlook.explain.facts import Integers
 from longlook.explain.facts.credits import FirstCredits, Http2Windows
-from longlook.explain.in_force import in_force
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.moments import during, stretches, stretches_shown
 from longlook.explain.pair import Pair, Side
@@ -129,7 +129,7 @@ def quic_window(side: Side, kind: str) -> tuple[int | None, int]:
     """
     knobs = side.trial.client.knobs
     found = [knobs.get(f"{name}_{kind}_window") for name in ("max", "initial")]
-    known = in_force(side, "client", f"max_{kind}_window")
+    known = effective_value(side, "client", f"max_{kind}_window")
     given = next((value for value in found if isinstance(value, int)), None)
     return given, _NO_LIMIT_BYTES if known is None else int(known)
 

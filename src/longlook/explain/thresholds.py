@@ -4,7 +4,7 @@ from longlook.core.model import Scalar
 from longlook.explain import changes, remedies
 from longlook.explain.cause import Change, Intervention, Target, Touches
 from longlook.explain.changes import Proposal
-from longlook.explain.in_force import raised
+from longlook.explain.effective_settings import raised
 from longlook.explain.pair import Side
 
 _TIMES = (3.0, 10.0, 30.0, 100.0)

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from longlook.core.flows import phases_of, program_role, view_of
+from longlook.core.flows import FLOWS_FILE, flow_folder, phases_of, program_role
 from longlook.core.job import Job, Program
 from longlook.core.model import Flow, Trial
 from longlook.lab import link_options, multipath, trial_files
@@ -40,9 +40,6 @@ from longlook.network.extra_links import BEHIND, SECOND
 
 READY_WITHIN_S = 10.0
 SESSION_READY_WITHIN_S = 30.0
-
-FLOWS, FLOWS_FILE = "flows", "flows.json"
-"""For several flows: the folder with a folder for each, and the file with the times when each began and ended."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +91,7 @@ class Testbed:
     def _start(self) -> None:
         trial = self._job.trial
         self._undo.callback(self._traces.close)  # before what makes folders of traces, and so after it has ended
-        client = self._make_client()
+        session_client = self._make_client_side()
         network = self.client_side.router
         self.links = Links(self._job, self._environment, self._link_options)
         self.middle = self._make_middle(network) if BEHIND in trial.further else None
@@ -105,7 +102,7 @@ class Testbed:
         self.watcher = Watcher(self._programs, self._traces, scratch, self._exchange, virtual=self._virtual)
         tcp.apply_to_kernel(trial.tcp, own_kernel=self._virtual)
         for side in (self.client_side, self.server_side, *(self.second.sides if self.second is not None else ())):
-            side.set_tcp(None if trial.flows else trial.congestion_control, tcp_of_sides(trial))
+            side.set_tcp(None if trial.competes else trial.congestion_control, tcp_of_sides(trial))
         for side in self._with_processors():
             processor.declare(side.namespace, trial.processors[side.end.role])
             self._undo.callback(processor.declare, side.namespace, processor.FREE)  # a session client's namespace stays
@@ -119,11 +116,10 @@ class Testbed:
         if self.second is not None:
             self._start_link(SECOND, self.second.router, *self.second.sides)
             multipath.prepare(trial, self.client_side.namespace)
-        if client is not None:
-            self._add_only_flow_run(client)
+        self._add_addresses()
         servers: dict[int, Process] = {}
-        for flow in trial.flows:
-            self._add_flow_run(flow, servers)
+        for flow in trial.each_flow():
+            self._add_flow_run(flow, servers, session_client)
         if self.middle is not None and trial.proxy is not None:
             self._start_proxy(self.middle)
         for flow_run in self.flow_runs:
@@ -226,7 +222,7 @@ class Testbed:
         servers = [observations_of(flow_run.server) for flow_run in self.flow_runs]
         for flow_run in self.flow_runs:
             flow_run.end(by_itself=False)
-        if self._job.trial.flows:
+        if self._job.trial.competes:
             write_json(self._folder / FLOWS_FILE, [flow_run.record() for flow_run in self.flow_runs])
         client_cpu_s = sum(flow_run.client.finish(trusted=trusted) for flow_run in self.flow_runs)
         proxy = self.proxy.seen()
@@ -327,10 +323,10 @@ class Testbed:
         up = all(flow_run.server_ready() and flow_run.client.ready() for flow_run in self.flow_runs)
         return self.links.ready and self.proxy.ready and up and recorded and self.client_side.settled()
 
-    def _make_client(self) -> Client | None:
-        """Make the client's side of the network; return the client of a trial with one flow, None with several."""
+    def _make_client_side(self) -> SessionClient | None:
+        """Make the client's side of the network; return the session client that it belongs to, or None."""
         job, trial = self._job, self._job.trial
-        if not trial.flows and stack_of(trial.client).session_command is not None:
+        if not trial.competes and stack_of(trial.client).session_command is not None:
             session = self._sessions.get(
                 stack_of(trial.client),
                 job.programs["client"],
@@ -349,14 +345,26 @@ class Testbed:
             if slow is None
             else SlowSide(network, self._path, slow, self._environment, f"trial-{self._serial}")
         )
-        if trial.flows:
-            return None
-        return self._plain_client(trial, job.programs["client"], self._folder, "")
+        return None
 
     def _slow(self) -> Slow | None:
         """Return how slow the client is to be made; None where it has all the CPU time it likes."""
         share = self._job.trial.client_cpu_share
         return None if share is None else Slow(share, self._job.programs["link"].path)
+
+    def _add_addresses(self) -> None:
+        """Give both sides the addresses of all flows, each with the TCP of its flow."""
+        trial = self._job.trial
+        if not trial.competes:
+            add_second_addresses(trial, self.client_side, self.server_side, self.second)
+            return
+        first_of_slots: dict[int, Flow] = {}
+        for flow in trial.each_flow():
+            first_of_slots.setdefault(flow.address_slot, flow)
+        for slot, flow in first_of_slots.items():
+            where, settings = addresses_of(slot), tcp_of(trial, flow)
+            self.client_side.add_address(where.client, where.server, flow.congestion_control, settings)
+            self.server_side.add_address(where.server, where.client, flow.congestion_control, settings)
 
     def _plain_client(self, trial: Trial, program: Program, folder: Path, name: str) -> Client:
         job = replace(self._job, trial=trial)
@@ -365,29 +373,21 @@ class Testbed:
         self._undo.callback(lambda: client.finish(trusted=False))
         return client
 
-    def _add_only_flow_run(self, client: Client) -> None:
-        job = self._job
-        add_second_addresses(job.trial, self.client_side, self.server_side, self.second)
-        where = addresses_of(0)
-        server = self._start_server(job.trial, job.programs["server"], where, self._folder, "")
-        to = replace(where, server=connected_to(job.trial))
-        self.flow_runs.append(FlowRun(job.trial, client, server, to, self._folder, job.content.phases))
-
-    def _add_flow_run(self, flow: Flow, servers: dict[int, Process]) -> None:
-        """Add the run of one of several flows; `servers` are those that run already, by address slot."""
-        trial, where = view_of(self._job.trial, flow), addresses_of(flow.address_slot)
-        folder = self._folder / FLOWS / flow.name
-        folder.mkdir(parents=True)
+    def _add_flow_run(self, flow: Flow, servers: dict[int, Process], session_client: SessionClient | None) -> None:
+        """Add the run of a flow; `servers` are those that run already, by address slot."""
+        job, where = self._job, addresses_of(flow.address_slot)
+        trial, folder = job.trial.with_only(flow), flow_folder(self._folder, flow)
+        if flow.competes:
+            folder.mkdir(parents=True)
         if flow.address_slot not in servers:
-            for side, own, peer in (
-                (self.client_side, where.client, where.server),
-                (self.server_side, where.server, where.client),
-            ):
-                side.add_address(own, peer, flow.congestion_control, tcp_of(self._job.trial, flow))
-            program = self._job.programs[program_role(flow.server)]
+            program = job.programs[program_role(flow, "server")]
             servers[flow.address_slot] = self._start_server(trial, program, where, folder, flow.name)
-        client = self._plain_client(trial, self._job.programs[program_role(flow.client)], folder, flow.name)
-        self.flow_runs.append(FlowRun(trial, client, servers[flow.address_slot], where, folder, phases_of(flow), flow))
+        client = session_client or self._plain_client(
+            trial, job.programs[program_role(flow, "client")], folder, flow.name
+        )
+        to = where if flow.competes else replace(where, server=connected_to(trial))
+        phases = phases_of(flow) if flow.competes else job.content.phases
+        self.flow_runs.append(FlowRun(trial, client, servers[flow.address_slot], to, folder, phases, flow))
 
     def _launch(self, side: EndpointNamespace, folder: Path, name: str) -> Launch:
         return Launch(side, self._environment, self._sandbox, folder, self._outlets, self._traces, name)

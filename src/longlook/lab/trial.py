@@ -169,13 +169,13 @@ def _judge(
             server=server,
             link=teardown.link,
             proxy=teardown.proxy,
-            measure_s=measured.duration_s if flow_run.flow is None else flow_run.lasted_s,
+            measure_s=flow_run.lasted_s if flow_run.flow.competes else measured.duration_s,
             session=flow_run.client.session,
             server_reports_state=stack_of(flow_run.trial.server).server_reports_state,
             seen_congestion_controls=seen,
             kind=flow_run.kind,
             flow=flow_run.name,
-            started=flow_run.flow is None or flow_run.began_unix_ns is not None,
+            started=not flow_run.flow.competes or flow_run.began_unix_ns is not None,
             remote=flow_run.client.remote,
             virtual=virtual,
             middle_address=MIDDLE_ADDRESS,
@@ -183,7 +183,7 @@ def _judge(
             server_span=trial_span,
             log=log,
             relayed=job.trial.proxy is not None and stack_of(job.trial.proxy).relay_command is not None,
-            tcp=job.trial.tcp if flow_run.flow is None else tcp_of(job.trial, flow_run.flow),
+            tcp=tcp_of(job.trial, flow_run.flow),
             clock_moved_ns=0 if virtual else unix_minus_monotonic_ns() - (flow_run.client.clock_ns or clock_ns),
         )
         for flow_run, client, server, seen, log in zip(
@@ -208,7 +208,7 @@ def _judge(
 
 
 def _log_of(job: Job, flow_run: FlowRun) -> LinkLog:
-    """Return what the links that lead to a flow's client carried for it; of a trial's only flow that is everything."""
+    """Return what the links that lead to a flow's client carried for it; everything if the flow does not compete."""
     names = ("link.bin", *(f"link-{name}.bin" for name in job.trial.further if name == SECOND))
-    address = "" if flow_run.flow is None else flow_run.addresses.client
+    address = flow_run.addresses.client if flow_run.flow.competes else ""
     return LinkLog(tuple(read_link_log(Path(job.folder) / name, address) for name in names))

@@ -1,7 +1,7 @@
 """The order of the stages: the one place that knows which stage follows which.
 
 A study goes in, and a run folder with its report comes out; a finished run folder goes in, and its analysis or another
-page comes out. Only `compare`, `certification`, `conformance` and `cli` use this package. Others import:
+page comes out. Only `terminal`, instruments and `cli` use this package. Others import:
 
 - `run.run_study` runs a study from its plan to its report. `options.RunOptions` is how, and an `options.Observer` is
   called with what happens.

@@ -33,7 +33,7 @@ def megabytes(trial: Trial) -> float:
     if lasts_s is not None:
         rates_bps = [largest_rate_bps(stage) for stage in trial.link.down if stage.kind == "rate"]
         return min(rates_bps, default=0.0) * lasts_s / 8e6
-    if trial.flows:
+    if trial.competes:
         return sum(flow.object_bytes or 0 for flow in trial.flows) / 1e6
     if "object_bytes" not in parameters:
         return _PAGE_MB

@@ -22,9 +22,10 @@ from pathlib import Path
 
 from longlook.core.digests import file_digest
 from longlook.core.errors import InputError, MachineError
+from longlook.core.job import Program
 from longlook.core.paths import adapters_dir
 from longlook.core.versions import untuned_name
-from longlook.provision.build_cache import compile_with, toolchain_version
+from longlook.provision.build_cache import build, compile_with, is_built, toolchain_version
 
 OWN_GO = (1, 26)
 """The release that builds what does not name an older one."""
@@ -232,3 +233,35 @@ def _patch(work: Path, library: str, patches: list[Path], env: Mapping[str, str]
     for patch in patches:
         compile_with(("patch", "--strip=1", "--fuzz=0", f"--input={patch}"), copy, env)
     compile_with(("go", "mod", "edit", f"-replace={library}=./library"), work, env)
+
+
+@dataclass(frozen=True)
+class GoAdapter:
+    """One version of the adapter in `adapters/NAME`, built against a library.
+
+    `older` is the release of Go that it needs, None for the machine's; `renamed` and `patches` are `assembled`'s.
+    """
+
+    name: str
+    version: str
+    library: str
+    older: str | None = None
+    renamed: tuple[str, str] | None = None
+    patches: Patches = NO_PATCHES
+
+    def build(self) -> Program:
+        """Build it, or take it from the cache."""
+        with assembled(adapters_dir() / self.name, self.version, self.renamed, self.patches) as sources:
+            return build(
+                self.name, self.version, sources, toolchain(sources, self.older),
+                lambda work, out: compile_go(work, out, self.library, self.older), str(FLAGS),
+            )  # fmt: skip
+
+    @property
+    def is_built(self) -> bool:
+        """Return whether `build` has nothing to do; False on a machine without Go, whose version is unknown."""
+        try:
+            with assembled(adapters_dir() / self.name, self.version, self.renamed, self.patches) as sources:
+                return is_built(self.name, self.version, sources, toolchain(sources, self.older), str(FLAGS))
+        except MachineError:
+            return False

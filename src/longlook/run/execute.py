@@ -181,9 +181,11 @@ def make_job(
     trial: Trial, attempt: int, folder: str, provisions: Provisions, traces: Mapping[str, str] | None = None
 ) -> Job:
     """Return the job of one attempt at a trial; `traces` maps digests to files, at least those that its link names."""
-    roles = {"server": trial.server, "client": trial.client}
-    if trial.flows:
-        roles = {program_role(end): end for end in endpoints_of(trial)}
+    roles = {
+        program_role(flow, role): end
+        for flow in trial.each_flow()
+        for role, end in (("server", flow.server), ("client", flow.client))
+    }
     if trial.proxy is not None:
         roles["proxy"] = trial.proxy
     return Job(

@@ -8,8 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from longlook.timeline.capacity import first_packet_ns, integral
-from longlook.timeline.competition import to_server
+from longlook.timeline.competition import first_packet_ns, integral, to_server
 from longlook.timeline.timeline import Kind, Timeline
 
 _DERIVED = "playback"

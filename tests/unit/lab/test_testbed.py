@@ -9,7 +9,8 @@ import pytest
 
 from longlook.core.job import Content, Identity, Job
 from longlook.core.model import ConnectionState, Endpoint, Flow
-from longlook.lab import testbed, traces
+from longlook.lab import testbed
+from longlook.lab.linux import system
 from longlook.lab.programs import program_names
 from longlook.lab.timing import Timing
 from tests.data.trials import TRIAL
@@ -46,7 +47,7 @@ def test_every_end_of_a_flow_is_a_program_of_its_own(tmp_path: Path, monkeypatch
     made.client_side, made.server_side, made.watcher = Mock(), Mock(), Mock()
     servers: dict[int, Any] = {}
     for each in flows:
-        made._add_flow_run(each, servers)
+        made._add_flow_run(each, servers, None)
     assert launched == ["tcp-0", "tcp-0", "tcp-1", "tcp-1"]
     assert program_names(job) == ["server tcp-0", "client tcp-0", "server tcp-1", "client tcp-1"]
 
@@ -56,11 +57,11 @@ def test_the_folders_of_traces_are_given_back_where_the_server_s_side_cannot_be_
 ) -> None:
     """The client's is made by then."""
     mounted: list[str] = []
-    monkeypatch.setattr(traces.system, "mount", lambda _source, place, *_: mounted.append(place))
-    monkeypatch.setattr(traces.system, "unmount", mounted.remove)
+    monkeypatch.setattr(system, "mount", lambda _source, place, *_: mounted.append(place))
+    monkeypatch.setattr(system, "unmount", mounted.remove)
     made = testbed.Testbed(job_of(tmp_path), testbed.Facilities(Mock(), Mock(), Mock(), "packet", Timing()), 1)
 
-    def make_client() -> None:
+    def make_client_side() -> None:
         made.client_side = Mock()
         made._traces.make("client", "")
         assert mounted == [str(tmp_path / "qlog" / "client")]
@@ -68,7 +69,7 @@ def test_the_folders_of_traces_are_given_back_where_the_server_s_side_cannot_be_
     def refuse(*_: Any) -> None:
         raise OSError(1, "refused")
 
-    monkeypatch.setattr(made, "_make_client", make_client)
+    monkeypatch.setattr(made, "_make_client_side", make_client_side)
     monkeypatch.setattr(testbed, "Links", Mock())
     monkeypatch.setattr(testbed, "EndpointNamespace", refuse)
     with pytest.raises(OSError, match="refused"), made:

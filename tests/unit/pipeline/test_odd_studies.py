@@ -10,8 +10,6 @@ from hypothesis import HealthCheck, Phase, example, given, settings
 from markupsafe import escape
 
 from longlook.analysis.claims.entry import entry_of, entry_text
-from longlook.cli.show.run import RunDisplay
-from longlook.compare.gate import judge_gate
 from longlook.core import registry
 from longlook.core.errors import InputError
 from longlook.core.model import Outcome
@@ -19,6 +17,7 @@ from longlook.core.problems import Problems
 from longlook.core.run_folder import RunFolder
 from longlook.engines.fake import FakeEngine
 from longlook.explain.rounds import Wanted
+from longlook.instruments.compare.gate import judge_gate
 from longlook.pipeline.analyse import analyse
 from longlook.pipeline.entries import make_entry
 from longlook.pipeline.options import Observer, RunOptions
@@ -27,6 +26,7 @@ from longlook.report.charts.theme import specification
 from longlook.study.catalogue import installed
 from longlook.study.files import parse_study
 from longlook.study.plan import make_plan
+from longlook.terminal.run_display import RunDisplay
 from tests.support.made_up_stack import add_stack
 from tests.support.odd_studies import STACK, VERSIONS, OddStudy, odd_studies
 

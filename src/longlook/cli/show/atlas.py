@@ -9,9 +9,9 @@ from rich.text import Text
 
 from longlook.analysis.claims.atlas import atlas_data, summary_rows
 from longlook.analysis.claims.survey import RESULTS, result_counts
-from longlook.cli.terminal import console, print_json
 from longlook.core import codec
 from longlook.pipeline.atlas import Built, ToRun
+from longlook.terminal.console import console, print_json
 
 
 def show_atlas(built: Built, *, as_json: bool) -> None:

@@ -9,9 +9,9 @@ from rich.text import Text
 from longlook.analysis.claims.dispute_flips import Flip
 from longlook.analysis.claims.judge import CONTRADICTED, INCONCLUSIVE, REPRODUCED
 from longlook.analysis.claims.survey import RESULTS, Survey, result_counts, survey_data
-from longlook.cli.terminal import console, print_json
 from longlook.report import wording
 from longlook.report.claims import ours_text, summary_rows
+from longlook.terminal.console import console, print_json
 
 _STYLES = {REPRODUCED: "green", CONTRADICTED: "red", INCONCLUSIVE: "yellow"}
 

@@ -6,11 +6,11 @@ from typing import Any
 
 from rich.table import Table
 
-from longlook.cli.terminal import console, print_json
 from longlook.explain.infer.diff import Difference, Standing, StatePair, TransitionPair
 from longlook.explain.infer.machine import END
 from longlook.pipeline.infer import Compared, Inferred
 from longlook.report.machines.wording import p_value, percent, spoken
+from longlook.terminal.console import console, print_json
 
 
 def show_machines(machines: Sequence[Inferred], *, as_json: bool) -> None:

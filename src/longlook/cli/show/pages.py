@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from rich.table import Table
 from rich.text import Text
 
+from longlook.provision.recorded.har import Contradiction
 from longlook.provision.recorded.page import RecordedPage, evidence_counts
-from longlook.provision.recorded.plausible import Contradiction
 
 
 def page_summary(digest: str, page: RecordedPage, implausible: Sequence[Contradiction] = ()) -> Iterator[Text | Table]:

@@ -11,9 +11,9 @@ from rich.console import Group
 from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
-from longlook.cli.terminal import console
 from longlook.provision import parallel
 from longlook.provision.parallel import Installed
+from longlook.terminal.console import console
 
 _STEP_CHARACTERS = 60
 

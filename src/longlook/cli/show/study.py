@@ -7,12 +7,12 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from longlook.cli.terminal import console, print_json
 from longlook.core import codec
 from longlook.core.model import Scalar, Study
 from longlook.core.problems import shown
 from longlook.network import settings
 from longlook.study.plan import count_trials
+from longlook.terminal.console import console, print_json
 
 if TYPE_CHECKING:
     from longlook.pipeline.preview import Preview

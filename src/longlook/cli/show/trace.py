@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
-from longlook.cli.terminal import console, print_json
+from longlook.terminal.console import console, print_json
 from longlook.timeline.export.problems import problems_of
 
 if TYPE_CHECKING:

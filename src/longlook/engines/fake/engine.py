@@ -74,7 +74,7 @@ class FakeEngine(SequentialEngine):
         reported = [Reported(trial, job.identity.host, load, job.content.expected, arrived=arrived) for load in loads]
         cpu_s = {"client": load_s / 20, "server": load_s / 30, "link": load_s / 40}
         counters: dict[str, dict[str, int]] = {}
-        if self.evidence and trial.flows:
+        if self.evidence and trial.competes:
             loads = write_flows(job, path_of(job, trial.link), arrived=arrived)
         else:
             write_lines(folder / "client.jsonl", client_lines(reported))

@@ -4,8 +4,7 @@ Causes also import `objects` (requests and answers), `credits` (limits at the st
 
 from longlook.explain.facts.columns import NEVER, Booleans, Integers, Steps
 from longlook.explain.facts.link import ACKNOWLEDGEMENT_BYTES, DELIVERED, DROPPED, QUEUED, LinkFacts
-from longlook.explain.facts.objects import ObjectFacts
-from longlook.explain.facts.opening import OpeningFacts
+from longlook.explain.facts.objects import ObjectFacts, OpeningFacts
 from longlook.explain.facts.sender import UNNUMBERED, DoubtError, Marks, SenderFacts
 
 __all__ = [

@@ -15,9 +15,16 @@ from longlook.explain.cause import Change, Evidence, Finding, Intervention, Says
 from longlook.explain.counterfactual import CounterfactualPlan
 from longlook.explain.detect import LEAST_SHARE_OF_GAP
 from longlook.explain.judge import Gap
-from longlook.explain.search.designs import MOST_FACTORS, Signs, plackett_burman
-from longlook.explain.search.effects import Floats, least_found, main_effects, unusable
 from longlook.explain.search.factors import Factor, joined
+from longlook.explain.search.screening_design import (
+    MOST_FACTORS,
+    Floats,
+    Signs,
+    least_found,
+    main_effects,
+    plackett_burman,
+    unusable,
+)
 from longlook.explain.search.suspects import Suspect, searched_cause
 
 ROUNDS = 3

@@ -5,12 +5,11 @@ from dataclasses import dataclass, replace
 
 from longlook.core.results import Estimate
 from longlook.core.run_folder import SAMPLES, RunFolder
-from longlook.explain.answer import Answer, Status
+from longlook.explain.answer import Answer, Status, is_needed
 from longlook.explain.cause import causes
-from longlook.explain.confounders import equal_conditions, implausible
 from longlook.explain.detect import proposed, suspect
 from longlook.explain.failing import grouped
-from longlook.explain.search.need import is_needed
+from longlook.explain.pair import equal_conditions, implausible
 from longlook.metrics import find_metric
 from longlook.pipeline.answers import FOLDER, read_answers, write_answers
 from longlook.pipeline.evidence import check_analysed

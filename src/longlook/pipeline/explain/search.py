@@ -7,17 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from longlook.core import registry
-from longlook.explain.answer import FewestLosses, LossSearch, Screening
+from longlook.explain.answer import FewestLosses, LossSearch, Screening, is_needed
 from longlook.explain.attribution import closed_pct
-from longlook.explain.ends import alike
+from longlook.explain.detect import same_end
 from longlook.explain.pair import Pair
 from longlook.explain.search import losses, screen
-from longlook.explain.search.designs import plackett_burman
-from longlook.explain.search.effects import LEAST_ROUNDS
 from longlook.explain.search.factors import Factor, factors, impossible
-from longlook.explain.search.losses import Lost
-from longlook.explain.search.minimal import Fewest, Tries, fewest
-from longlook.explain.search.need import is_needed
+from longlook.explain.search.losses import Fewest, Lost, Tries, fewest
+from longlook.explain.search.screening_design import LEAST_ROUNDS, plackett_burman
 from longlook.explain.search.suspects import Suspect
 from longlook.network.extra_links import BEHIND
 from longlook.pipeline.explain.session import Judgement, Session
@@ -238,5 +235,5 @@ def _suspect(
 ) -> Suspect:
     loads = {number: pairs[number].loser.load_ns for number in rounds}
     arm = next(iter(pairs.values())).loser.trial.arm
-    same = alike(next(iter(pairs.values())), factor.role)
+    same = same_end(next(iter(pairs.values())), factor.role)
     return screen.suspect(factor, closed_pct(closed, is_log=is_log), arm, loads, trials, is_alike=same)

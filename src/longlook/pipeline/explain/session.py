@@ -12,13 +12,11 @@ from dataclasses import dataclass, field, replace
 from longlook.core import codec
 from longlook.core.model import Outcome, Plan, Study
 from longlook.explain.answer import Explained, FoundBy, Judged, Together, direct, strongest
-from longlook.explain.attribution import Conclusion, Look
+from longlook.explain.attribution import Conclusion, Look, is_firm, looks_at
 from longlook.explain.cause import Cause, Finding, Intervention, Kind, Target, Untestable
 from longlook.explain.counterfactual import CounterfactualPlan, Experiment, add_tests, all_at_once
-from longlook.explain.early_stopping import is_firm, looks_at
-from longlook.explain.judge import Gap, RoundsReading, judge_findings, together
+from longlook.explain.judge import Gap, RoundsReading, as_before, consequences, is_gone, judge_findings, together
 from longlook.explain.pair import Pair, Side
-from longlook.explain.touched import as_before, consequences, is_gone
 from longlook.pipeline.explain.traced import side_of, with_traces
 from longlook.pipeline.explain.trials import CellTrials, RunPlace
 from longlook.pipeline.sample import measure_plan

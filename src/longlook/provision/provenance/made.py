@@ -10,6 +10,7 @@ import platform
 import re
 import subprocess
 from collections.abc import Collection, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -20,11 +21,13 @@ from longlook.core.paths import adapters_dir, cache_dir, kernel_dir
 from longlook.core.programs import wheel_programs
 from longlook.core.stack import Stack
 from longlook.core.versions import untuned_name
-from longlook.provision import go, guest_kernel, pins
+from longlook.provision import decoder, encoder, go, guest_kernel, pins, players
+from longlook.provision.catalogue import is_installed, selected
 from longlook.provision.debian import pins_of, taken_for
 from longlook.provision.guest_kernel.source import PIN
 from longlook.provision.provenance import Component, Made
 from longlook.provision.provenance.locks import checksums, crates, in_repository, locked, modules, normal, requirements
+from longlook.provision.provenance.videos import of_decoder, of_encoder, of_players
 
 SIGNED_RELEASE = "Debian's signed Release"
 _GO_DATABASE = "Go's checksum database"
@@ -189,3 +192,30 @@ def _record(program: Path) -> dict[str, Any]:
             record: dict[str, Any] = json.loads((folder / _RECORD).read_text())
             return record
     return {}
+
+
+_AT_ONCE = 8
+
+
+def all_made() -> list[Made]:
+    """Return what every installed program is made of: stacks, the guest kernel, what makes and plays videos, our own.
+
+    Nothing is installed for it. Raise MachineError where the programs of the wheel are missing.
+    """
+    with ThreadPoolExecutor(_AT_ONCE) as pool:  # each answer takes reading a disk or starting a program
+        stacks = [made for made in pool.map(lambda each: _of_installed(*each), selected(())) if made is not None]
+    kernel = of_kernel()
+    videos = [*([of_encoder()] if encoder.is_fetched() else []), *of_players(_players_here())]
+    videos += [of_decoder()] if decoder.is_fetched() else []
+    own = [made for made in of_wheels() if made.sha256]
+    return [*stacks, *([kernel] if kernel else []), *videos, *own, of_checkout()]
+
+
+def _players_here() -> list[str]:
+    return list(players.PLAYERS) if players.are_fetched() else []
+
+
+def _of_installed(stack: Stack, version: str) -> Made | None:
+    if stack.remote:  # on another machine, which may be away: nothing of it was downloaded here
+        return None
+    return of_part(stack, version, stack.install(version)) if is_installed(stack, version) else None

@@ -3,18 +3,149 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 from urllib.parse import urldefrag, urljoin, urlsplit
 
 from longlook.core import packed
 from longlook.core.errors import InputError
-from longlook.provision.recorded.fields import as_count, as_mapping, as_number, as_text
-from longlook.provision.recorded.plausible import Contradiction, Measured, contradictions, unrecorded
-from longlook.provision.recorded.sizes import SizeFrom, transferred
+
+
+def as_mapping(value: object) -> Mapping[str, Any]:
+    """Return an object; an empty one for anything else."""
+    return value if isinstance(value, dict) else {}
+
+
+def as_text(value: object) -> str | None:
+    """Return a text that is not empty; None for anything else."""
+    return value if isinstance(value, str) and value else None
+
+
+def as_number(value: object) -> float | None:
+    """Return a number, also one that a tool wrote as text; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        found = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return found if abs(found) < _LARGEST_NUMBER else None
+
+
+_LARGEST_NUMBER = 1e15
+
+
+def as_count(value: object) -> int | None:
+    """Return a whole number; as `number`."""
+    found = as_number(value)
+    return None if found is None else int(found)
+
+
+class SizeFrom(StrEnum):
+    """The field that a size is taken from."""
+
+    BODY = "bodySize"
+    TRANSFER = "_transferSize"
+    OBJECT = "_objectSize"
+    ARRIVED = "_bytesIn"
+    CONTENT = "content.size"
+    CONTRADICTED = "content.size less compression"  # bodySize is that of the decoded content
+
+
+@dataclass(frozen=True)
+class Size:
+    """The bytes of a body as it was transferred; 0 if it is empty, or if a tool writes 0 for what it does not know."""
+
+    size_bytes: int
+    source: SizeFrom
+
+
+def transferred(entry: Mapping[str, Any], response: Mapping[str, Any]) -> Size | None:
+    """Return the size of an entry's body; None if no field has it.
+
+    HAR's own field counts first, unless it contradicts what compression saved (HAR 1.2: `compression` is `content.size`
+    less `bodySize`). Chrome has it for HTTP/1.1 alone, else the whole response with its headers. WebPageTest has the
+    body, and what arrived with headers. The last is the body after decoding, less what compression saved if that is
+    known.
+    """
+    content = as_mapping(response.get("content"))
+    size, saved = as_count(content.get("size")), max(as_count(content.get("compression")) or 0, 0)
+    decoded = None if size is None or size < 0 else max(size - saved, 0)
+    body, whole = as_count(response.get("bodySize")), as_count(response.get("_transferSize"))
+    if body and body > 0:
+        if not (saved and decoded and size is not None and body >= size):
+            return Size(body, SizeFrom.BODY)
+        return Size(decoded, SizeFrom.CONTRADICTED)
+    known = (
+        (whole, SizeFrom.TRANSFER),
+        (as_count(entry.get("_objectSize")), SizeFrom.OBJECT),
+        (_less_headers(as_count(entry.get("_bytesIn")), response), SizeFrom.ARRIVED),
+    )
+    for value, source in known:
+        if value is not None and value > 0:
+            return Size(value, source)
+    if body == 0 and decoded is None:
+        return Size(0, SizeFrom.BODY)
+    return None if decoded is None else Size(decoded, SizeFrom.CONTENT)
+
+
+def _less_headers(arrived: int | None, response: Mapping[str, Any]) -> int | None:
+    return None if arrived is None else arrived - max(as_count(response.get("headersSize")) or 0, 0)
+
+
+FACTOR = 2
+"""Sums that differ by more are contradictions: headers, retransmissions and rounding make less."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a HAR has of one answer of the page load beside what is replayed of it."""
+
+    size_bytes: int
+    arrived_bytes: int | None  # `_bytesIn`: with headers
+    may_be_empty: bool  # by its method, status and kind
+
+
+@dataclass(frozen=True)
+class Contradiction:
+    """What does not agree, under the name of its check."""
+
+    check: str
+    problem: str
+
+
+def contradictions(answers: Sequence[Measured], page_bytes: int | None, late_bytes: int = 0) -> Iterator[Contradiction]:
+    """Yield what disagrees in a page load.
+
+    `page_bytes` is the whole page's `_bytesIn`, if the tool counted that, and `late_bytes` what came after its load
+    event, which the page has and the answers lack.
+    """
+    empty = [answer for answer in answers if not answer.size_bytes and not answer.may_be_empty]
+    if empty:
+        problem = f"{len(empty)} of {len(answers)} answers have no bytes, though their status and type promise some"
+        yield Contradiction("sizes_of_0", problem)
+    larger = [
+        answer for answer in answers if answer.arrived_bytes and answer.size_bytes > FACTOR * answer.arrived_bytes
+    ]
+    if larger:
+        problem = f"{len(larger)} of {len(answers)} answers have over {FACTOR} times the bytes that arrived of them"
+        yield Contradiction("size_above_arrived", problem)
+    total = late_bytes + sum(answer.size_bytes for answer in answers)
+    if page_bytes and not page_bytes <= FACTOR * total:
+        yield Contradiction("objects_below_page", f"its objects have {total} bytes, where the page had {page_bytes}")
+    elif page_bytes and total > FACTOR * page_bytes:
+        yield Contradiction("objects_above_page", f"its objects have {total} bytes, where the page had {page_bytes}")
+
+
+def unrecorded(answers: Sequence[Measured]) -> tuple[int, int] | None:
+    """Return how many answers of how many lack their size, if those are most of a page of several; else None."""
+    empty = sum(not answer.size_bytes and not answer.may_be_empty for answer in answers)
+    return (empty, len(answers)) if len(answers) > 1 and 2 * empty > len(answers) else None
+
 
 LARGEST_BYTES = 64 << 20
 MOST_ENTRIES = 2_000

@@ -7,8 +7,7 @@ import numpy as np
 from longlook.core.model import Trial, Vantage
 from longlook.network.extra_links import BEHIND
 from longlook.timeline.normalise.rows import NULL, Integers, Mask, Rows
-from longlook.timeline.same_bytes import packet_of_same_bytes
-from longlook.timeline.timeline import Kind, Timeline
+from longlook.timeline.timeline import Kind, Timeline, packet_of_same_bytes
 
 SENT_BY = {Vantage.CLIENT: "up", Vantage.SERVER: "down"}
 """The direction in which the link carries what each end sends."""

@@ -1,10 +1,10 @@
-"""Reader of the router's packet log (docs/link-formats.md)."""
+"""A router's packet log (docs/link-formats.md) and the configuration of its link: readers, and a check of the log."""
 
 import hashlib
 import json
 import os
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address
 from pathlib import Path
@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from longlook.core import files
+from longlook.network.stages import BOTTLENECKS
 
 MAGICS: Mapping[int, bytes] = {1: b"LLLINK1\n", 2: b"LLLINK2\n"}
 """The first bytes of a log of each version."""
@@ -217,3 +218,105 @@ def _known_type(name: object) -> str:
     if name not in _ALLOWED_TYPES:
         raise ValueError(f"unknown type {name!r}")
     return str(name)
+
+
+LINK_FILE = "link.json"
+Stages = dict[str, list[dict[str, Any]]]
+"""Direction (`up`, `down`) → its stages in order, each with `kind` and `parameters`."""
+
+
+def read_stages(path: Path) -> Stages:
+    """Return the stages of each direction from the router's configuration; none if that cannot be read."""
+    try:
+        link = files.read_json(path)
+        return {direction: list(link[direction]) for direction in ("up", "down")}
+    except (OSError, ValueError, LookupError, TypeError):
+        return {"up": [], "down": []}
+
+
+def rtt_ns(link: Stages) -> int | None:
+    """Return the round trip time without queues, or None if a delay varies."""
+    delays = [stage["parameters"].get("delay_ns") for stage in (*link["up"], *link["down"]) if stage["kind"] == "delay"]
+    return sum(delays) if all(isinstance(delay, int) for delay in delays) else None
+
+
+def capacity(link: Stages, phase_ns: int) -> dict[str, Any] | None:
+    """Return the rate towards the client: `steps` of (ns of link time, bit/s), and `repeat_ns` or null.
+
+    Link time is `phase_ns`, which is absent if 0, at the first packet. None unless a single bottleneck has a rate that
+    is known beforehand.
+    """
+    rates = [stage["parameters"]["rate_bps"] for stage in link["down"] if stage["kind"] in BOTTLENECKS]
+    if len(rates) != 1:
+        return None
+    (rate,) = rates
+    if isinstance(rate, int | float):
+        return {"steps": [[0, rate]], "repeat_ns": None}
+    if isinstance(rate, dict) and "steps" in rate:
+        phase = {"phase_ns": phase_ns} if phase_ns else {}
+        return {"steps": rate["steps"], "repeat_ns": rate.get("repeat_ns"), **phase}
+    return None
+
+
+DIRECTIONS = ("up", "down")
+
+
+def conservation(log: LinkLog, summary: Mapping[str, Any] | None = None) -> list[str]:
+    """Return what does not add up, one sentence each; empty if everything does, exactly.
+
+    In each direction arrived + copied = delivered + dropped + queued, packets are numbered without a gap, times do not
+    run backwards, and the router's `summary` (its line of that name) equals the log. Without a summary the log is only
+    compared with itself. A log that was cut off does not add up.
+    """
+    found = [f"the last record is cut off after {log.truncated_bytes} bytes"] if log.truncated_bytes else []
+    foreign = int(np.count_nonzero(log.records["direction"] >= len(DIRECTIONS)))
+    found += [f"{foreign} records have no direction"] if foreign else []
+    for number, name in enumerate(DIRECTIONS):
+        records = log.records[log.records["direction"] == number]
+        wrong = [*_records(log, records), *(_counters(log, records, summary[name]) if summary else ())]
+        found += [f"{name}: {text}" for text in wrong]
+    return found
+
+
+def _records(log: LinkLog, records: npt.NDArray[Any]) -> Iterator[str]:
+    """Return contradictions among the records of one direction."""
+    numbers = np.unique(records["sequence"])
+    if len(numbers) and (numbers[0] != 0 or numbers[-1] != len(numbers) - 1):
+        yield f"{len(numbers)} packets are numbered from {numbers[0]} to {numbers[-1]}"
+    known = np.isin(records["verdict"], list(log.verdicts))
+    if not known.all():
+        yield f"{np.count_nonzero(~known)} records have a verdict that the header does not name"
+    left = records["verdict"] == DELIVERED
+    times = [("departure before the due time", left & (records["departure_ns"] < records["due_ns"]))]
+    times.append(("due before the arrival", left & (records["due_ns"] < records["arrival_ns"])))
+    times.append(("a departure without being delivered", ~left & (records["departure_ns"] != 0)))
+    if log.column("copy") is not None:
+        settled = records[records["verdict"] != QUEUED]
+        pairs = np.unique(np.stack([settled["sequence"], settled["copy"].astype(np.uint64)]), axis=1)
+        if pairs.shape[1] != len(settled):
+            yield f"{len(settled) - pairs.shape[1]} fates came twice"
+        times.append(("a flow without an address", (records["ip_version"] == 0) & (records["flow"] != NO_FLOW)))
+    yield from (f"{np.count_nonzero(wrong)} records have {text}" for text, wrong in times if wrong.any())
+
+
+def _counters(log: LinkLog, records: npt.NDArray[Any], counters: Mapping[str, int]) -> Iterator[str]:
+    """Return contradictions between one direction's counters and its records."""
+    arrived = len(np.unique(records["sequence"]))
+    is_first = np.zeros(len(records), np.bool_)
+    is_first[np.unique(records["sequence"], return_index=True)[1]] = True
+    left = records["verdict"] == DELIVERED
+    sizes = records["size_bytes"].astype(np.int64)
+    logged = {name: int(np.count_nonzero(records["verdict"] == code)) for code, name in log.verdicts.items()}
+    logged |= {
+        "arrived": arrived,
+        "copied": len(records) - arrived,
+        "arrived_bytes": int(sizes[is_first].sum()),
+        "delivered_bytes": int(sizes[left].sum()),
+    }
+    for name, count in logged.items():
+        if (counted := counters.get(name, 0)) != count:
+            yield f"{name} is {counted} in the summary and {count} in the log"
+    fates = sum(count for name, count in counters.items() if name.startswith("dropped_"))
+    fates += counters["delivered"] + counters["queued"]
+    if (came := counters["arrived"] + counters.get("copied", 0)) != fates:
+        yield f"arrived + copied is {came}, delivered + dropped + queued is {fates}"

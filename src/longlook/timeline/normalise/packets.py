@@ -11,9 +11,7 @@ from longlook.core.model import Vantage
 from longlook.timeline.competition import MARKED
 from longlook.timeline.normalise.endpoint import Connection
 from longlook.timeline.normalise.link_log import DELIVERED, QUEUED, TAG_FIELDS, LinkLog, address_text
-from longlook.timeline.normalise.tables import constant_text, table_of_columns, texts
-from longlook.timeline.same_bytes import SAME_BYTES
-from longlook.timeline.timeline import Kind
+from longlook.timeline.timeline import SAME_BYTES, Kind, constant_text, table_of_columns, texts
 
 Integers = npt.NDArray[np.int64]
 

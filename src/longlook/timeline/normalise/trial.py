@@ -1,21 +1,25 @@
-"""One trial's artefacts → its timeline."""
+"""One trial's artefacts → its timeline, and the events of its traces beside it."""
 
+import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from longlook.core import registry
 from longlook.core.model import SCHEMA_VERSION, Run, Trial, Vantage
 from longlook.network.extra_links import BEHIND, SECOND
+from longlook.timeline.decode import decode_to
+from longlook.timeline.events import EventKind, Events
 from longlook.timeline.normalise.competition import read_competition
 from longlook.timeline.normalise.endpoint import Connection, Endpoints, Row, read_endpoints
 from longlook.timeline.normalise.lines import Account
-from longlook.timeline.normalise.link_file import LINK_FILE, capacity, read_stages
-from longlook.timeline.normalise.link_log import LinkLogError, read_link_log
+from longlook.timeline.normalise.link_log import LINK_FILE, LinkLogError, capacity, read_link_log, read_stages
 from longlook.timeline.normalise.packets import table_of_packets
-from longlook.timeline.normalise.tables import merge, table_of_rows
-from longlook.timeline.timeline import Kind, Timeline
+from longlook.timeline.normalise.traces import normalise_traces
+from longlook.timeline.timeline import Kind, Timeline, merge_tables, table_of_rows
 
 LINK_LOG = "link.bin"
 SECOND_LOG, BEHIND_LOG = f"link-{SECOND}.bin", f"link-{BEHIND}.bin"
@@ -34,7 +38,7 @@ def normalise_trial(folder: Path, trial: Trial, run: Run) -> Timeline:
     flow. Nothing that a program wrote raises an error: records that are missing or unusable are counted, with the
     reason, in the timeline's metadata under `sources`.
     """
-    competition = read_competition(folder, trial, run) if trial.flows else None
+    competition = read_competition(folder, trial, run) if trial.competes else None
     endpoints = competition.endpoints if competition is not None else read_endpoints(folder)
     rows = [row | {"time_ns": row["time_ns"] - run.started_unix_ns} for row in endpoints.rows]
     packets, link_account = _packets(folder / LINK_LOG, run, endpoints.connections)
@@ -45,7 +49,7 @@ def normalise_trial(folder: Path, trial: Trial, run: Run) -> Timeline:
     if BEHIND in trial.further:
         behind, accounts[BEHIND_LOG] = _behind(folder, trial, run, endpoints)
         packets += behind
-    table = merge([table_of_rows(rows + _work_rows(run)), *packets])
+    table = merge_tables([table_of_rows(rows + _work_rows(run)), *packets])
     metadata: dict[str, Any] = {
         "schema_version": SCHEMA_VERSION,
         "trial_id": trial.id,
@@ -137,3 +141,24 @@ def _work_rows(run: Run) -> list[Row]:
         for name, kind in (("packets", Kind.PACKETS_TAKEN), ("calls", Kind.SYSTEM_CALLS))
         if name in counts
     ]
+
+
+def write_events(folder: Path, trial: Trial, run: Run, timeline: Timeline, out: Path) -> bool:
+    """Write the events of the traces in a trial's folder to `out`; return False if it holds no trace."""
+    out.unlink(missing_ok=True)  # of an earlier Longlook it may be a cache's too
+    return normalise_traces(folder, trial, run, timeline, decode_to, out) is not None
+
+
+def needs_events(metrics: Iterable[str]) -> bool:
+    """Return whether one of some metrics reads events of traces."""
+    return any(kind in set(EventKind) for name in metrics for kind in registry.get("metrics", name).needs)
+
+
+def full_timeline(folder: Path, trial: Trial, run: Run, metrics: Iterable[str]) -> Timeline:
+    """Return a trial's timeline, with its events if a metric needs them. Write nothing into the folder."""
+    timeline = normalise_trial(folder, trial, run)
+    if not needs_events(metrics):
+        return timeline
+    with tempfile.TemporaryDirectory(prefix="longlook-events-") as scratch:
+        out = Path(scratch) / "events.parquet"
+        return timeline.with_events(Events.read(out)) if write_events(folder, trial, run, timeline, out) else timeline

@@ -10,7 +10,6 @@ from longlook.explain.answer import FoundBy
 from longlook.explain.cause import Change, Kind, Says, Target, Touches
 from longlook.explain.counterfactual import CounterfactualPlan
 from longlook.explain.judge import Gap
-from longlook.explain.search.designs import plackett_burman
 from longlook.explain.search.factors import Factor
 from longlook.explain.search.screen import (
     Design,
@@ -24,6 +23,7 @@ from longlook.explain.search.screen import (
     is_too_weak,
     suspect,
 )
+from longlook.explain.search.screening_design import plackett_burman
 from tests.data.studies import CATALOGUE, read, study_file
 
 ONE_CELL = ("rate=10Mbit", "size=small")

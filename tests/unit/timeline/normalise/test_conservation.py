@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from longlook.timeline.normalise.conservation import conservation
-from longlook.timeline.normalise.link_log import LinkLog, read_link_log
+from longlook.timeline.normalise.link_log import LinkLog, conservation, read_link_log
 from tests.data import trials
 
 NONE = {"arrived": 0, "copied": 0, "delivered": 0, "queued": 0, "dropped_loss": 0, "dropped_queue": 0}
