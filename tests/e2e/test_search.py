@@ -20,7 +20,8 @@ from longlook.pipeline.explain.traced import traced_pairs
 from longlook.pipeline.explain.trials import RunPlace
 from longlook.pipeline.options import Observer, RunOptions
 from longlook.report.causes.text import sentence
-from longlook.terminal.answers import show_answers
+from longlook.terminal.answers import answers_shown
+from longlook.terminal.printer import JsonLinesPrinter
 from tests.support.command_line import longlook
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.timeout(900)]
@@ -126,7 +127,7 @@ def test_a_budget_too_small_for_a_design_says_what_one_takes(run: Path) -> None:
 
 def test_a_setting_is_suspected_by_screening_and_confirmed_alone(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     answer = explained(run, None)
-    show_answers([answer], run, as_json=True)
+    JsonLinesPrinter().show(answers_shown([answer], run))
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     found = {line["cause"]: line for line in lines if line["event"] == "finding"}["server_knobs.max_window"]
     assert found["found_by"] == "screening"

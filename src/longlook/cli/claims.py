@@ -14,8 +14,9 @@ def claims(
     as_json: Annotated[bool, typer.Option("--json", help="Print the content of claims.json.")] = False,
 ) -> None:
     """Compare everything published with what the runs found: each claim, and sources that contradict each other."""
-    from longlook.cli.show.claims import show_claims
+    from longlook.cli.show.claims import claims_shown
     from longlook.pipeline.claims import survey_runs
+    from longlook.terminal.printer import document_printer
 
     survey, page = survey_runs(runs, out)
-    show_claims(survey, page, as_json=as_json)
+    document_printer(as_json=as_json).show(claims_shown(survey, page))
