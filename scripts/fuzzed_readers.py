@@ -151,7 +151,7 @@ READERS: Mapping[str, Reader] = {
     "study": Reader(".toml", _files("src/longlook/studies/*.toml"), read_study),
     "recording": Reader(".har", _files("src/longlook/workloads/pages/*.har"), read_har, (HarError,)),
     "dispute": Reader(".toml", _files("src/longlook/disputes/*.toml"), lambda path: read_dispute(path, _studies())),
-    "entry": Reader(".json", _files("docs/atlas/entries/cliff.json"), read_entry),
+    "entry": Reader(".json", _files("docs/data/entries/cliff.json"), read_entry),
     "link-log": Reader(".bin", _files("fuzz/corpus/linklog/*"), _link_log, (LinkLogError,)),
     "trial-log": Reader(".bin", _files("fuzz/corpus/linklog/*"), _logged, ()),
     "link-trace": Reader(

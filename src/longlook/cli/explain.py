@@ -61,7 +61,7 @@ def explain(
     as_json: AsJsonLines = False,
 ) -> None:
     """Say why an arm lost: suspect causes from traces, change one thing at a time, and keep what closes the gap
-    (docs/explain.md)."""
+    (docs/guide/explain.md)."""
     check_file("--markdown", markdown)
     if not planted.certify and (planted.case or planted.out is not None):
         raise InputError("--case and --out are for --certify", "add --certify, or leave them out")

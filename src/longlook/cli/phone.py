@@ -17,7 +17,8 @@ def phone(
     check: Annotated[bool, typer.Option(help="Ask the browser who it is; exit 3 if none answers.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Print the flags that a browser on another machine is to be started with, or ask it who it is (docs/phones.md)."""
+    """Print the flags that a browser on another machine is to be started with, or ask it who it is
+    (docs/guide/phones.md)."""
     from longlook.provision.tls import identity
     from longlook.stacks import chromium_remote
 

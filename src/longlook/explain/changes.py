@@ -3,7 +3,7 @@
 What an arm has already is no change.
 
 A knob that a version lacks is looked for in its tunable build (`VERSION+knobs`), which behaves as the version does
-where its knobs are at their defaults (docs/stacks.md).
+where its knobs are at their defaults (docs/reference/stacks.md).
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,7 @@
 """What of a trial's traces contradicts the rest of them, so that it is not counted. Pure.
 
-The decoder finds contradictions (docs/traces.md, `implausible`) and changes nothing. Whatever draws conclusions reads
-events without the values that a contradiction is about, and says so in one sentence.
+The decoder finds contradictions (docs/reference/traces.md, `implausible`) and changes nothing. Whatever draws
+conclusions reads events without the values that a contradiction is about, and says so in one sentence.
 """
 
 from collections.abc import Collection, Iterable, Mapping

@@ -1,4 +1,4 @@
-"""Published claims and conflicting findings, judged by our values (docs/claims.md).
+"""Published claims and conflicting findings, judged by our values (docs/guide/claims.md).
 
 `judge.judge` judges the claims of a study by its estimates, and `kinds.kind_of` says how much of a reproduced one was
 found again; `welch.welch_verdict` returns the verdict of the papers' own test, which stands beside.

@@ -1,4 +1,4 @@
-"""Disputes: published studies that contradict each other, and which of our values can decide (docs/claims.md).
+"""Disputes: published studies that contradict each other, and which of our values can decide (docs/guide/claims.md).
 
 Each is a TOML file in `disputes/` of this package or of a root in LONGLOOK_PLUGINS. This module finds, reads and checks
 them.
@@ -104,7 +104,7 @@ def list_disputes(studies: Mapping[str, Study]) -> list[Dispute]:
 
 def read_dispute(path: Path, studies: Mapping[str, Study]) -> Dispute:
     """Return the dispute of a file; its id is the file's stem. Raise InputError with every problem, one a line."""
-    problems = Problems(path.name, "docs/claims.md lists every key of a dispute")
+    problems = Problems(path.name, "docs/guide/claims.md lists every key of a dispute")
     table = parse_table(DisputeTable, read_toml(path), problems)
     dispute = None
     if table is not None:

@@ -1,5 +1,5 @@
 """Published claims beside our estimates: reproduced, contradicted, inconclusive, not testable or not run
-(docs/method.md).
+(docs/explanation/method.md).
 """
 
 from collections.abc import Sequence

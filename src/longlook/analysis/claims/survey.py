@@ -1,4 +1,4 @@
-"""Several runs beside everything that was published: the contents of the claims page (docs/claims.md)."""
+"""Several runs beside everything that was published: the contents of the claims page (docs/guide/claims.md)."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence

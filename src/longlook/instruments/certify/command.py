@@ -27,7 +27,10 @@ def certify(
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Run again what the cache holds.")] = False,
     as_json: AsJsonLines = False,
 ) -> None:
-    """Measure how often verdicts, intervals and repeats are wrong (docs/trust.md); exit 1 where a level is missed."""
+    """Measure how often verdicts, intervals and repeats are wrong; exit 1 if a level is missed.
+
+    docs/explanation/trust.md has the method.
+    """
     from longlook.core import codec
     from longlook.instruments.certify import trial_bank
     from longlook.instruments.certify.figures import write_figures

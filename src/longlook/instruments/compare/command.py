@@ -90,7 +90,7 @@ class WhyOptions:
     """Whether what is worse is explained, and with how many trials."""
 
     explain: Annotated[
-        bool, typer.Option("--explain", help="Say why, wherever the contender is worse (docs/explain.md).")
+        bool, typer.Option("--explain", help="Say why, wherever the contender is worse (docs/guide/explain.md).")
     ] = False
     budget: Annotated[
         int | None,
@@ -124,7 +124,7 @@ def compare(
     as_json: AsJsonLines = False,
 ) -> None:
     """Compare two stacks or versions; exit 1 where the contender is worse by more than the gate, 4 where that is
-    undecided (docs/compare.md)."""
+    undecided (docs/guide/compare.md)."""
     files.check()
     spec = options.spec(baseline, contender, engine.engine)
     # Here, so that a mistake in the options is reported before the libraries of the report are loaded.
@@ -169,7 +169,7 @@ def bisect(
     out: Annotated[Path | None, typer.Option(help="Folder of the run folders; default runs/bisect-TIME.")] = None,
     as_json: AsJsonLines = False,
 ) -> None:
-    """Find the first version that is worse than GOOD by more than the gate (docs/compare.md)."""
+    """Find the first version that is worse than GOOD by more than the gate (docs/guide/compare.md)."""
     spec = options.spec(good, bad, engine.engine)
     from longlook.instruments.compare.run import run_bisection
     from longlook.instruments.compare.show import BisectionDisplay

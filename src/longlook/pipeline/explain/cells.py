@@ -82,7 +82,7 @@ def _expect_one_path(folder: RunFolder, chosen: Contrast) -> None:
         raise InputError(
             f"contrast {chosen.name!r}: there is a second path, and the ledger reads the first alone: it does not see "
             "what went over the other",
-            "change one thing in a study instead, such as when the client moves (docs/moving.md)",
+            "change one thing in a study instead, such as when the client moves (docs/results/moving.md)",
         )
 
 

@@ -1,4 +1,4 @@
-"""A router's packet log (docs/link-formats.md) and the configuration of its link: readers, and a check of the log."""
+"""A router's packet log and its link's configuration: readers, and a check (docs/reference/link-formats.md)."""
 
 import hashlib
 import json
