@@ -75,10 +75,11 @@ def _compare_servers(servers: ServerOptions, engine: EngineOptions, out: Path | 
     study = servers_study(servers.server or (), servers.rounds, engine=engine.engine)
     # Here, so that a mistake in the options is reported before the libraries of the report are loaded.
     from longlook.instruments.calibrate.show_servers import show_servers
+    from longlook.terminal.printer import lines_printer
     from longlook.terminal.run_display import RunDisplay, fail_where_altered, fail_without_trials
 
     folder = out or new_folder("servers")
-    display = RunDisplay(as_json=as_json)
+    display = RunDisplay(lines_printer(as_json=as_json))
     try:
         with display:
             result, found = run_servers(study, folder, engine.run_options(), display.observer())

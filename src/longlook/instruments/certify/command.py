@@ -37,6 +37,7 @@ def certify(
     from longlook.instruments.certify.run import CertifyOptions
     from longlook.instruments.certify.run import certify as run_certification
     from longlook.instruments.certify.show import show_certificate
+    from longlook.terminal.printer import lines_printer
     from longlook.terminal.run_display import RunDisplay
 
     scale = trial_bank.QUICK if quick else trial_bank.FULL
@@ -44,7 +45,7 @@ def certify(
     options = CertifyOptions(
         scale, folder, tuple(part or ()), before, jobs or len(usable_cpus()), use_cache=not no_cache
     )
-    display = RunDisplay(as_json=as_json)
+    display = RunDisplay(lines_printer(as_json=as_json))
     again = f"finished trials and parts are kept: repeat the command with --out {folder}"
     try:
         with display:
