@@ -53,6 +53,10 @@ class Draw:
     certificate_padding_bytes: int = 0
 
 
+NOTHING_DRAWN = Draw({}, {})
+"""The draw of a round of a study that draws nothing."""
+
+
 @dataclass(frozen=True)
 class _Place:
     """A setting that is drawn in a cell, how far, and the values that hold it, first the one that is shown."""
@@ -312,7 +316,7 @@ def drawn_number(trial: Trial, setting: str) -> float | None:
         return None
     if as_main(setting) == laws.QUEUE:
         name = link_of(setting)
-        return _queue_bytes(trial.further[name] if name else trial.link)
+        return _queue_bytes(trial.links[name])
     if setting == laws.START_PHASE:
         return trial.start_phase_ns / 1e6
     if setting == laws.CERTIFICATE:

@@ -1,42 +1,41 @@
 """What an echo may be asked for: sizes that its protocol can have and that can leave the interface. Pure."""
 
-from collections.abc import Mapping
-
 from longlook.core import echoes
-from longlook.core.model import Scalar
 from longlook.core.problems import SettingError
 from longlook.core.protocol import QUIC_ECHO, UDP_ECHO, find_protocol
-from longlook.core.workload import WorkloadKind
+from longlook.study.arm_settings import ArmSettings
+from longlook.study.settings import WORKLOAD_PREFIX
 
-PAYLOAD = "workload.payload"
+_PAYLOAD = "payload"
+PAYLOAD = f"{WORKLOAD_PREFIX}{_PAYLOAD}"
 _DONT_FRAGMENT, _NEVER = "dont_fragment", "set"
 
 
-def check_echo(kind: WorkloadKind, protocol: str, settings: Mapping[str, Scalar]) -> None:
+def check_echo(arm: ArmSettings, protocol: str) -> None:
     """Raise SettingError where protocol, workload and sizes do not fit together.
 
     A sweep may go beyond what leaves the interface in one piece, which is one of its results. A workload of which
     nothing at all could leave is a mistake.
     """
-    if not kind.echoes:
+    values = arm.workload.values
+    if not arm.workload.kind.echoes:
         if find_protocol(protocol).echoes:
             raise SettingError("protocol", f"fetches nothing: {protocol} is for workload echo; use h3 or h2 here")
         return
     allowed = f"{UDP_ECHO.name} or {QUIC_ECHO.name}"
     if not find_protocol(protocol).echoes:
         raise SettingError("protocol", f"workload echo sends datagrams that its server answers; use {allowed}")
-    if PAYLOAD not in settings:
+    if _PAYLOAD not in values:
         return  # the workload's own check says so
-    sizes = echoes.payloads(str(settings[PAYLOAD]))
+    sizes = echoes.payloads(str(values[_PAYLOAD]))
     if protocol == QUIC_ECHO.name and sizes[0] < echoes.SMALLEST_QUIC_BYTES:
         least = echoes.SMALLEST_QUIC_BYTES
         raise SettingError(PAYLOAD, f"{sizes[0]} bytes: a first packet of QUIC has {least} B or more (RFC 9000, 14.1)")
     if sizes[0] <= echoes.LARGEST_WHOLE_BYTES:
         return
-    for role in ("client", "server"):
-        key = f"{role}_knobs.{_DONT_FRAGMENT}"
-        in_quic = protocol == QUIC_ECHO.name
-        if in_quic or settings.get(key, _NEVER) == _NEVER:
+    for end in (arm.client, arm.server):
+        key, in_quic = end.key(_DONT_FRAGMENT), protocol == QUIC_ECHO.name
+        if in_quic or end.knobs.get(_DONT_FRAGMENT, _NEVER) == _NEVER:
             way_out = "" if in_quic else f', or {key} = "unset" or "kernel", which lets it be fragmented'
             raise SettingError(
                 PAYLOAD,

@@ -65,16 +65,17 @@ def processor_setting(key: str, value: object) -> Scalar:
     return text_of(scaled)
 
 
-def processors(own: Mapping[str, Scalar]) -> dict[str, Processor]:
-    """Return the processors of an arm's settings by role; a role whose computing costs nothing is left out.
+def processors(texts: Mapping[str, Scalar], programs: Mapping[str, str | None]) -> dict[str, Processor]:
+    """Return the processor of each role; a role whose computing costs nothing is left out.
 
-    Raise SettingError for a processor by name where nobody has measured what the role's stack costs.
+    `texts` and `programs` map roles to canonical texts and to the programs that run there, named as in a study. Raise
+    SettingError for a processor by name if nobody has measured what the role's program costs.
     """
-    found = {role: _processor_of(key, own[key], own.get(role)) for key, role in KEYS.items() if key in own}
+    found = {role: _processor_of(key, texts[role], programs.get(role)) for key, role in KEYS.items() if role in texts}
     return {role: processor for role, processor in found.items() if processor is not None}
 
 
-def _processor_of(key: str, value: Scalar, program: Scalar | None) -> Processor | None:
+def _processor_of(key: str, value: Scalar, program: str | None) -> Processor | None:
     """Return the processor of a canonical text for a program, named as in a study; None for `off`."""
     factor, rest = _scaled(key, str(value))
     if rest == OFF:

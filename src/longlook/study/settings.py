@@ -57,11 +57,17 @@ ARM_CONDITIONS = (
 ENGINES = ("virtual", "live")
 KNOB_PREFIXES = ("server_knobs.", "client_knobs.", "proxy_knobs.")
 WORKLOAD_PREFIX = "workload."
+FLOW_PREFIX = "flows."
 
 _RANDOM = "random"
 NO_CPU_LIMIT = "off"
 LEAST_CPU_SHARE = Fraction(1, 100)
 """Share of a CPU; with less the client would pause for longer than any round trip here (`lab.linux.cpuquota`)."""
+
+
+def is_flow_setting(key: str) -> bool:
+    """Return whether a key of a study is `flows.GROUP.KEY`."""
+    return key.startswith(FLOW_PREFIX)
 
 
 def endpoint_setting(key: str, value: object) -> Scalar:

@@ -5,6 +5,7 @@ sites run, and the baseline that Yu and Benson (2021) and Wolsing et al. (ANRW 2
 """
 
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 
 from longlook.core import units
 from longlook.core.model import Scalar
@@ -17,6 +18,8 @@ _MOST_SSTHRESH_PACKETS = 100_000
 _LEAST_MSS_BYTES, _MOST_MSS_BYTES = 256, 1460  # Linux's net.ipv4.route.min_adv_mss; 1500 bytes without headers
 _LONGEST_RTO_NS = 10_000_000_000
 _MIB = 1 << 20
+
+MULTIPATH, MULTIPATH_BACKUP = "tcp_multipath", "tcp_multipath_backup"
 
 OF_CUBIC = ("tcp_hystart", "tcp_initial_ssthresh", "tcp_window_after_loss")
 """Settings of Linux's Cubic, which the whole kernel shares: for trials with a kernel of their own, in virtual time."""
@@ -94,8 +97,8 @@ SETTINGS: Mapping[str, Callable[[object], Scalar]] = {
     "tcp_mss": _segment,
     "tcp_mtu_probing": _switch,
     "tcp_ecn": _ecn,
-    "tcp_multipath": _switch,
-    "tcp_multipath_backup": _switch,
+    MULTIPATH: _switch,
+    MULTIPATH_BACKUP: _switch,
 }
 """Key → check, which returns the canonical value."""
 
@@ -181,6 +184,40 @@ def with_presets(settings: Mapping[str, Scalar], arm: Mapping[str, Scalar]) -> d
         return {**settings, **PRESETS[str(arm[PRESET])], **arm}
     preset = PRESETS[str(settings[PRESET])] if PRESET in settings else {}
     return {**preset, **settings, **arm}
+
+
+@dataclass(frozen=True)
+class TcpSettings:
+    """Settings of the kernel's TCP that an arm has: the congestion control, and keys of SETTINGS → canonical values."""
+
+    congestion_control: str | None
+    values: Mapping[str, Scalar]
+    stated: tuple[str, ...]  # the keys that the arm itself has, a preset's among them
+
+    @classmethod
+    def of(cls, settings: Mapping[str, Scalar], arm: Mapping[str, Scalar]) -> "TcpSettings":
+        """Return the part of an arm's settings that is about TCP; `arm` has its own alone."""
+        name = settings.get(CONGESTION_CONTROL)
+        return cls(
+            congestion_control=None if name is None else str(name),
+            values={key: settings[key] for key in SETTINGS if key in settings},
+            stated=tuple(key for key in (CONGESTION_CONTROL, PRESET, *SETTINGS) if key in arm),
+        )
+
+    @property
+    def multipath(self) -> bool:
+        """Return whether its connections are to use several paths."""
+        return bool(self.values.get(MULTIPATH))
+
+    def check(self, *congestion_controls: str | None) -> None:
+        """Raise SettingError if they contradict congestion controls of the arm's flows, None for a flow over UDP."""
+        if controllers := {name for name in congestion_controls if name is not None}:
+            check_cubic(self.values, controllers)
+            check_dctcp(self.values, controllers)
+
+    def parameters(self) -> dict[str, Scalar]:
+        """Return them for the laboratory, in plain units (`model.Trial.tcp`)."""
+        return parameters(self.values)
 
 
 def check_cubic(own: Mapping[str, Scalar], controllers: Collection[str]) -> None:
