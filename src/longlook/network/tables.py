@@ -4,14 +4,15 @@ What is written is TheaterQ's simple format, which `trace(FILE)` reads (`longloo
 """
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from itertools import pairwise
 from statistics import median
 
 from longlook.network.table_checks import Contradiction, Line, contradictions
 from longlook.network.table_files import MeasurementTable, Row, open_table
-from longlook.network.table_times import date_us
 from longlook.network.traces import (
     LONGEST_DELAY_NS,
     SLOWEST_BPS,
@@ -32,6 +33,13 @@ SHARES: Mapping[str, float] = {"share": 1.0, "%": 0.01}
 
 _USUAL_ROW_NS = 10**9
 _MISSING = frozenset({"", "-", "na", "n/a", "nan", "null", "none"})
+
+
+_DOTTED = re.compile(r"(\d{4})\.(\d{1,2})\.(\d{1,2})[_ T](\d{1,2})\.(\d{1,2})\.(\d{1,2})(\.\d+)?")
+"""2019.12.16_11.50.00, as G-NetTrack and its data sets have it."""
+_ZONED = re.compile(r"(.*\d)\s*([A-Z]{2,5})")
+"""2023-04-04 10:07:07 CDT."""
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -237,3 +245,23 @@ def _number(text: str, where: str, of: Column, otherwise: str = "no number") -> 
     if not math.isfinite(number):
         raise TraceError(f"{where}: {of.name} is {text[:40]!r}, which is {otherwise}")
     return number
+
+
+def date_us(text: str) -> tuple[int, str] | None:
+    """Return a date as µs since 1970, and the name of its time zone, whose distance from UTC is not known; else None.
+
+    A date without a zone, or with a named one, counts as if it were UTC: differences within a zone are right.
+    """
+    zone = ""
+    if (named := _ZONED.fullmatch(text)) is not None:
+        text, zone = named.groups()
+        zone = "" if zone in ("UTC", "GMT") else zone
+    if (dotted := _DOTTED.fullmatch(text)) is not None:
+        year, month, day, hour, minute, second, fraction = dotted.groups()
+        text = f"{year}-{month:0>2}-{day:0>2}T{hour:0>2}:{minute:0>2}:{second:0>2}{fraction or ''}"
+    try:
+        date = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    since = (date if date.tzinfo else date.replace(tzinfo=UTC)) - _EPOCH
+    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds, zone

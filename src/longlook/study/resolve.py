@@ -4,12 +4,12 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from longlook.core import units
+from longlook.core import echoes, units
 from longlook.core.flows import DURATION, ENDLESS
 from longlook.core.links import BEHIND, BOTTLENECKS, link_of
 from longlook.core.model import Arm, ConnectionState, Endpoint, Level, Link, Scalar, Study, Workload
 from longlook.core.problems import SettingError, allowed
-from longlook.core.protocol import EITHER, find_protocol
+from longlook.core.protocol import EITHER, QUIC_ECHO, UDP_ECHO, find_protocol
 from longlook.core.stack import PLAYER_RULES, Knob, Stack
 from longlook.core.workload import WorkloadKind
 from longlook.network import extra_links
@@ -18,10 +18,10 @@ from longlook.network.stages import largest_rate_bps
 from longlook.study import tcp
 from longlook.study.arm_settings import ArmSettings, EndpointSettings, WorkloadSettings
 from longlook.study.catalogue import Catalogue
-from longlook.study.echoes import check_echo
 from longlook.study.settings import (
     PROXY,
     SPLIT,
+    WORKLOAD_PREFIX,
     workload_parameters,
 )
 
@@ -29,6 +29,11 @@ _FASTEST_BPS = 10e9
 
 Cell = Mapping[str, Level]
 """Factor name → level."""
+
+
+_PAYLOAD = "payload"
+PAYLOAD = f"{WORKLOAD_PREFIX}{_PAYLOAD}"
+_DONT_FRAGMENT, _NEVER = "dont_fragment", "set"
 
 
 @dataclass(frozen=True)
@@ -332,3 +337,36 @@ def _knob_value(key: str, knob: Knob, value: Scalar) -> Scalar:
 def _bounds(low: float | None, high: float | None) -> str:
     parts = ([] if low is None else [f"at least {low:g}"]) + ([] if high is None else [f"at most {high:g}"])
     return " and ".join(parts)
+
+
+def check_echo(arm: ArmSettings, protocol: str) -> None:
+    """Raise SettingError where protocol, workload and sizes do not fit together.
+
+    A sweep may go beyond what leaves the interface in one piece, which is one of its results. A workload of which
+    nothing at all could leave is a mistake.
+    """
+    values = arm.workload.values
+    if not arm.workload.kind.echoes:
+        if find_protocol(protocol).echoes:
+            raise SettingError("protocol", f"fetches nothing: {protocol} is for workload echo; use h3 or h2 here")
+        return
+    allowed = f"{UDP_ECHO.name} or {QUIC_ECHO.name}"
+    if not find_protocol(protocol).echoes:
+        raise SettingError("protocol", f"workload echo sends datagrams that its server answers; use {allowed}")
+    if _PAYLOAD not in values:
+        return  # the workload's own check says so
+    sizes = echoes.payloads(str(values[_PAYLOAD]))
+    if protocol == QUIC_ECHO.name and sizes[0] < echoes.SMALLEST_QUIC_BYTES:
+        least = echoes.SMALLEST_QUIC_BYTES
+        raise SettingError(PAYLOAD, f"{sizes[0]} bytes: a first packet of QUIC has {least} B or more (RFC 9000, 14.1)")
+    if sizes[0] <= echoes.LARGEST_WHOLE_BYTES:
+        return
+    for end in (arm.client, arm.server):
+        key, in_quic = end.key(_DONT_FRAGMENT), protocol == QUIC_ECHO.name
+        if in_quic or end.knobs.get(_DONT_FRAGMENT, _NEVER) == _NEVER:
+            way_out = "" if in_quic else f', or {key} = "unset" or "kernel", which lets it be fragmented'
+            raise SettingError(
+                PAYLOAD,
+                f"a datagram of {sizes[0]} bytes never leaves an interface with an MTU of "
+                f"{echoes.INTERFACE_MTU_BYTES} B in one piece: at most {echoes.LARGEST_WHOLE_BYTES} B{way_out}",
+            )
