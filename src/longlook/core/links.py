@@ -30,7 +30,7 @@ def counter_name(name: str, direction: str) -> str:
 
 
 def link_of(key: str) -> str:
-    """Return the name of the further link that a setting belongs to, "" where it belongs to none."""
+    """Return the name of the further link that a setting belongs to, "" if it belongs to none."""
     name, dot, _ = key.partition(".")
     return name if dot and name in BESIDE_MAIN else ""
 

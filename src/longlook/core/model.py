@@ -177,7 +177,7 @@ class Expected:
 class Claim:
     """A published finding about one cell: an effect in our sign, + % means the contender is better; or a level.
 
-    `effect_pct` is None where the source states "not significant" without a number, and where it states only which arm
+    `effect_pct` is None if the source states "not significant" without a number, and where it states only which arm
     is better, which is then `direction`. A value at or beyond ±`clipped_at_pct` in the source is a bound, not a point.
     `uncertainty_pct` is the reading error in points. `contrast` is empty for a level, which is about one arm.
     `origin` tells whose the number is: `published` (the source's), `derived` (computed from the source's numbers) or

@@ -26,7 +26,7 @@ class Component:
 class Made:
     """A program that trials use, and what it is made of.
 
-    `components` is None where nothing tells. `deviations` says what is not as the repository pins it.
+    `components` is None if nothing tells. `deviations` says what is not as the repository pins it.
     """
 
     name: str

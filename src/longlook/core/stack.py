@@ -249,7 +249,7 @@ class Stack:
                     )
 
     def derived(self, name: str, version: Version, of: str, **changes: Any) -> "Stack":
-        """Return a stack of one version that is made from version `of` of this one; InputError where that is unknown.
+        """Return a stack of one version that is made from version `of` of this one; InputError if that is unknown.
 
         It has the protocols, connection states and knobs of that version. `changes` are other fields, at least
         `install` and `installed`, since its program is another.

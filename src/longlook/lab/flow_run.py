@@ -95,7 +95,7 @@ class FlowRun:
             self.ended_unix_ns, self.ended_by_itself = time.time_ns(), by_itself
 
     def record(self) -> dict[str, Any]:
-        """Return the flow's entry in `flows.json`; its times are None where it never began."""
+        """Return the flow's entry in `flows.json`; its times are None if it never began."""
         return {
             "name": self.name,
             "group": self.flow.group,
@@ -109,14 +109,14 @@ class FlowRun:
 
     @property
     def lasted_s(self) -> float:
-        """Return the time from its start to its end; 0 where one of them is missing."""
+        """Return the time from its start to its end; 0 if one of them is missing."""
         if self.began_unix_ns is None or self.ended_unix_ns is None:
             return 0.0
         return (self.ended_unix_ns - self.began_unix_ns) / 1e9
 
     @property
     def span(self) -> Span | None:
-        """Return the time from its start to its end; None where one of them is missing."""
+        """Return the time from its start to its end; None if one of them is missing."""
         if self.began_unix_ns is None or self.ended_unix_ns is None:
             return None
         return Span(self.began_unix_ns, self.ended_unix_ns)
@@ -211,7 +211,7 @@ def tcp_of_sides(trial: Trial) -> dict[str, Scalar]:
 
 
 def read_excerpt(path: Path) -> str:
-    """Return an excerpt of a file of standard error; "" where the file is missing or empty."""
+    """Return an excerpt of a file of standard error; "" if the file is missing or empty."""
     try:
         with path.open("rb") as file:
             file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL_BYTES))

@@ -200,7 +200,7 @@ def _crash_hint(case: FlowCase, role: str, program: Observations) -> str:
 
 
 def _unconnected(case: FlowCase) -> Judgement | None:
-    """Check that a competing flow that was stopped as planned had at least a connection; return None where it had."""
+    """Check that a competing flow that was stopped as planned had at least a connection; return None if it had."""
     if case.kind is FlowKind.CROSS or case.client.events("connection") or case.server.events("connection"):
         return None
     reason = f"it had no connection yet when all flows stopped{_link_drops(case.link)}"
@@ -308,7 +308,7 @@ def _wrong_segment(case: FlowCase, line: Line) -> str | None:
 
 
 def _wrong_answer(line: Line, expected: Expected) -> str | None:
-    """Return what is wrong with the answer of an `object` line, or None where it is the expected file."""
+    """Return what is wrong with the answer of an `object` line, or None if it is the expected file."""
     if line.get("error") is not None:
         return str(line["error"])
     if line.get("status") != _OK:
@@ -413,7 +413,7 @@ def _link_drops(link: Observations) -> str:
 
 
 def _fault_elsewhere(case: FlowCase) -> str | None:
-    """Return in words why the client's machine is to blame, and nothing that was measured; None where it is not."""
+    """Return in words why the client's machine is to blame, and nothing that was measured; None if it is not."""
     if not case.remote:
         return None
     for line in case.client.events("error"):

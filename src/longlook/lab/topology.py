@@ -150,7 +150,7 @@ class EndpointNamespace:
     def set_tcp(self, algorithm: str | None, settings: Mapping[str, Scalar]) -> None:
         """Make TCP use `algorithm` towards the peer, whatever programs ask for; None: the kernel's default.
 
-        `settings` are those of `Trial.tcp`. Raise MachineError where the kernel does not have the algorithm.
+        `settings` are those of `Trial.tcp`. Raise MachineError if the kernel does not have the algorithm.
 
         A route's locked congestion control is the one way that works everywhere: outside the initial namespace the
         sysctl takes unrestricted algorithms only, and a program's own choice would need a privilege.

@@ -54,7 +54,7 @@ class _Measurement:
 def run_trial(job: Job, facilities: Facilities, serial: int) -> Run:
     """Run one job and return its result; its folder is complete then, and only session clients still run.
 
-    `serial` differs between the trials of a laboratory. Raise MachineError or InputError where nothing can be measured
+    `serial` differs between the trials of a laboratory. Raise MachineError or InputError if nothing can be measured
     here; every other failure is an outcome.
     """
     timing = facilities.timing

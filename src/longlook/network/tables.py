@@ -101,7 +101,7 @@ def column(text: str, units: Mapping[str, float], usual: str) -> Column:
 
 
 def read_table(data: bytes, reading: Reading, name: str) -> Imported:
-    """Return the trace in a table. `name` is the file as messages call it; TraceError where it has none."""
+    """Return the trace in a table. `name` is the file as messages call it; TraceError if it has none."""
     wanted = [each.name for each in _columns(reading)] + list(reading.where)
     table = open_table(data, name, wanted, reading.separator, header=reading.header)
     rows = _rows(table, reading, name)
@@ -235,7 +235,7 @@ def _values(row: Mapping[str, str], reading: Reading, where: str) -> tuple[int |
 
 
 def _number(text: str, where: str, of: Column, otherwise: str = "no number") -> float | None:
-    """Return the number of a cell; None where it is empty or says that it is missing."""
+    """Return the number of a cell; None if it is empty or says that it is missing."""
     if text.lower() in _MISSING:
         return None
     try:

@@ -172,7 +172,7 @@ def arm_differences(study: Study, catalogue: Catalogue) -> dict[str, dict[str, S
 
 
 def _value(settings: Mapping[str, Scalar], key: str) -> Scalar | None:
-    """Return the value of a key for an arm, or for a group of its flows; None where it has none."""
+    """Return the value of a key for an arm, or for a group of its flows; None if it has none."""
     if key in settings or not is_flow_setting(key):
         return settings.get(key)
     flows, group, name = key.split(".", 2)

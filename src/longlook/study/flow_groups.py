@@ -63,7 +63,7 @@ class FlowGroup:
 
 
 def flow_setting(key: str, value: object) -> Scalar:
-    """Return the canonical value of `flows.GROUP.KEY`; SettingError where it cannot be."""
+    """Return the canonical value of `flows.GROUP.KEY`; SettingError if it cannot be."""
     group, _, name = key.removeprefix(FLOW_PREFIX).partition(".")
     if not _NAME.fullmatch(group) or not name:
         raise SettingError(
@@ -81,7 +81,7 @@ def flow_setting(key: str, value: object) -> Scalar:
 
 
 def groups_of(arm: Arm, settings: Mapping[str, Scalar], catalogue: Catalogue) -> tuple[FlowGroup, ...]:
-    """Return an arm's groups in a cell with these settings; SettingError where they cannot be.
+    """Return an arm's groups in a cell with these settings; SettingError if they cannot be.
 
     The groups that the arm names come first, in its order, then those whose protocol [defaults] or a level sets. Other
     settings of these count for the groups that are there.

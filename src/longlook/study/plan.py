@@ -59,7 +59,7 @@ def make_plan(
 
 
 def chosen_cells(study: Study, only: Sequence[str] = ()) -> Sequence[Cell]:
-    """Return the cells that the filters leave, in the order of factors and levels; InputError where there is none."""
+    """Return the cells that the filters leave, in the order of factors and levels; InputError if there is none."""
     wanted, named = _filters(study, only)
     chosen = [
         cell
@@ -78,7 +78,7 @@ def count_trials(study: Study, chosen: int) -> int:
 
 
 def refuse_more_than(most: int, study: Study, chosen: int) -> None:
-    """Raise InputError where so many cells have more trials than `most`."""
+    """Raise InputError if so many cells have more trials than `most`."""
     if (count := count_trials(study, chosen)) <= most:
         return
     product = f"{chosen} cells × {len(study.arms)} arms × {study.rounds} rounds = {count} trials"

@@ -47,7 +47,7 @@ PROGRAMS: Mapping[str, Processor] = {
 
 
 def processor_setting(key: str, value: object) -> Scalar:
-    """Return the canonical text of a processor; SettingError where it is none."""
+    """Return the canonical text of a processor; SettingError if it is none."""
     if not isinstance(value, str):
         raise SettingError(key, f"must be a text: {_FORM}")
     factor, rest = _scaled(key, value)

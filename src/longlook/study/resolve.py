@@ -66,7 +66,7 @@ def cell_settings(study: Study, cell: Cell) -> dict[str, Scalar]:
 
 
 def resolve_conditions(settings: Mapping[str, Scalar], catalogue: Catalogue, *, ask_router: bool = True) -> Conditions:
-    """Return link and workload of a cell's settings; SettingError where they cannot be.
+    """Return link and workload of a cell's settings; SettingError if they cannot be.
 
     Without `ask_router` the router itself does not check the link, which costs the start of a program.
     """
@@ -340,7 +340,7 @@ def _bounds(low: float | None, high: float | None) -> str:
 
 
 def check_echo(arm: ArmSettings, protocol: str) -> None:
-    """Raise SettingError where protocol, workload and sizes do not fit together.
+    """Raise SettingError if protocol, workload and sizes do not fit together.
 
     A sweep may go beyond what leaves the interface in one piece, which is one of its results. A workload of which
     nothing at all could leave is a mistake.

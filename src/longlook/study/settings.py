@@ -128,7 +128,7 @@ _ENDPOINT_CHECKS: Mapping[str, Callable[[str, object], Scalar]] = {
 
 
 def start_setting(value: object) -> Scalar:
-    """Return `2s`, or `random(2s)` for a moment up to that; UnitError where it is neither."""
+    """Return `2s`, or `random(2s)` for a moment up to that; UnitError if it is neither."""
     called = call(value)
     if called is None:
         return units.print_time(units.parse_time(value))

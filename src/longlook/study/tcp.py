@@ -167,7 +167,7 @@ settings of the study."""
 
 
 def tcp_setting(key: str, value: object) -> Scalar:
-    """Return the canonical value of `tcp` or one of SETTINGS; SettingError where it cannot be."""
+    """Return the canonical value of `tcp` or one of SETTINGS; SettingError if it cannot be."""
     if key == PRESET:
         if not isinstance(value, str) or value not in PRESETS:
             raise SettingError(key, allowed(value, PRESETS))
@@ -221,7 +221,7 @@ class TcpSettings:
 
 
 def check_cubic(own: Mapping[str, Scalar], controllers: Collection[str]) -> None:
-    """Raise SettingError where settings of Cubic contradict each other, or the congestion controls of all flows."""
+    """Raise SettingError if settings of Cubic contradict each other, or the congestion controls of all flows."""
     if "tcp_initial_ssthresh" in own and own.get("tcp_hystart", False):
         raise SettingError(
             "tcp_hystart", "Linux's Cubic takes tcp_initial_ssthresh only without HyStart: leave one out"
@@ -234,7 +234,7 @@ def check_cubic(own: Mapping[str, Scalar], controllers: Collection[str]) -> None
 
 
 def check_dctcp(own: Mapping[str, Scalar], controllers: Collection[str]) -> None:
-    """Raise SettingError where ECN is switched off and a flow's congestion control is DCTCP, which is about marks."""
+    """Raise SettingError if ECN is switched off and a flow's congestion control is DCTCP, which is about marks."""
     if own.get("tcp_ecn") is False and "dctcp" in controllers:
         raise SettingError(
             "tcp_ecn",

@@ -112,7 +112,7 @@ class _Ahead:
 
 @dataclass(frozen=True)
 class Confinement:
-    """How one program under test runs. `user` is its own; None where this user namespace has no other than its root.
+    """How one program under test runs. `user` is its own; None if this user namespace has no other than its root.
 
     `limits` are those of `setrlimit` by number. `view` is what it sees of the host's files, None in a guest, where
     it sees the guest's, with `rooms` of its own. `writable` is what it can write to elsewhere. On a host only, it may
