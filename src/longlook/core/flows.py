@@ -22,7 +22,7 @@ WATCH = "watch_s"
 FLOWS, FLOWS_FILE = "flows", "flows.json"
 """In the folder of a trial whose flows compete: the folder with a folder for each, and the file with their times."""
 OBJECTS, ENDLESS = "objects_bytes", "endless_bytes"
-"""Parameters of the content of competing flows: sizes of whole objects, and of the one that never ends."""
+"""Parameters of the content of competing flows: sizes of whole objects, and of the object that never ends."""
 
 
 def endpoints_of(trial: Trial) -> list[Endpoint]:

@@ -1,8 +1,8 @@
 """The links of a trial's path: their names, their files, and the keys of their settings.
 
-The only link of most paths is the main one. Link `behind` leads from the middle of a path to the server; link `second`
-is that of a second path between the ends. Settings of the main link begin with `network.`, those of a further link with
-its name: `behind.rate`.
+The only link of most paths is the main link. Link `behind` leads from the middle of a path to the server; link `second`
+belongs to a second path between the ends. Keys of the main link's settings begin with `network.`, keys of a further
+link's settings with its name: `behind.rate`.
 """
 
 from collections.abc import Iterable

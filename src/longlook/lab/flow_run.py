@@ -142,7 +142,7 @@ class FlowSchedule:
     """Starts the flows on time and decides when the trial is over.
 
     A trial with one flow starts it at once and ends when its client is done. `duration_s` stops all flows together;
-    None waits for those that have a fixed amount to fetch.
+    None waits for flows that have a fixed amount to fetch.
     """
 
     def __init__(self, flow_runs: list[FlowRun], duration_s: float | None, begin: Callable[[FlowRun], None]) -> None:

@@ -1,7 +1,7 @@
 """Classifies a finished trial: what its programs printed and how they ended decide its outcome.
 
 A program that is shown to do something else than it was asked (another protocol, refused early data, its own congestion
-control) has failed: that is a result, and a study counts it. Where nothing shows what happened, or the laboratory is at
+control) has failed: that is a result, and a study counts it. If nothing shows what happened, or the laboratory is at
 fault, the trial is invalid.
 
 Pure: nothing here touches the machine or imports `lab.linux`.
@@ -34,7 +34,7 @@ _SENDERS = {"up": "client", "down": "server"}
 
 
 def judge_all(cases: Sequence[FlowCase]) -> Judgement:
-    """Return the outcome of a trial with several flows: that of the flow at fault, whose name begins the reason.
+    """Return the outcome of a trial with several flows: the outcome of the flow at fault, whose name begins the reason.
 
     The outcome is ok when nothing went wrong in any flow.
     """

@@ -41,7 +41,7 @@ SESSION_READY_WITHIN_S = 30.0
 
 @dataclass(frozen=True)
 class Facilities:
-    """What the trials of one laboratory share."""
+    """Everything that the trials of one laboratory share."""
 
     sessions: Sessions
     environment: Environment
@@ -336,7 +336,7 @@ class Testbed:
         return client
 
     def _add_flow_run(self, flow: Flow, servers: dict[int, Process], session_client: SessionClient | None) -> None:
-        """Add the run of a flow; `servers` are those that run already, by address slot."""
+        """Add the run of a flow; `servers` has the servers that run already, by address slot."""
         job, where = self._job, addresses_of(flow.address_slot)
         trial, folder = job.trial.with_only(flow), flow_folder(self._folder, flow)
         if flow.competes:

@@ -1,6 +1,6 @@
 """Recorded measurements of a path as a table become a trace: any CSV with a column of rates, such as Lumos5G's.
 
-What is written is TheaterQ's simple format, which `trace(FILE)` reads (`longlook.network.traces`). Bytes in, text out.
+The output has TheaterQ's simple format, which `trace(FILE)` reads (`longlook.network.traces`). Bytes in, text out.
 """
 
 import math
@@ -52,7 +52,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Reading:
-    """What to read of a table. `where` has columns with the value that a row must have to count.
+    """The parts of a table to read. `where` has columns with the value that a row must have to count.
 
     `rate`, `rtt`, `delay` and `loss` are columns; `delay` is of one direction, `rtt` of both, and at most one of them
     is given. `time` is a column of stamps, `lasts` one of how long each row lasts; without them a row lasts as long as
@@ -211,7 +211,7 @@ def _ends(rows: Sequence[Row], lasts: Column) -> list[int]:
 def _values(row: Mapping[str, str], reading: Reading, where: str) -> tuple[int | None, int | None, int | None]:
     """Return a row's delay in ns, rate in bit/s and loss as TheaterQ writes it; None for each that is missing.
 
-    What is not read is 0.
+    Whatever is not read is 0.
     """
     rate = _number(row.get(reading.rate.name, ""), where, reading.rate)
     rate_bps = None if rate is None else rate * RATES[reading.rate.unit]

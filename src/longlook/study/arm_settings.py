@@ -1,7 +1,7 @@
 """The settings of one arm in one cell, read once from their dotted keys into types. Pure.
 
-The settings of an arm lie over those of a cell's levels, and these over a study's own; named sets of settings of TCP
-lie beneath. Every check of an arm reads `ArmSettings`, whose values are in canonical form (`settings` makes it). For
+An arm's settings lie over the settings of a cell's levels, and these over a study's; named sets of settings of TCP lie
+beneath. Every check of an arm reads `ArmSettings`, whose values are in canonical form (`settings` makes it). For
 messages, `key` methods return the name under which people wrote a value.
 """
 

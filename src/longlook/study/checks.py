@@ -260,7 +260,7 @@ def _repeated(names: Iterable[str]) -> list[str]:
 
 
 def strata_of(study: Study, claim: Claim) -> tuple[str, ...]:
-    """Return the factor whose levels a claim is about all together, where it is about the population."""
+    """Return the factor whose levels a claim is about all together, if it is about the population."""
     if study.population is None or claim.expected is None or claim.expected.below is None:
         return ()
     return (study.population.factor,)
@@ -268,7 +268,7 @@ def strata_of(study: Study, claim: Claim) -> tuple[str, ...]:
 
 def check_population(study: Study, problems: Problems) -> None:
     """Check that the shares are of all levels of a factor and together 100 %, and that nothing asks for a population
-    where there is none.
+    if there is none.
     """
     population = study.population
     if population is None:

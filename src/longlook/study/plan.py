@@ -1,10 +1,10 @@
 """The trials of a study and their order: every arm of every cell once a round, randomised in blocks. Pure.
 
-Rounds follow one another; inside a round the cells come in random order; inside a (round, cell) block the arms run
-back to back in random order. "Random" is the order of SHA-256 hashes of (seed, names), so it is the same on every
-machine and version of Python, and an addition to a study does not disturb the order or the ids of its other trials.
+Rounds follow one another. Inside a round the cells come in random order, and in each cell of a round the arms run back
+to back in random order. "Random" is the order of SHA-256 hashes of (seed, names). It is the same on every machine and
+version of Python, and an addition to a study does not disturb the order or the ids of its other trials.
 
-What a round draws about its cell (`around`) changes its trials, and neither the order nor the seeds.
+The draws of a round about its cell (`around`) change its trials, but neither the order nor the seeds.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -40,10 +40,10 @@ def make_plan(
 ) -> Plan:
     """Return all trials of the study in the order in which they run.
 
-    `only` are filters FACTOR=LEVEL: several of one factor are alternatives, those of different factors must all hold.
+    `only` are filters FACTOR=LEVEL: several of one factor are alternatives, filters of different factors must all hold.
     The name of a cell, in any form that `cells` lists, is a filter, too; several of these are alternatives.
     A filter changes neither ids nor the relative order of the trials that it leaves. InputError for unknown names, and
-    where there are more than `most` trials.
+    if there are more than `most` trials.
     """
     known = catalogue or installed()
     chosen = chosen_cells(study, only)
@@ -73,12 +73,12 @@ def chosen_cells(study: Study, only: Sequence[str] = ()) -> Sequence[Cell]:
 
 
 def count_trials(study: Study, chosen: int) -> int:
-    """Return how many trials a plan of so many cells has."""
+    """Return how many trials a plan of this number of cells has."""
     return chosen * len(study.arms) * study.rounds
 
 
 def refuse_more_than(most: int, study: Study, chosen: int) -> None:
-    """Raise InputError if so many cells have more trials than `most`."""
+    """Raise InputError if this number of cells has more trials than `most`."""
     if (count := count_trials(study, chosen)) <= most:
         return
     product = f"{chosen} cells × {len(study.arms)} arms × {study.rounds} rounds = {count} trials"
@@ -171,7 +171,7 @@ class _CellPlanner:
     def _identities(
         self, here: _RoundConditions, hashed: _HashedArm, arm: ResolvedArm, seed: int
     ) -> tuple[str, str | None]:
-        """Return the hash of all that determines a trial, and that of the same trial without surgery if it has any."""
+        """Return the hash of all that determines a trial, and the same hash without surgery if the trial has any."""
         setup_hash = hashed.setup_hash if arm is hashed.arm else codec.content_hash(arm.setup)
         common = [setup_hash, seed, self._study.timeout_s, self._capture_hash]
         drawn = [codec.content_hash(["drawn", here.draw.drawn])] if here.draw.drawn else []
@@ -235,7 +235,7 @@ class _CellPlanner:
         return _RoundConditions.of(conditions, stated.arms if arms is None else _hashed(arms), draw)
 
     def _resolve(self, settings: Mapping[str, Scalar]) -> tuple[Conditions, dict[str, ResolvedArm] | None]:
-        """Return conditions and arms of drawn settings; no arms if they are those of the cell."""
+        """Return conditions and arms of drawn settings; no arms if they are the same as in the cell."""
         ask = self._ask_router
         conditions = resolve_conditions(settings, self._catalogue, ask_router=ask)
         if not self._draws_change_arms:

@@ -6,8 +6,8 @@
     10 * server-core                                        one on which everything takes ten times as long
     call 1us, wake 5us, datagram 9us, packet 2us, kilobyte 2us       costs of one's own; those left out are 0
 
-The costs are those of the guest's kernel (`kernel/`, net/core/endpoint_cpu.c); docs/cpu.md says what they mean, where
-those of the names are from, and how far they can be believed.
+The guest's kernel has these costs (`kernel/`, net/core/endpoint_cpu.c). docs/cpu.md says what they mean, where the
+costs of named processors are from, and how far they can be believed.
 """
 
 from collections.abc import Mapping
@@ -92,7 +92,7 @@ def _processor_of(key: str, value: Scalar, program: str | None) -> Processor | N
 
 
 def _machine(name: str) -> tuple[Processor, Fraction]:
-    """Return the costs of a named machine and what to multiply them by, and those of its programs."""
+    """Return the costs of a named machine and what to multiply these and its programs' costs by."""
     return (PROCESSORS["server-core"], PHONES[name]) if name in PHONES else (PROCESSORS[name], Fraction(1))
 
 

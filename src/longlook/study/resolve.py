@@ -58,7 +58,7 @@ class FlowSetup:
 
 
 def cell_settings(study: Study, cell: Cell) -> dict[str, Scalar]:
-    """Return the study's settings with those of the cell's levels over them."""
+    """Return the study's settings with the settings of the cell's levels over them."""
     settings = dict(study.settings)
     for level in cell.values():
         settings.update(level.sets)
@@ -88,13 +88,13 @@ def _more_than_passes(link: Link, duration_s: float) -> int:
 def has_own_link(arm: Arm) -> bool:
     """Whether an arm makes a setting of the path, so that its link is not the cell's.
 
-    Arms of study files make those of ARM_CONDITIONS alone, counterfactual arms any.
+    Arms of study files make the settings of ARM_CONDITIONS alone, counterfactual arms any.
     """
     return any(key.startswith("network.") or link_of(key) for key in arm.settings)
 
 
 def split_workload(workload: Workload, split: int) -> Workload:
-    """Return the workload with each object in so many parts of one size, one over each of as many connections.
+    """Return the workload with each object in `split` parts of one size, each over a connection of its own.
 
     A player asks for parts of its segments itself.
     """
@@ -172,7 +172,7 @@ _HELP = {
 
 
 def find_stack(role: str, text: str, catalogue: Catalogue) -> tuple[Stack, str]:
-    """Return stack and version of `name` or `name@version`; SettingError with the nearest name where there is none."""
+    """Return stack and version of `name` or `name@version`; SettingError with the nearest name if there is none."""
     name, at, version = text.partition("@")
     stack = catalogue.stacks.get(name)
     if stack is None or role not in stack.roles:

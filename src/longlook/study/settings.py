@@ -180,7 +180,7 @@ def workload_defaults(kind: WorkloadKind) -> dict[str, Scalar]:
 def workload_parameters(kind: WorkloadKind, settings: Mapping[str, Scalar]) -> dict[str, Scalar]:
     """Return the workload's own parameters from canonical settings, sizes in bytes and times in seconds.
 
-    Those that are omitted at their default are not there when they have it.
+    A parameter with `omitted_at_default` is left out if it has its default.
     """
     values: dict[str, Scalar] = {}
     for name, parameter in kind.parameters.items():

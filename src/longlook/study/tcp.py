@@ -123,7 +123,7 @@ USUAL: Mapping[str, Scalar] = {
     "tcp_mss": "1460B",
     "tcp_mtu_probing": False,
 }
-"""What a trial's TCP has where nothing is set, as canonical values: what Linux has, but for the buffers, which are the
+"""The settings of a trial's TCP if nothing is set, as canonical values: Linux's own, except the buffers, which are the
 laboratory's. No first threshold is as good as the largest one."""
 
 OF_KNOB: Mapping[str, str] = {
@@ -250,7 +250,7 @@ def parameter(key: str) -> str:
 
 
 def parameters(own: Mapping[str, Scalar]) -> dict[str, Scalar]:
-    """Return an arm's settings of TCP for the laboratory: those that are set, in plain units (`model.Trial.tcp`)."""
+    """Return an arm's settings of TCP for the laboratory: the ones given, in plain units (`model.Trial.tcp`)."""
     found: dict[str, Scalar] = {}
     for key in SETTINGS:
         if key in own:
