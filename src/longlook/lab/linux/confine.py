@@ -114,9 +114,9 @@ class _Ahead:
 class Confinement:
     """How one program under test runs. `user` is its own; None if this user namespace has no other than its root.
 
-    `limits` maps resources, as numbers of `setrlimit`, to their limits. `view` is what it sees of the host's files, None
-    in a guest, where it sees the guest's, with `rooms` of its own. `writable` is what it can write to elsewhere. On a
-    host only, it may keep capabilities, and have what makes its control group, which may be None.
+    `limits` maps resources, as numbers of `setrlimit`, to their limits. `view` is what it sees of the host's files, or
+    None in a guest: there it sees the guest's files, with `rooms` of its own. `writable` is what it can write to
+    elsewhere. On a host only, it may keep capabilities, and have what makes its control group, which may be None.
     """
 
     user: int | None
