@@ -80,10 +80,11 @@ def trace_of(value: Json) -> str | None:
 
 @dataclass(frozen=True)
 class Stage:
-    """One impairment of one direction, e.g. kind `rate` with `rate_bps` and `queue_bytes` (docs/link.md lists all).
+    """One impairment of one direction, e.g. kind `rate` with `rate_bps` and `queue_bytes` (docs/reference/link.md lists
+    all).
 
-    A parameter that varies with time is a mapping (docs/link-formats.md); a trace stands as `{"trace": "sha256:…"}`,
-    the digest of its JSON in the store (`network.trace_store`), so that no trial carries a copy.
+    A parameter that varies with time is a mapping (docs/reference/link-formats.md); a trace stands as `{"trace":
+    "sha256:…"}`, the digest of its JSON in the store (`network.trace_store`), so that no trial carries a copy.
     """
 
     kind: str
@@ -200,7 +201,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Analysis:
-    """The method by which verdicts are reached (docs/method.md)."""
+    """The method by which verdicts are reached (docs/explanation/method.md)."""
 
     alpha: float = 0.01
     confidence: float = 0.95
@@ -216,9 +217,9 @@ class Capture:
 
     qlog: bool = False
     keylog: bool = False
-    tcp: bool = False  # the kernel's TCP at both ends, by a recorder (docs/capture.md)
+    tcp: bool = False  # the kernel's TCP at both ends, by a recorder (docs/reference/capture.md)
     netlog: bool = False  # a browser's own log of its network stack
-    cpu: bool = False  # where both ends spend CPU time, by sampling; in real time alone (docs/capture.md)
+    cpu: bool = False  # where both ends spend CPU time, by sampling; in real time alone (docs/reference/capture.md)
 
 
 @dataclass(frozen=True)
@@ -247,7 +248,8 @@ class Population:
 
 @dataclass(frozen=True)
 class Stopping:
-    """Rounds of a cell go on until all its contrasts are decided, or `Study.rounds` are done (docs/method.md).
+    """Rounds of a cell go on until all its contrasts are decided, or `Study.rounds` are done
+    (docs/explanation/method.md).
 
     A contrast is decided if its interval lies wholly within the margin of equivalence or wholly beyond it. With a gate,
     its interval must lie wholly on one side of −`gate_pct`, and failures of the arms must be decided too.
@@ -315,7 +317,8 @@ class Flow:
 
 @dataclass(frozen=True)
 class Processor:
-    """The costs of an endpoint's work in virtual time, in which computing is free otherwise (docs/cpu.md)."""
+    """The costs of an endpoint's work in virtual time, in which computing is free otherwise
+    (docs/explanation/processors.md)."""
 
     call_ns: int = 0  # a system call of its programs
     wake_ns: int = 0  # a system call that waited, beside call_ns

@@ -1,4 +1,4 @@
-"""Runs the link emulator as a process between the two sides of the network (docs/link-formats.md)."""
+"""Runs the link emulator as a process between the two sides of the network (docs/reference/link-formats.md)."""
 
 import signal
 from collections.abc import Mapping, Sequence
@@ -119,7 +119,9 @@ def refusal(router: Process) -> LonglookError:
     """Return the error for a router that did not become ready: InputError if it refuses its configuration."""
     errors = router.events("error")
     reason = str(errors[0].get("reason")) if errors else f"it ended with {router.exit}, see link.stderr"
-    hint = (errors[0].get("hint") if errors else None) or "see docs/lab.md; LONGLOOK_DATAPATH=tun avoids AF_PACKET"
+    hint = (
+        errors[0].get("hint") if errors else None
+    ) or "see docs/explanation/lab.md; LONGLOOK_DATAPATH=tun avoids AF_PACKET"
     if router.exit is None:
         reason = "it does not become ready"
     elif router.exit.code == _BAD_CONFIGURATION_EXIT:

@@ -17,8 +17,7 @@ from longlook.explain.infer.diff import diff
 from longlook.explain.inside import Inside, look_inside, look_into_flows
 from longlook.explain.ledger import make_ledger
 from longlook.explain.rounds import Round, Wanted, choose_round, find_cells
-from longlook.explain.state_traces import COLUMNS, state_traces
-from longlook.explain.states import StateTimes, time_in_states
+from longlook.explain.states import COLUMNS, StateTimes, state_traces, time_in_states
 from longlook.report.content import ReportContent
 from longlook.report.flows.colours import flow_colours
 from longlook.report.inside import InsideContent, Machine, write_inside

@@ -1,4 +1,5 @@
-"""Writes the job of one trial of a run folder into a file, and runs it alone where that is asked (docs/debugging.md).
+"""Writes the job of one trial of a run folder into a file, and runs it alone where that is asked
+(docs/guide/debugging.md).
 
     python -m longlook.pipeline.job_file RUN TRIAL FOLDER                      write FOLDER/job.json
     python -m longlook.pipeline.job_file RUN TRIAL FOLDER --engine virtual     and run it once by an engine

@@ -15,7 +15,7 @@ from longlook.engines import Engine
 from longlook.run.batches import batches
 from longlook.run.execute import Provisions, in_parallel, make_job
 from longlook.run.verification import Checked, Repeat, TrialDigest, Verification, check, differences
-from longlook.timeline.trial_events import full_timeline
+from longlook.timeline.normalise.trial import full_timeline
 
 RESULT = "verification.json"
 DIVERGENT = "divergent"

@@ -6,8 +6,8 @@
     10 * server-core                                        one on which everything takes ten times as long
     call 1us, wake 5us, datagram 9us, packet 2us, kilobyte 2us       costs of one's own; those left out are 0
 
-The guest's kernel has these costs (`kernel/`, net/core/endpoint_cpu.c). docs/cpu.md says what they mean, where the
-costs of named processors are from, and how far they can be believed.
+The guest's kernel has these costs (`kernel/`, net/core/endpoint_cpu.c). docs/explanation/processors.md says what they
+mean, where the costs of named processors are from, and how far they can be believed.
 """
 
 from collections.abc import Mapping
@@ -29,7 +29,8 @@ PROCESSORS: Mapping[str, Processor] = {"server-core": Processor(call_ns=4500, pa
 """Name → costs of what belongs to the machine. Waking up was not measured apart from calls."""
 
 PHONES: Mapping[str, Fraction] = {"moto-g": Fraction(12), "nexus6": Fraction(5)}
-"""Phone → how many times as long as on a server core everything takes; docs/cpu.md has the sources and the error."""
+"""Phone → how many times as long as on a server core everything takes; docs/explanation/processors.md has the sources
+and the error."""
 
 PROGRAMS: Mapping[str, Processor] = {
     "quic-go": Processor(datagram_ns=7600, byte_ps=3000),
@@ -43,7 +44,8 @@ PROGRAMS: Mapping[str, Processor] = {
     "nginx": Processor(byte_ps=200),
     "apache": Processor(),
 }
-"""Stack → what a datagram and a byte cost its programs on a server core (docs/cpu.md has the errors)."""
+"""Stack → what a datagram and a byte cost its programs on a server core (docs/explanation/processors.md has the
+errors)."""
 
 
 def processor_setting(key: str, value: object) -> Scalar:

@@ -41,7 +41,8 @@ def check_virtual(study: Study, plan: Plan, engine: str, catalogue: Catalogue | 
     if free and (real := [metric.name for metric in metrics if metric.real_time]):
         raise InputError(
             f"study {study.id} asks for {', '.join(real)}, which virtual time does not have: CPU costs no time there",
-            f"use --engine live, leave them out of the metrics, or give arm {free[0].arm} {_BOTH} (docs/cpu.md)",
+            f"use --engine live, leave them out of the metrics, or give arm {free[0].arm} {_BOTH}"
+            " (docs/explanation/processors.md)",
         )
     if counted := [metric.name for metric in metrics if metric.counted]:
         raise InputError(
@@ -65,7 +66,7 @@ def check_virtual(study: Study, plan: Plan, engine: str, catalogue: Catalogue | 
             raise InputError(
                 f"cell {trial.cell_id} has a link of {rate_bps / 1e6:g} Mbit/s: above {FASTEST_BPS / 1e6:g} Mbit/s the "
                 "endpoints' CPU decides, which costs no time in virtual time",
-                f"use --engine live, or a lower rate, or give arm {trial.arm} {_BOTH} (docs/cpu.md)",
+                f"use --engine live, or a lower rate, or give arm {trial.arm} {_BOTH} (docs/explanation/processors.md)",
             )
 
 

@@ -9,7 +9,8 @@ import pytest
 
 from longlook.core.job import Content, Identity, Job
 from longlook.core.model import ConnectionState, Endpoint, Flow
-from longlook.lab import testbed, traces, trial_path
+from longlook.lab import testbed, trial_path
+from longlook.lab.linux import system
 from longlook.lab.programs import program_names
 from longlook.lab.timing import Timing
 from longlook.lab.topology import CLIENT
@@ -57,8 +58,8 @@ def test_the_folders_of_traces_are_given_back_where_the_server_s_side_cannot_be_
 ) -> None:
     """The client's is made by then."""
     mounted: list[str] = []
-    monkeypatch.setattr(traces.system, "mount", lambda _source, place, *_: mounted.append(place))
-    monkeypatch.setattr(traces.system, "unmount", mounted.remove)
+    monkeypatch.setattr(system, "mount", lambda _source, place, *_: mounted.append(place))
+    monkeypatch.setattr(system, "unmount", mounted.remove)
     made = testbed.Testbed(job_of(tmp_path), testbed.Facilities(Mock(), Mock(), Mock(), "packet", Timing()), 1)
 
     def make_client_side() -> None:

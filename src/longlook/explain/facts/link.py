@@ -18,8 +18,7 @@ from longlook.explain.facts.columns import NEVER, Booleans, Integers, are, codes
 from longlook.timeline.competition import Competition, are_marked, server_of
 from longlook.timeline.normalise.trial import OVER_SECOND
 from longlook.timeline.payload import new_payload_bytes
-from longlook.timeline.same_bytes import packet_of_same_bytes
-from longlook.timeline.timeline import Kind, Timeline
+from longlook.timeline.timeline import Kind, Timeline, packet_of_same_bytes
 
 DELIVERED, DROPPED, QUEUED = 0, 1, 2
 """The values of `LinkFacts.fate`; a queued packet was still inside at the end of the trial."""

@@ -10,8 +10,7 @@ from longlook.core.protocol import find_protocol
 from longlook.explain.facts.columns import Booleans, Integers, between
 from longlook.explain.facts.credits import Http2Windows
 from longlook.explain.facts.link import LinkFacts
-from longlook.explain.facts.objects import ObjectFacts
-from longlook.explain.facts.opening import OpeningFacts
+from longlook.explain.facts.objects import ObjectFacts, OpeningFacts
 from longlook.explain.facts.sender import SenderFacts
 from longlook.explain.ledger.fallback import Fallback, find_fallback
 from longlook.timeline.timeline import Timeline

@@ -1,4 +1,4 @@
-"""Which cells of a run are explained, and what their verdicts say. Pure, but for reading the run folder."""
+"""Which cells of a run are explained, and what their verdicts say. Pure, except that they read the run folder."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from longlook.explain.rounds import find_cells
 class CellGap:
     """A contrast in a cell: its estimate, the rounds that both arms have a value for, and the random losses of a load.
 
-    `random_losses` is the mean over these rounds; None where the path loses nothing at random.
+    `random_losses` is the mean over these rounds; None if the path loses nothing at random.
     """
 
     contrast: Contrast
@@ -49,7 +49,7 @@ class CellGap:
 
 
 def gaps(folder: RunFolder, names: Sequence[str], contrast: str | None) -> list[CellGap]:
-    """Return the cells that are asked for, in the order of the plan: by default those with a verdict that an arm lost.
+    """Return the cells that are asked for, in the order of the plan: by default all with a verdict that an arm lost.
 
     `contrast` is the name of one; by default it is the study's first.
     """
@@ -81,7 +81,7 @@ def _expect_one_path(folder: RunFolder, chosen: Contrast) -> None:
         raise InputError(
             f"contrast {chosen.name!r}: there is a second path, and the ledger reads the first alone: it does not see "
             "what went over the other",
-            "change one thing in a study instead, such as when the client moves (docs/moving.md)",
+            "change one thing in a study instead, such as when the client moves (docs/results/moving.md)",
         )
 
 

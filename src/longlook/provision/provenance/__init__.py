@@ -1,7 +1,7 @@
-"""Where the programs of trials come from: everything that was downloaded for them, its digest, and who vouches for it.
+"""The origin of the programs of trials: everything that was downloaded for them, its digest, and who vouches for it.
 
 Nothing is fetched or built here: lock files, build records and programs are read as they are.
 
-Entry points: `made.of_part`, `made.of_kernel`, `made.of_wheels`, `videos.of_encoder`, `videos.of_players`,
-`videos.of_decoder`, which return what they are about as `Made`; `installed.all_made`.
+Entry points: `made.of_part`, `made.of_kernel`, `made.of_wheels`, `videos.of_encoder`, `videos.of_players` and
+`videos.of_decoder`, which return their subject as `Made`, and `made.all_made`.
 """

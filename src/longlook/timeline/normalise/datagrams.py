@@ -6,8 +6,7 @@ import numpy as np
 
 from longlook.core.model import Trial, Vantage
 from longlook.timeline.normalise.rows import NULL, Integers, Mask, Rows
-from longlook.timeline.same_bytes import packet_of_same_bytes
-from longlook.timeline.timeline import Kind, Timeline
+from longlook.timeline.timeline import Kind, Timeline, packet_of_same_bytes
 
 SENT_BY = {Vantage.CLIENT: "up", Vantage.SERVER: "down"}
 """The direction in which the link carries what each end sends."""
@@ -54,7 +53,7 @@ class Datagrams:
         return Datagrams(*arrays, self.forms, self.form[chosen], self.sequence[chosen])
 
     def in_order_of_departure(self) -> "Datagrams":
-        """Return those that left the link, in the order in which the other end receives them."""
+        """Return the datagrams that left the link, in the order in which the other end receives them."""
         left = np.flatnonzero(self.delivered)
         return self.take(left[np.argsort(self.departure_ns[left], kind="stable")])
 
