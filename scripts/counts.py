@@ -165,7 +165,7 @@ def short_files(checkout: Checkout) -> int:
 
 @_count(80)
 def package_arrows(checkout: Checkout) -> int:
-    """Pairs of packages of which the first imports the second, wherever in a file; docs/architecture.svg shows them."""
+    """Pairs of packages of which the first imports the second; docs/pictures/architecture.svg shows them."""
     return sum(len(package.imports) for package in read_packages(checkout.package).values())
 
 

@@ -22,7 +22,7 @@ from longlook.network.traces import Role, TraceError, parse_trace
 from longlook.provision.recorded.har import HarError, read_har
 from longlook.study.files import read_study, study_files
 from longlook.study.plan import make_plan
-from longlook.timeline.normalise.link_log import LinkLogError, read_link_log
+from longlook.timeline.normalise.link_log import PacketLogError, read_link_log
 from longlook.timeline.normalise.trial import normalise_trial
 
 ROOT = Path(__file__).parents[1]
@@ -151,8 +151,8 @@ READERS: Mapping[str, Reader] = {
     "study": Reader(".toml", _files("src/longlook/studies/*.toml"), read_study),
     "recording": Reader(".har", _files("src/longlook/workloads/pages/*.har"), read_har, (HarError,)),
     "dispute": Reader(".toml", _files("src/longlook/disputes/*.toml"), lambda path: read_dispute(path, _studies())),
-    "entry": Reader(".json", _files("docs/atlas/entries/cliff.json"), read_entry),
-    "link-log": Reader(".bin", _files("fuzz/corpus/linklog/*"), _link_log, (LinkLogError,)),
+    "entry": Reader(".json", _files("docs/data/entries/cliff.json"), read_entry),
+    "link-log": Reader(".bin", _files("fuzz/corpus/linklog/*"), _link_log, (PacketLogError,)),
     "trial-log": Reader(".bin", _files("fuzz/corpus/linklog/*"), _logged, ()),
     "link-trace": Reader(
         ".trace",

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from markupsafe import escape
 
-from longlook.cli.show.trace import show_hars
+from longlook.cli.show.trace import hars_shown
 from longlook.core.errors import InputError, LonglookError
 from longlook.core.model import Outcome, Study
 from longlook.core.run_folder import RunFolder
@@ -27,6 +27,8 @@ from longlook.pipeline.hars import export_hars
 from longlook.pipeline.options import Observer, RunOptions
 from longlook.pipeline.run import run_study
 from longlook.report.charts.theme import specification
+from longlook.terminal.console import console
+from longlook.terminal.printer import JsonLinesPrinter, MarkdownPrinter, PeoplePrinter
 from longlook.terminal.run_display import RunDisplay
 from longlook.timeline.export import convert
 
@@ -48,8 +50,8 @@ def run_and_read(study: Study, only: tuple[str, ...], engine: FakeEngine, folder
     assert sum(result.outcomes.values()) == len(engine.ran)
     assert len(result.claims) == len(study.claims)
     assert str(escape(study.title)) in result.report.read_text()
-    for how in ({"as_json": False}, {"as_json": True}, {"as_json": False, "as_markdown": True}):
-        RunDisplay(**how).conclude(result)
+    for printer in (PeoplePrinter(console()), JsonLinesPrinter(), MarkdownPrinter(console())):
+        RunDisplay(printer).conclude(result)
     judge_gate(result.estimates, 5.0, study.analysis)
     entry = make_entry(result.path, [])
     assert [item.result for item in entry_of(entry_text(entry)).claim_results()] == [
@@ -67,7 +69,7 @@ def _look_inside(run: RunFolder, folder: Path, *, any_good: bool) -> None:
         patch.setattr("longlook.pipeline.analyse.write_report", lambda place, _content: place / "index.html")
         analyse(run, Observer(), Wanted(("all",)))
     with _refusal("has a page load"):
-        show_hars(export_hars(run, folder / "hars"), folder / "hars", as_json=False)
+        PeoplePrinter(console()).show(hars_shown(export_hars(run, folder / "hars"), folder / "hars"))
     finished = [trial for trial in run.plan.trials if run.result(trial.id) is not None]
     for name in FORMATS if any_good else ():
         trial = next(each for each in finished if run.result(each.id).outcome is Outcome.OK)

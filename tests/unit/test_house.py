@@ -48,7 +48,7 @@ def test_words_are_those_of_the_field() -> None:
     words = re.compile(rf"\b({'|'.join(private)})\b", re.IGNORECASE)
     found = [
         f"{path.relative_to(ROOT)}:{number}: {match[0]}"
-        for path in [*listed(*patterns, ":(glob)docs/*.md", "README.md", "ARCHITECTURE.md", "CONTRIBUTING.md")]
+        for path in [*listed(*patterns, ":(glob)docs/**/*.md", "README.md", "ARCHITECTURE.md", "CONTRIBUTING.md")]
         for number, line in enumerate(path.read_text().splitlines(), 1)
         if (match := words.search(line)) and '"contestant" if name == "setup"' not in line
     ]

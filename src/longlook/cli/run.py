@@ -42,6 +42,7 @@ def run(
     from longlook.pipeline.options import RunOptions
     from longlook.provision.recorded import store as recorded
     from longlook.study.plan import MOST_TRIALS_ASKED_FOR
+    from longlook.terminal.printer import document_printer, lines_printer
 
     if out is not None and resume is not None:
         raise InputError("--out and --resume exclude each other", "--resume names the folder to continue")
@@ -66,16 +67,16 @@ def run(
         command=("longlook", *sys.argv[1:]),
     )
     if dry_run:
-        from longlook.cli.show.study import show_preview
+        from longlook.cli.show.study import preview_shown
         from longlook.pipeline.preview import preview
 
-        show_preview(preview(chosen, path, options), as_json=as_json)
+        document_printer(as_json=as_json).show(preview_shown(preview(chosen, path, options)))
         return
     # Here, so that a mistake in the study is reported before the libraries of the report are loaded.
     from longlook.pipeline.run import run_study
     from longlook.terminal.run_display import RunDisplay, fail_where_altered, fail_without_trials
 
-    display = RunDisplay(as_json=as_json)
+    display = RunDisplay(lines_printer(as_json=as_json))
     try:
         with display:
             result = run_study(chosen, path, options, display.observer())
@@ -109,9 +110,12 @@ def report(
     from longlook.core.run_folder import RunFolder
     from longlook.explain.rounds import wanted
     from longlook.pipeline.analyse import analyse
+    from longlook.terminal.console import console
+    from longlook.terminal.printer import MarkdownPrinter, lines_printer
     from longlook.terminal.run_display import RunDisplay, fail_where_altered
 
-    display = RunDisplay(as_json=as_json, as_markdown=markdown)
+    as_markdown = markdown and not as_json
+    display = RunDisplay(MarkdownPrinter(console()) if as_markdown else lines_printer(as_json=as_json))
     with display, RunFolder.open(run_folder) as folder:
         result = analyse(folder, display.observer(), wanted(inside or (), round_number))
     display.conclude(result)

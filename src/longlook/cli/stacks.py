@@ -5,7 +5,6 @@ from typing import Annotated
 import typer
 
 from longlook.core import codec
-from longlook.terminal.console import console, print_json
 from longlook.terminal.options import AsJson
 
 stacks_app = typer.Typer(
@@ -21,9 +20,8 @@ def stacks_list(
     """List every stack and version: its publication, protocols and knobs, and whether it is installed."""
     from longlook.cli.show.stacks import stacks_list as shown
     from longlook.provision.catalogue import catalogue
+    from longlook.terminal.printer import Renderings, document_printer
 
     entries = catalogue(names or ())
-    if as_json:
-        print_json([codec.encode(entry) for entry in entries])
-    else:
-        console().print(shown(entries))
+    data = [codec.encode(entry) for entry in entries]
+    document_printer(as_json=as_json).show(Renderings(lambda: [shown(entries)], lambda: data))

@@ -1,9 +1,9 @@
 """The laboratory: it runs one trial, from an empty network to a sealed folder.
 
 A `core.job.Job` goes in; a `core.model.Run` and the trial's folder (packet log, programs' lines, `run.json`) come out.
-Everything lives in anonymous namespaces that the agent owns (docs/lab.md): when the agent ends, for whatever reason,
-the kernel removes its processes, namespaces and devices. The engines start the two ways in, `agent` on this host and
-`guest` as process 1 of a guest; `longlook link` and `longlook calibrate` use the network alone.
+Everything lives in anonymous namespaces that the agent owns (docs/explanation/lab.md): when the agent ends, for
+whatever reason, the kernel removes its processes, namespaces and devices. The engines start the two ways in, `agent` on
+this host and `guest` as process 1 of a guest; `longlook link` and `longlook calibrate` use the network alone.
 
 All effects on the machine go through `lab.linux`. Pure modules, which import nothing of it, decide what a trial is
 worth: `judge` (the outcome, from `observations`, with `remote_faults` and `link_drops`), `guard` (was the measurement

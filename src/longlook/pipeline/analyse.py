@@ -10,7 +10,7 @@ import pandas as pd
 from longlook.analysis.bottleneck import attribute_bottlenecks
 from longlook.analysis.claims.judge import judge
 from longlook.analysis.effects import said, unmeasured
-from longlook.analysis.measure import Measured, measure_all
+from longlook.analysis.measure import MeasuredAttempt, measure_all
 from longlook.analysis.outputs import TABLES, filled_tables
 from longlook.analysis.results_digest import ResultsDigest, results_digest
 from longlook.analysis.samples import samples_table
@@ -101,7 +101,7 @@ def analyse(folder: RunFolder, observer: Observer, wanted: Wanted | None = None)
     )
 
 
-def measure(folder: RunFolder, observer: Observer) -> list[Measured]:
+def measure(folder: RunFolder, observer: Observer) -> list[MeasuredAttempt]:
     """Measure every attempt, and write the timelines and events that are missing or were altered.
 
     Trials that are not as they were sealed are counted out: they are invalid, which the manifest notes.
@@ -114,7 +114,7 @@ def measure(folder: RunFolder, observer: Observer) -> list[Measured]:
     return measured
 
 
-def write_digest(folder: RunFolder, measured: Sequence[Measured]) -> ResultsDigest | None:
+def write_digest(folder: RunFolder, measured: Sequence[MeasuredAttempt]) -> ResultsDigest | None:
     """Note the digest of all exact results in the manifest; None where no trial is exact."""
     found = results_digest((entry.run, entry.values) for entry in measured)
     if found is not None:
@@ -122,14 +122,14 @@ def write_digest(folder: RunFolder, measured: Sequence[Measured]) -> ResultsDige
     return found
 
 
-def write_samples(folder: RunFolder, measured: Sequence[Measured]) -> pd.DataFrame:
+def write_samples(folder: RunFolder, measured: Sequence[MeasuredAttempt]) -> pd.DataFrame:
     """Write `samples.parquet`: a row for each attempt and metric."""
     samples = samples_table(folder.study, [(entry.trial, entry.run, entry.values) for entry in measured])
     samples.to_parquet(folder.path / SAMPLES, index=False)
     return samples
 
 
-def write_tables(folder: RunFolder, measured: Sequence[Measured]) -> dict[str, pd.DataFrame | None]:
+def write_tables(folder: RunFolder, measured: Sequence[MeasuredAttempt]) -> dict[str, pd.DataFrame | None]:
     """Write the tables of all trials that have a file, and return all by name; None if a table has no rows."""
     tables = list(filled_tables(folder.trials, [(entry.trial, entry.tables) for entry in measured]))
     for table in tables:
@@ -146,7 +146,7 @@ def _write(folder: RunFolder, name: str, table: pd.DataFrame | None) -> None:
         table.to_parquet(path, index=False)
 
 
-def write_estimates(folder: RunFolder, measured: Sequence[Measured], statistics: Statistics) -> list[Estimate]:
+def write_estimates(folder: RunFolder, measured: Sequence[MeasuredAttempt], statistics: Statistics) -> list[Estimate]:
     """Write `estimates.parquet`: every contrast in every cell, with its verdict; where rounds drew settings also
     `dependences.parquet`: how each effect depends on each of them.
     """

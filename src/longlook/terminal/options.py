@@ -100,6 +100,12 @@ class EngineOptions:
         )
 
 
+def check_file(option: str, file: Path | None) -> None:
+    """Raise InputError if a file that an option names cannot be written; None is not named."""
+    if file is not None and (file.is_dir() or not file.absolute().parent.is_dir()):
+        raise InputError(f"{option} {file}: no such folder, or a folder itself", f"name a file: {option} FILE")
+
+
 def new_folder(what: str) -> Path:
     """Return `runs/WHAT-TIME`, where results go if nothing else was said."""
     return Path("runs") / f"{what}-{time.strftime('%Y%m%d-%H%M%S')}"

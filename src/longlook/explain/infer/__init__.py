@@ -1,4 +1,4 @@
-"""State machines inferred from traces: sequences of states → a `Machine` with its invariants (docs/infer.md)::
+"""State machines inferred from traces: sequences of states → a `Machine` with its invariants (docs/guide/infer.md)::
 
     from longlook.explain.infer import MachineInference
 

@@ -111,8 +111,8 @@ def _under_way(load: Load, times_ns: Integers) -> Integers:
 _STAMP_NS = 1_000_000
 """The coarsest stamps of logs (ngtcp2)."""
 _DEFERRED_SEGMENTS = 3
-"""So many segments of its window does the kernel leave free, to send more at once later; docs/states-rules.md has the
-same number."""
+"""So many segments of its window does the kernel leave free, to send more at once later; docs/reference/states-rules.md
+has the same number."""
 _BURST_PACKETS = 10
 """A pacer lets so many packets go at once, and then waits for all of them (RFC 9002, 7.7)."""
 _DEFAULT_RTT_NS = 100_000_000

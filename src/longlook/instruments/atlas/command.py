@@ -62,6 +62,7 @@ def atlas(
     from longlook.instruments.atlas import runs as atlas_runs
     from longlook.instruments.atlas.run import AtlasFolder
     from longlook.instruments.atlas.show import show_atlas, show_to_run
+    from longlook.terminal.printer import lines_printer
     from longlook.terminal.run_display import RunDisplay
 
     options = atlas_runs.AtlasOptions(
@@ -81,7 +82,7 @@ def atlas(
         show_to_run(folder.to_run(), folder.choice.left_out, as_json=as_json)
         return
     again = f"ended runs and finished trials are kept: repeat the command with --out {out}"
-    display = RunDisplay(as_json=as_json)
+    display = RunDisplay(lines_printer(as_json=as_json))
     try:
         with display:
             built = folder.build() if instead.page else folder.run(display.observer())

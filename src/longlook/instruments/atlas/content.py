@@ -1,4 +1,5 @@
-"""The contents of the atlas: every study of every paper with its claims, its run and its explanations (docs/atlas.md).
+"""The contents of the atlas: every study of every paper with its claims, its run and its explanations
+(docs/guide/atlas.md).
 
 Pure: `run` fills it from entries, and `page` draws it.
 """

@@ -7,7 +7,7 @@ from longlook.network.stages import largest_rate_bps
 from longlook.pipeline.preview import LIVE
 
 _S_PER_TRIAL, _S_PER_MB = 0.6, 0.2
-"""CPU seconds in virtual time (docs/virtual-time.md, what it costs)."""
+"""CPU seconds in virtual time (docs/explanation/virtual-time.md, what it costs)."""
 
 _PAGE_MB = 2.0
 """Taken for pages whose parameters do not say how large they are."""

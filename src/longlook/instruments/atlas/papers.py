@@ -91,5 +91,6 @@ def reading_order(study_id: str) -> list[tuple[int, str]]:
 
 
 def checks_laboratory(source: str | None) -> bool:
-    """Return whether a study asks about the laboratory itself: its `source` begins with `none:` (docs/studies.md)."""
+    """Return whether a study asks about the laboratory itself: its `source` begins with `none:`
+    (docs/reference/studies.md)."""
     return (source or "").startswith("none:")

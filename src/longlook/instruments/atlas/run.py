@@ -1,4 +1,5 @@
-"""`longlook atlas`: run every study that is still to run, and build the page from whatever is there (docs/atlas.md)."""
+"""`longlook atlas`: run every study that is still to run, and build the page from whatever is there
+(docs/guide/atlas.md)."""
 
 import shutil
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""`longlook calibrate`: the link emulator against theory, and servers against a reference (docs/calibration.md).
+"""`longlook calibrate`: the link emulator against theory, and servers against a reference.
 
 `run.run_calibration` measures, judges and writes a calibration of the link. The package `link` has the code that
 measures and judges, alone, because a certificate is void if that code changes. `page` draws a calibration in real time.

@@ -52,7 +52,7 @@ def calibrate(
     as_json: AsJson = False,
 ) -> None:
     """Compare the link emulator with theory and with the kernel's netem; exit 1 if it is out of tolerance.
-    With --servers: compare what servers wait and receive with a reference (docs/calibration.md)."""
+    With --servers: compare what servers wait and receive with a reference (docs/explanation/calibration.md)."""
     servers.check(engine, aa=aa)
     if servers.asked_for:
         _compare_servers(servers, engine, out, as_json=as_json)
@@ -75,10 +75,11 @@ def _compare_servers(servers: ServerOptions, engine: EngineOptions, out: Path | 
     study = servers_study(servers.server or (), servers.rounds, engine=engine.engine)
     # Here, so that a mistake in the options is reported before the libraries of the report are loaded.
     from longlook.instruments.calibrate.show_servers import show_servers
+    from longlook.terminal.printer import lines_printer
     from longlook.terminal.run_display import RunDisplay, fail_where_altered, fail_without_trials
 
     folder = out or new_folder("servers")
-    display = RunDisplay(as_json=as_json)
+    display = RunDisplay(lines_printer(as_json=as_json))
     try:
         with display:
             result, found = run_servers(study, folder, engine.run_options(), display.observer())

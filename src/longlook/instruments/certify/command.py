@@ -27,13 +27,17 @@ def certify(
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Run again what the cache holds.")] = False,
     as_json: AsJsonLines = False,
 ) -> None:
-    """Measure how often verdicts, intervals and repeats are wrong (docs/trust.md); exit 1 where a level is missed."""
+    """Measure how often verdicts, intervals and repeats are wrong; exit 1 if a level is missed.
+
+    docs/explanation/trust.md has the method.
+    """
     from longlook.core import codec
     from longlook.instruments.certify import trial_bank
     from longlook.instruments.certify.figures import write_figures
     from longlook.instruments.certify.run import CertifyOptions
     from longlook.instruments.certify.run import certify as run_certification
     from longlook.instruments.certify.show import show_certificate
+    from longlook.terminal.printer import lines_printer
     from longlook.terminal.run_display import RunDisplay
 
     scale = trial_bank.QUICK if quick else trial_bank.FULL
@@ -41,7 +45,7 @@ def certify(
     options = CertifyOptions(
         scale, folder, tuple(part or ()), before, jobs or len(usable_cpus()), use_cache=not no_cache
     )
-    display = RunDisplay(as_json=as_json)
+    display = RunDisplay(lines_printer(as_json=as_json))
     again = f"finished trials and parts are kept: repeat the command with --out {folder}"
     try:
         with display:

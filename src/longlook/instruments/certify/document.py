@@ -1,4 +1,4 @@
-"""The tables of docs/trust.md, from a certificate. Pure."""
+"""The tables of docs/explanation/trust.md, from a certificate. Pure."""
 
 from collections.abc import Callable, Iterator, Mapping
 from itertools import groupby

@@ -90,7 +90,7 @@ class WhyOptions:
     """Whether what is worse is explained, and with how many trials."""
 
     explain: Annotated[
-        bool, typer.Option("--explain", help="Say why, wherever the contender is worse (docs/explain.md).")
+        bool, typer.Option("--explain", help="Say why, wherever the contender is worse (docs/guide/explain.md).")
     ] = False
     budget: Annotated[
         int | None,
@@ -124,7 +124,7 @@ def compare(
     as_json: AsJsonLines = False,
 ) -> None:
     """Compare two stacks or versions; exit 1 where the contender is worse by more than the gate, 4 where that is
-    undecided (docs/compare.md)."""
+    undecided (docs/guide/compare.md)."""
     files.check()
     spec = options.spec(baseline, contender, engine.engine)
     # Here, so that a mistake in the options is reported before the libraries of the report are loaded.
@@ -132,10 +132,11 @@ def compare(
     from longlook.instruments.compare.run import run_comparison
     from longlook.instruments.compare.show import show_comparison
     from longlook.report.causes.text import answers_markdown
-    from longlook.terminal.answers import show_answers
+    from longlook.terminal.answers import answers_shown
+    from longlook.terminal.printer import lines_printer
     from longlook.terminal.run_display import RunDisplay
 
-    display = RunDisplay(as_json=as_json)
+    display = RunDisplay(lines_printer(as_json=as_json))
     try:
         with display:
             folder = out or new_folder("compare")
@@ -153,7 +154,7 @@ def compare(
         if files.markdown is not None:
             text = f"{output.markdown(judged)}\n{answers_markdown(answers)}"
             files.markdown.write_text(text, encoding="utf-8")
-        show_answers(answers, folder, as_json=as_json)
+        lines_printer(as_json=as_json).show(answers_shown(answers, folder))
     if not judged.verdict.passed:
         raise typer.Exit(UNDECIDED_EXIT if judged.verdict.answer is gate.GateAnswer.UNDECIDED else 1)
 
@@ -168,16 +169,17 @@ def bisect(
     out: Annotated[Path | None, typer.Option(help="Folder of the run folders; default runs/bisect-TIME.")] = None,
     as_json: AsJsonLines = False,
 ) -> None:
-    """Find the first version that is worse than GOOD by more than the gate (docs/compare.md)."""
+    """Find the first version that is worse than GOOD by more than the gate (docs/guide/compare.md)."""
     spec = options.spec(good, bad, engine.engine)
     from longlook.instruments.compare.run import run_bisection
     from longlook.instruments.compare.show import BisectionDisplay
-    from longlook.terminal.answers import show_answers
+    from longlook.terminal.answers import answers_shown
+    from longlook.terminal.printer import lines_printer
     from longlook.terminal.run_display import RunDisplay
 
     steps = BisectionDisplay(as_json=as_json)
     try:
-        with RunDisplay(as_json=as_json) as display:
+        with RunDisplay(lines_printer(as_json=as_json)) as display:
             folder = out or new_folder("bisect")
             bisection = run_bisection(spec, folder, engine.run_options(), display.observer(), steps.show)
     except KeyboardInterrupt as error:
@@ -186,17 +188,20 @@ def bisect(
     verdict = bisection.step.verdict
     if why.explain and verdict is not None:
         worse = folder / bisection.found.first_bad
-        show_answers(_explain(verdict, worse, why, engine, as_json=as_json), worse, as_json=as_json)
+        lines_printer(as_json=as_json).show(
+            answers_shown(_explain(verdict, worse, why, engine, as_json=as_json), worse)
+        )
 
 
 def _explain(
     verdict: "GateVerdict", folder: Path, why: WhyOptions, engine: EngineOptions, *, as_json: bool
 ) -> "list[Answer]":
     from longlook.instruments.compare.explain import explain_worse
+    from longlook.terminal.printer import lines_printer
     from longlook.terminal.run_display import RunDisplay
 
     try:
-        with RunDisplay(as_json=as_json) as display:
+        with RunDisplay(lines_printer(as_json=as_json)) as display:
             return explain_worse(verdict, folder, why.budget, engine.run_options(), display.observer())
     except KeyboardInterrupt as error:
         raise InterruptedByUserError("stopped", f"go on with longlook explain {folder}") from error

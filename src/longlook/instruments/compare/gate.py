@@ -1,7 +1,7 @@
 """The answer of a gate: is the contender worse by more than was allowed? Pure.
 
 Two things are judged on each network: by how much each metric is worse, and whether the contender fails more often than
-the baseline. An interval decides the first, an exact paired test the second; docs/compare.md has the rules.
+the baseline. An interval decides the first, an exact paired test the second; docs/guide/compare.md has the rules.
 """
 
 from collections.abc import Sequence
@@ -77,10 +77,10 @@ class GateVerdict:
 def judge_gate(estimates: Sequence[Estimate], gate_pct: float, analysis: Analysis) -> GateVerdict:
     """Judge every network's metrics by their intervals, and once each network's failures.
 
-    The effect is that of docs/method.md: + % means that the contender is better, so a load time that is 6 % longer is
-    an effect of −6 %. A metric is worse where its whole interval lies beyond −`gate_pct`, and passes where the whole
-    interval lies within. `analysis.confidence` is that of one interval (`spec.confidence`), so that each of the two
-    wrong answers has a probability of at most (1 − confidence)/2.
+    The effect is that of docs/explanation/method.md: + % means that the contender is better, so a load time that is 6 %
+    longer is an effect of −6 %. A metric is worse where its whole interval lies beyond −`gate_pct`, and passes where
+    the whole interval lies within. `analysis.confidence` is that of one interval (`spec.confidence`), so that each of
+    the two wrong answers has a probability of at most (1 − confidence)/2.
     """
     cases = [_metric(item, gate_pct, analysis) for item in estimates]
     by_network: dict[str, Estimate] = {}  # outcomes are the same for every metric

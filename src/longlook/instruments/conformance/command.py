@@ -99,7 +99,7 @@ def stacks_matrix(
 def stacks_docs(
     path: Annotated[Path, typer.Argument(help="The document whose generated blocks are made anew.")],
 ) -> None:
-    """Write the tables of docs/stacks.md from the results of checks and matrices on this machine.
+    """Write the tables of docs/reference/stacks.md from the results of checks and matrices on this machine.
 
     Results in the document that were not measured again stay, and are listed.
     """
@@ -127,7 +127,9 @@ def _place(out: Path | None) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
         raise
     if any(folder.iterdir()):
-        typer.echo(f"the trials of what failed are kept in {folder}: see docs/debugging.md, and remove it", err=True)
+        typer.echo(
+            f"the trials of what failed are kept in {folder}: see docs/guide/debugging.md, and remove it", err=True
+        )
     else:
         folder.rmdir()
 

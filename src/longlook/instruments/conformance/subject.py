@@ -103,7 +103,7 @@ def subject(part: str, peer: str | None = None) -> Subject:
     stack, version = parse_part(part)
     if not stack.end_roles:
         raise InputError(
-            f"{stack.name} is a proxy alone, and only servers and clients are checked", "see docs/proxies.md"
+            f"{stack.name} is a proxy alone, and only servers and clients are checked", "see docs/results/proxies.md"
         )
     witness = endpoint(REFERENCE)
     both = {"server", "client"} <= set(stack.roles)

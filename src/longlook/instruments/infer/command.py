@@ -50,7 +50,7 @@ def infer(
     out: Annotated[Path, typer.Option(help="Folder for the files.")] = Path("machines"),
     as_json: AsJson = False,
 ) -> None:
-    """Infer state machines from traces, prove that they keep every invariant, and draw them (docs/infer.md)."""
+    """Infer state machines from traces, prove that they keep every invariant, and draw them (docs/guide/infer.md)."""
     from longlook.instruments.infer import show
     from longlook.instruments.infer.run import FORMATS, InferOptions, compare_machines, infer_machines
     from longlook.instruments.infer.sources import VANTAGES

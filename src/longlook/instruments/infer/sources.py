@@ -1,4 +1,4 @@
-"""Paths and names that users give as traces → sets of traces, one machine each (docs/infer.md)."""
+"""Paths and names that users give as traces → sets of traces, one machine each (docs/guide/infer.md)."""
 
 import json
 import tempfile

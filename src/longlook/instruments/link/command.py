@@ -26,7 +26,7 @@ _EXAMPLES = """Examples:
 
     longlook link --isolated --server 'python3 -m http.server' --rate 10mbit -- sh -c 'curl $LONGLOOK_LINK_SERVER:8000'
 
-docs/link-tool.md explains each option."""
+docs/guide/link-tool.md explains each option."""
 
 
 class LinkGroup(TyperGroup):
@@ -67,7 +67,7 @@ def link(  # noqa: PLR0913 - an option each: options after `--` belong to the co
         Text, typer.Option(metavar="SIZE", help="30KB, 100packets or 2bdp; default 1bdp, without --rtt 150KB.")
     ] = None,
     loss: Annotated[
-        Text, typer.Option(metavar="SHARE", help="Each way, e.g. 1%, or a loss model: docs/studies.md.")
+        Text, typer.Option(metavar="SHARE", help="Each way, e.g. 1%, or a loss model: docs/reference/studies.md.")
     ] = None,
     jitter: Annotated[Text, typer.Option(metavar="TIME", help="± around each way's delay, keeping order.")] = None,
     trace: Annotated[
@@ -82,7 +82,7 @@ def link(  # noqa: PLR0913 - an option each: options after `--` belong to the co
     ] = None,
     change: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Any other setting network.KEY of docs/studies.md."),
+        typer.Option("--set", metavar="KEY=VALUE", help="Any other setting network.KEY of docs/reference/studies.md."),
     ] = None,
     surgery_up: Annotated[
         Text, typer.Option(metavar="TEXT", help="Single packets that the command sends: 'drop 30-32; hold 40 20ms'.")
@@ -213,7 +213,7 @@ def import_table(  # noqa: PLR0913 - an option each
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make a trace of a table of measurements, such as Lumos5G's (docs/link-traces.md)."""
+    """Make a trace of a table of measurements, such as Lumos5G's (docs/reference/link-traces.md)."""
     from longlook.instruments.link.importing import import_to, reading_of
 
     reading = reading_of(

@@ -1,8 +1,8 @@
 """Options of `longlook link` as settings of the network, and those as a Link.
 
-Settings are those of a study (docs/studies.md), with two differences, because a command line is shorter than a study.
-An option that is not given does nothing (no rate: unlimited, no RTT: no delay). With a rate but no RTT, whose 1bdp
-would be no queue at all, the queue is 100 packets.
+Settings are those of a study (docs/reference/studies.md), with two differences, because a command line is shorter than
+a study. An option that is not given does nothing (no rate: unlimited, no RTT: no delay). With a rate but no RTT, whose
+1bdp would be no queue at all, the queue is 100 packets.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from longlook.core import units
 from longlook.core.errors import InputError
+from longlook.core.links import BOTTLENECKS
 from longlook.core.model import Link, Scalar, Stage
 from longlook.core.problems import SettingError, allowed
 from longlook.network import settings as network
-from longlook.network.stages import BOTTLENECKS
 from longlook.network.surgery import KIND
 
 DIRECTIONS = ("up", "down")
@@ -98,7 +98,9 @@ def _canonical(setting: Given) -> Scalar:
     if setting.key not in network.SETTINGS:
         prefix, _, name = setting.key.rpartition(".")
         known = [key.rpartition(".")[2] for key in network.SETTINGS if key.rpartition(".")[0] == prefix]
-        raise InputError(f"{setting.option}: unknown; {allowed(name, known)}", "docs/studies.md explains each setting")
+        raise InputError(
+            f"{setting.option}: unknown; {allowed(name, known)}", "docs/reference/studies.md explains each setting"
+        )
     try:
         return network.SETTINGS[setting.key](_TRUTHS.get(setting.text, setting.text))
     except units.UnitError as error:
@@ -168,7 +170,10 @@ def _complete(link: Link, settings: Mapping[str, Scalar]) -> Link:
 
 def _as_input_error(error: SettingError, by_key: Mapping[str, Given]) -> InputError:
     option = by_key[error.key].option if error.key in by_key else _option_of(error.key)
-    return InputError(f"{option}: {error.message}", "docs/link-tool.md lists the options, docs/studies.md the settings")
+    return InputError(
+        f"{option}: {error.message}",
+        "docs/guide/link-tool.md lists the options, docs/reference/studies.md the settings",
+    )
 
 
 def _option_of(key: str) -> str:

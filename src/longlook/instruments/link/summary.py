@@ -8,7 +8,7 @@ from longlook.core.units import print_bytes
 from longlook.instruments.link.lateness import Lateness
 
 _DIRECTIONS = ("up", "down")
-_LATE_SHARE, _LATE_PACKETS, _GAP_MS = 0.001, 5, 10.0  # those of the laboratory's guard (docs/lab.md)
+_LATE_SHARE, _LATE_PACKETS, _GAP_MS = 0.001, 5, 10.0  # those of the laboratory's guard (docs/explanation/lab.md)
 
 
 def summarise(

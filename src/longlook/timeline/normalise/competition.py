@@ -13,7 +13,7 @@ from longlook.timeline.normalise.link_log import LINK_FILE, capacity, read_stage
 
 @dataclass(frozen=True)
 class CompetitionRecord:
-    """The record of a competition; `facts` are the timeline's metadata `competition` (docs/timeline.md)."""
+    """The record of a competition; `facts` are the timeline's metadata `competition` (docs/reference/timeline.md)."""
 
     endpoints: Endpoints
     facts: dict[str, Any]

@@ -1,4 +1,4 @@
-"""The tables of docs/trust.md."""
+"""The tables of docs/explanation/trust.md."""
 
 from pathlib import Path
 
@@ -60,4 +60,4 @@ def test_every_machine_that_measured_a_part_is_named() -> None:
 
 
 def test_the_certificate_in_docs_is_one_and_sound() -> None:
-    assert load(ROOT / "docs" / "certificate.json").parts
+    assert load(ROOT / "docs" / "data" / "certificate.json").parts

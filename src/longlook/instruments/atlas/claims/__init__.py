@@ -1,4 +1,4 @@
-"""`longlook claims`: published claims and conflicting findings, judged by the values of several runs (docs/claims.md).
+"""`longlook claims`: published claims and conflicting findings, judged by several runs (docs/guide/claims.md).
 
 `run.survey_runs` makes a `survey.Survey` of run folders and of entries of an atlas, and `page.write_claims_page` draws
 it. `entry.Entry` is a run without its trials, and `entries` makes it of a run folder. `dispute.list_disputes` reads

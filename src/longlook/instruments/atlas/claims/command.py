@@ -15,7 +15,8 @@ def claims(
 ) -> None:
     """Compare everything published with what the runs found: each claim, and sources that contradict each other."""
     from longlook.instruments.atlas.claims.run import survey_runs
-    from longlook.instruments.atlas.claims.show import show_claims
+    from longlook.instruments.atlas.claims.show import claims_shown
+    from longlook.terminal.printer import document_printer
 
     survey, page = survey_runs(runs, out)
-    show_claims(survey, page, as_json=as_json)
+    document_printer(as_json=as_json).show(claims_shown(survey, page))

@@ -1,4 +1,4 @@
-"""Disputes: published studies that contradict each other, and which of our values can decide (docs/claims.md).
+"""Disputes: published studies that contradict each other, and which of our values can decide (docs/guide/claims.md).
 
 Each is a TOML file in `disputes/` of this package or of a root in LONGLOOK_PLUGINS. This module finds, reads and checks
 them.
@@ -12,10 +12,10 @@ from pathlib import Path
 from longlook.core import registry
 from longlook.core.document import read_toml
 from longlook.core.errors import InputError
+from longlook.core.metric import find_metric
 from longlook.core.model import Contrast, Study
 from longlook.core.problems import Problems, allowed
 from longlook.instruments.atlas.claims.dispute_schema import DisputeTable, EvidenceTable, HoldsTable, PositionTable
-from longlook.metrics import find_metric
 from longlook.study.cells import cells, labels_of
 from longlook.study.schema import parse_table
 
@@ -104,7 +104,7 @@ def list_disputes(studies: Mapping[str, Study]) -> list[Dispute]:
 
 def read_dispute(path: Path, studies: Mapping[str, Study]) -> Dispute:
     """Return the dispute of a file; its id is the file's stem. Raise InputError with every problem, one a line."""
-    problems = Problems(path.name, "docs/claims.md lists every key of a dispute")
+    problems = Problems(path.name, "docs/guide/claims.md lists every key of a dispute")
     table = parse_table(DisputeTable, read_toml(path), problems)
     dispute = None
     if table is not None:

@@ -1,5 +1,5 @@
 """Decide which position of a dispute holds at which level, and what follows. Pure: values in, answers out
-(docs/claims.md).
+(docs/guide/claims.md).
 """
 
 from collections.abc import Mapping, Sequence

@@ -6,8 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
 
-from longlook.analysis.claims.judge import NOT_RUN
-from longlook.analysis.claims.welch import welch_verdict
+from longlook.analysis.claims.judge import NOT_RUN, welch_verdict
 from longlook.core.errors import InputError, MachineError
 from longlook.core.model import Claim, Contrast, Study
 from longlook.core.results import ArmLevel, ClaimResult, Estimate

@@ -1,48 +1,53 @@
 """Published claims and disputes on a terminal and as JSON."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from longlook.analysis.claims.judge import CONTRADICTED, INCONCLUSIVE, REPRODUCED
 from longlook.instruments.atlas.claims.dispute_flips import Flip
 from longlook.instruments.atlas.claims.page import ours_text, summary_rows
-from longlook.instruments.atlas.claims.survey import RESULTS, Survey, result_counts, survey_data
+from longlook.instruments.atlas.claims.survey import RESULTS, Survey, SurveyedRun, result_counts, survey_data
 from longlook.report import wording
-from longlook.terminal.console import console, print_json
+from longlook.terminal.printer import Renderings
 
 _STYLES = {REPRODUCED: "green", CONTRADICTED: "red", INCONCLUSIVE: "yellow"}
 
 
-def show_claims(survey: Survey, page: Path, *, as_json: bool) -> None:
-    """Print the summary, then disputes, then every claim of the studies that were run."""
-    if as_json:
-        print_json(survey_data(survey))
-        return
-    out = console()
-    out.print(summary_table(survey))
+def claims_shown(survey: Survey, page: Path) -> Renderings:
+    """Return the summary, then disputes, then every claim of the studies that were run; `page` is its page."""
+    return Renderings(lambda: _people(survey, page), lambda: survey_data(survey))
+
+
+def _people(survey: Survey, page: Path) -> Iterator[RenderableType]:
+    yield summary_table(survey)
     for item in survey.disputes:
-        out.print(Text(f"\n{item.dispute.question}", style="bold"), Text(f"  → {item.conclusion.text}"), sep="\n")
-        for flip in item.flips:
-            out.print(f"    {flip_text(flip)}", markup=False)
-        for command in item.commands:
-            out.print(f"    missing evidence: {command}", style="dim", markup=False)
-    out.print()
-    out.print(claims_table(survey))
+        yield Text(f"\n{item.dispute.question}", style="bold")
+        yield Text(f"  → {item.conclusion.text}")
+        yield from (Text(f"    {flip_text(flip)}") for flip in item.flips)
+        yield from (Text(f"    missing evidence: {command}", style="dim") for command in item.commands)
+    yield Text("")
+    yield claims_table(survey)
     for study in survey.not_run:
-        out.print(f"not run: {study.study.id} (claims: {len(study.claims)}): {study.command}", markup=False)
+        yield Text(f"not run: {study.study.id} (claims: {len(study.claims)}): {study.command}")
     for run in survey.runs:
-        if run.replaced_by is not None:
-            out.print(f"{run.path} does not count: {run.replaced_by} is a newer run of {run.study}", markup=False)
-        if run.altered:
-            out.print(f"{run.path}: trials counted out, not as they were sealed: {run.altered}", markup=False)
-        if run.changes:
-            out.print(f"{run.path} departs from {run.study}: {'; '.join(run.changes)}", markup=False)
-        if run.report is None and run.at_hand:
-            out.print(f"{run.path} has no report: longlook report {run.path}", markup=False)
-    out.print(f"claims: {page}", soft_wrap=True, markup=False)
+        yield from map(Text, _reservations(run))
+    yield f"claims: {page}"
+
+
+def _reservations(run: SurveyedRun) -> Iterator[str]:
+    """Yield why a run counts less than it might."""
+    if run.replaced_by is not None:
+        yield f"{run.path} does not count: {run.replaced_by} is a newer run of {run.study}"
+    if run.altered:
+        yield f"{run.path}: trials counted out, not as they were sealed: {run.altered}"
+    if run.changes:
+        yield f"{run.path} departs from {run.study}: {'; '.join(run.changes)}"
+    if run.report is None and run.at_hand:
+        yield f"{run.path} has no report: longlook report {run.path}"
 
 
 def flip_text(flip: Flip) -> str:

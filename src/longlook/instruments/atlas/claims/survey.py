@@ -1,12 +1,11 @@
-"""Several runs beside everything that was published: the contents of the claims page (docs/claims.md)."""
+"""Several runs beside everything that was published: the contents of the claims page (docs/guide/claims.md)."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from longlook.analysis.claims.judge import CONTRADICTED, INCONCLUSIVE, NOT_RUN, NOT_TESTABLE, REPRODUCED
-from longlook.analysis.claims.welch import WelchVerdict
+from longlook.analysis.claims.judge import CONTRADICTED, INCONCLUSIVE, NOT_RUN, NOT_TESTABLE, REPRODUCED, WelchVerdict
 from longlook.core import codec
 from longlook.core.model import Claim, Study
 from longlook.instruments.atlas.claims.dispute import Dispute

@@ -81,7 +81,7 @@ LIVE = WakeUpDelay(
     usual_ns=20_000,
     spared=0.001,
     word="99.9 % point of",
-    reason="1 ms, from where on a packet counts as late; one in a thousand may be (docs/lab.md)",
+    reason="1 ms, from where on a packet counts as late; one in a thousand may be (docs/explanation/lab.md)",
     median_reason="a wake-up by the kernel without spinning, and the probe's system call",
 )
 """On a host, where other work and other machines take the processor at will."""

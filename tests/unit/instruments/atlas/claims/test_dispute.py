@@ -168,7 +168,7 @@ def test_what_decides_is_one_thing(tmp_path: Path, studies: dict[str, Study], te
 
 
 def test_every_key_of_the_format_is_documented() -> None:
-    page = (Path(__file__).parents[5] / "docs" / "claims.md").read_text()
+    page = (Path(__file__).parents[5] / "docs" / "guide" / "claims.md").read_text()
     keys = {field.alias or name for table in SchemaTable.__subclasses__() for name, field in table.model_fields.items()}
     assert len(keys) > len(DisputeTable.model_fields)
     assert [key for key in sorted(keys) if f"`{key}`" not in page] == []
