@@ -25,7 +25,7 @@ _UNITS = {
 
 
 def show_servers(found: Sequence[ComparedServer], study: Study, *, as_json: bool) -> None:
-    """Print what each server waited and received beside its reference, and the settings of those over QUIC."""
+    """Print what each server waited and received beside its reference, and the settings of servers over QUIC."""
     if as_json:
         line = {"event": "servers", "servers": codec.encode(list(found))}
         sys.stdout.write(json.dumps(line, allow_nan=False) + "\n")
