@@ -51,7 +51,7 @@ class Printer(Protocol):
         """Print a result, or write it to a file."""
 
     def report(self, message: str, /, **event: Any) -> None:
-        """Print that something happened on the way: people are `message`, unless that is empty, machines get the event."""
+        """Print that something happened on the way: people read `message` if it has any text, machines the event."""
 
 
 @dataclass(frozen=True)
