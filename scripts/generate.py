@@ -115,13 +115,13 @@ def torture(current: str) -> str:
 
 def atlas(current: str) -> str:
     """Return docs/guide/atlas.md with the tables of the entries; shipped studies without an entry are not run yet."""
-    from longlook.analysis.claims.atlas import SummaryRow, summary_row
     from longlook.analysis.claims.judge import REPRODUCED
-    from longlook.analysis.claims.kinds import ReplicationKind, kind_of
-    from longlook.analysis.claims.papers import PAPERS, checks_laboratory, paper_key, reading_order
     from longlook.core.document import read_toml
-    from longlook.pipeline.entries import EntryFolder
-    from longlook.report.atlas import summary_markdown
+    from longlook.instruments.atlas.claims.entries import EntryFolder
+    from longlook.instruments.atlas.claims.kinds import ReplicationKind, kind_of
+    from longlook.instruments.atlas.content import SummaryRow, summary_row
+    from longlook.instruments.atlas.page import summary_markdown
+    from longlook.instruments.atlas.papers import PAPERS, checks_laboratory, paper_key, reading_order
     from longlook.study.files import read_study
     from longlook.study.plan import make_plan
 

@@ -8,24 +8,25 @@ from typing import Any
 import pytest
 from markupsafe import escape
 
-from longlook.analysis.claims.entry import entry_of, entry_text
 from longlook.cli.show.trace import hars_shown
 from longlook.core.errors import InputError, LonglookError
 from longlook.core.model import Outcome, Study
 from longlook.core.run_folder import RunFolder
 from longlook.engines.fake import FakeEngine
 from longlook.explain.rounds import Wanted
+from longlook.instruments.atlas import run as atlas
+from longlook.instruments.atlas.claims import run as claims
+from longlook.instruments.atlas.claims.entries import make_entry, read_found
+from longlook.instruments.atlas.claims.entry import entry_of, entry_text
+from longlook.instruments.atlas.claims.page import write_claims_page
+from longlook.instruments.atlas.runs import AtlasOptions, adopt
 from longlook.instruments.compare.gate import judge_gate
-from longlook.pipeline import atlas, claims
 from longlook.pipeline.analyse import Result, analyse
-from longlook.pipeline.atlas_runs import AtlasOptions, adopt
-from longlook.pipeline.entries import make_entry, read_found
 from longlook.pipeline.explain import ExplainRequest, explain_run
 from longlook.pipeline.hars import export_hars
 from longlook.pipeline.options import Observer, RunOptions
 from longlook.pipeline.run import run_study
 from longlook.report.charts.theme import specification
-from longlook.report.claims import write_claims_page
 from longlook.terminal.console import console
 from longlook.terminal.printer import JsonLinesPrinter, MarkdownPrinter, PeoplePrinter
 from longlook.terminal.run_display import RunDisplay

@@ -16,9 +16,9 @@ from longlook.analysis.measure_cache import MeasureCache
 from longlook.analysis.outputs import OUTPUTS, Attempt, Columns
 from longlook.analysis.parameter_check import COLUMNS as PARAMETER_COLUMNS
 from longlook.analysis.parameter_check import parameter_contradictions, sets_parameters
+from longlook.core.metric import Metric, find_metric
 from longlook.core.model import Outcome, Run, Study, Trial
 from longlook.core.run_folder import EVENTS, TIMELINE, RunFolder
-from longlook.metrics import Metric, find_metric
 from longlook.timeline.events import Events
 from longlook.timeline.normalise import normalise_trial
 from longlook.timeline.normalise.trial import needs_events, write_events

@@ -16,7 +16,6 @@ import pandas as pd
 
 from longlook.core.model import Run, Trial
 from longlook.core.run_folder import FLOWS, POINTS, RATES, STATES
-from longlook.network.extra_links import SECOND
 from longlook.timeline.competition import FLOW_COLUMNS, RATE_COLUMNS, Competition, flow_columns, rate_columns
 from longlook.timeline.cpu_work import ROLES, WORK_COLUMNS, pooled_stacks, work_columns
 from longlook.timeline.envelope import points_of
@@ -197,7 +196,7 @@ def _goodput(attempt: Attempt) -> Columns | None:
 
 
 def _links(attempt: Attempt) -> Columns | None:
-    return link_columns(attempt.timeline) if SECOND in attempt.trial.further else None
+    return link_columns(attempt.timeline) if attempt.trial.has_second_path else None
 
 
 def _of_flows(of: Callable[[Competition], Columns]) -> Callable[[Attempt], Columns | None]:

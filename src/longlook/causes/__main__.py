@@ -36,7 +36,7 @@ def _begin(cause: Cause) -> str:
 
 
 def _first(text: str | None, begin: str) -> str:
-    """Return a docstring's first sentence without its beginning and full stop; InputError where it begins otherwise."""
+    """Return a docstring's first sentence without its beginning and full stop; InputError if it begins otherwise."""
     paragraph = " ".join(inspect.cleandoc(text or "").split("\n\n")[0].split())
     if not paragraph.startswith(begin):
         raise InputError(f"the docstring {paragraph!r} does not begin with {begin!r}", "state what is seen, or changed")

@@ -8,12 +8,15 @@ from typing import Annotated, NoReturn
 import typer
 
 from longlook import __version__
-from longlook.cli import atlas, checks, claims, explain, infer, phone, run, sbom, setup, stacks, study, trace
+from longlook.cli import checks, explain, phone, run, sbom, setup, stacks, study, trace
 from longlook.core.errors import InterruptedByUserError, LonglookError, MachineError
+from longlook.instruments.atlas import command as atlas
+from longlook.instruments.atlas.claims import command as claims
 from longlook.instruments.calibrate import command as calibrate
 from longlook.instruments.certify import command as certify
 from longlook.instruments.compare import command as compare
 from longlook.instruments.conformance import command as conformance
+from longlook.instruments.infer import command as infer
 from longlook.instruments.link import command as link
 from longlook.terminal.console import error_console
 

@@ -1,13 +1,15 @@
-"""The types that every stage shares; of ours this module imports only other types.
+"""The types that every stage shares; of Longlook this module imports nothing but the names of links.
 
 All types are frozen. Physical quantities carry their unit in their name: `_ns`, `_s`, `_bps`, `_bytes`, `_pct`.
 `codec.py` turns any of them into JSON and back.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
+
+from longlook.core.links import BEHIND, MAIN, SECOND
 
 Scalar = str | int | float | bool
 
@@ -67,6 +69,15 @@ class ConnectionState(StrEnum):
     ZERO_RTT = "0rtt"  # TLS session ticket and early data accepted
 
 
+TRACE = "trace"
+"""The only key of a parameter that is a trace."""
+
+
+def trace_of(value: Json) -> str | None:
+    """Return the digest of the trace that is the value of a stage's parameter, or None if it is no trace."""
+    return value[TRACE] if isinstance(value, dict) and value.keys() == {TRACE} else None
+
+
 @dataclass(frozen=True)
 class Stage:
     """One impairment of one direction, e.g. kind `rate` with `rate_bps` and `queue_bytes` (docs/reference/link.md lists
@@ -86,6 +97,11 @@ class Link:
 
     up: tuple[Stage, ...]
     down: tuple[Stage, ...]
+
+    def traces(self) -> Iterator[str]:
+        """Yield the digests of the traces that its stages name, each as often as it is named."""
+        for stage in (*self.up, *self.down):
+            yield from filter(None, map(trace_of, stage.parameters.values()))
 
 
 @dataclass(frozen=True)
@@ -349,9 +365,24 @@ class Trial:
     proxy: Endpoint | None = field(default=None, metadata=_LATER)  # in the middle, before the link `behind`
 
     @property
-    def links(self) -> tuple[Link, ...]:
-        """Return every emulated link, the main one first."""
-        return (self.link, *self.further.values())
+    def links(self) -> Mapping[str, Link]:
+        """Return every emulated link by its name (`core.links`), the main one first."""
+        return {MAIN: self.link, **self.further}
+
+    @property
+    def has_middle(self) -> bool:
+        """Return whether its path has a middle between two links, in which a proxy may stand."""
+        return BEHIND in self.further
+
+    def traces(self) -> Iterator[str]:
+        """Yield the digests of the traces of all its links, each as often as it is named."""
+        for link in self.links.values():
+            yield from link.traces()
+
+    @property
+    def has_second_path(self) -> bool:
+        """Return whether a second path joins the ends, with a link of its own."""
+        return SECOND in self.further
 
     @property
     def competes(self) -> bool:

@@ -6,7 +6,7 @@ defines one constant (STACK, WORKLOAD, METRIC, CAUSE) whose `name` is its key, o
 (STACKS, WORKLOADS, METRICS, CAUSES). `studies` and `disputes` hold TOML files, and the name of a file is its key. A
 module of others that is broken is left out, with a warning; one of ours is an error.
 
-Metrics are typed where they are declared: `longlook.metrics.find_metric`.
+The type of metrics is that of `longlook.core.metric.find_metric`.
 """
 
 import importlib
@@ -32,7 +32,10 @@ _MOVED_MODULES = {
     "longlook.explain.side": "longlook.explain.pair",
     "longlook.explain.checked": "longlook.explain.pair",
     "longlook.explain.confounders": "longlook.explain.pair",
+    "longlook.explain.credit": "longlook.causes.credit",
     "longlook.explain.in_force": "longlook.explain.effective_settings",
+    "longlook.explain.thresholds": "longlook.causes.retransmissions",
+    "longlook.explain.versions": "longlook.causes.programs",
     "longlook.provision.go_adapter": "longlook.provision.go",
     "longlook.timeline.cpu_time": "longlook.metrics.processors",
     "longlook.timeline.echoing": "longlook.metrics.echo",

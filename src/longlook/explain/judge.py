@@ -14,7 +14,7 @@ from longlook.analysis.stats import procedures
 from longlook.core.model import Analysis, Better
 from longlook.explain.answer import Dose, Explained, Judged, Together, direct
 from longlook.explain.attribution import Closed, Conclusion, Look, Parts, closed, concludes, monotone
-from longlook.explain.cause import Cause, Finding, Kind, Sign, Touches, Untestable
+from longlook.explain.cause import Cause, Finding, Purpose, Sign, Touches, Untestable
 from longlook.explain.counterfactual import Experiment
 
 _SAME_DOSE = 0.1
@@ -157,7 +157,7 @@ class RoundsReading:
 
     at_looks: bool = False
     stopped: Mapping[int, int] = field(default_factory=dict)
-    spared: Mapping[Kind, int] = field(default_factory=dict)
+    spared: Mapping[Purpose, int] = field(default_factory=dict)
     untouched: frozenset[int] = frozenset()
 
     def look(self, place: int) -> Look:
@@ -182,8 +182,8 @@ def judge_findings(
     for place, test in enumerate(tests):
         seen = gap.until(how.stopped.get(place))
         read.append((test, seen, seen.closed(test.arms, analysis, how.look(place))))
-    judged: dict[tuple[str, Kind], list[Judged]] = {}
-    for kind in (Kind.CURE, Kind.TRANSPLANT):
+    judged: dict[tuple[str, Purpose], list[Judged]] = {}
+    for kind in (Purpose.CURE, Purpose.TRANSPLANT):
         own = [(place, *item) for place, item in enumerate(read) if item[0].intervention.kind is kind]
         p = [
             _adjusted([None if result is None else getattr(result, name) for *_, result in own], analysis, spared)
@@ -195,7 +195,7 @@ def judge_findings(
                 item = replace(item, conclusion=Conclusion.UNTOUCHED)
             judged.setdefault((test.finding.cause, kind), []).append(item)
     found = []
-    illustrated = {test.finding.cause for test in tests if test.intervention.kind is Kind.DOSE}
+    illustrated = {test.finding.cause for test in tests if test.intervention.kind is Purpose.DOSE}
     for finding in findings:
         doses = [
             Dose(test.intervention.dose or 0.0, test.intervention.change.label, result.closed_pct)
@@ -209,8 +209,8 @@ def judge_findings(
             _explained(
                 finding,
                 causes[finding.cause],
-                tuple(judged.get((finding.cause, Kind.CURE), ())),
-                tuple(judged.get((finding.cause, Kind.TRANSPLANT), ())),
+                tuple(judged.get((finding.cause, Purpose.CURE), ())),
+                tuple(judged.get((finding.cause, Purpose.TRANSPLANT), ())),
                 tuple(sorted(doses, key=lambda dose: dose.value)),
                 [item.reason for item in untestable.get(finding.cause, ())],
             )

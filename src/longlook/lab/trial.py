@@ -9,6 +9,7 @@ from pathlib import Path
 
 from longlook.core.flows import endpoints_of, stop_after_s
 from longlook.core.job import Job
+from longlook.core.links import BEHIND, link_file
 from longlook.core.model import Outcome, Run
 from longlook.lab import artefacts, guard, multipath
 from longlook.lab.congestion_proof import CongestionProof
@@ -17,14 +18,13 @@ from longlook.lab.flow_run import FlowRun, FlowSchedule, tcp_of
 from longlook.lab.judge import judge_all
 from longlook.lab.judgement import Judgement
 from longlook.lab.link_log import LinkLog, LinkLogError, read_link_log
-from longlook.lab.middle import MIDDLE_ADDRESS
 from longlook.lab.observations import FlowCase, FlowKind, Span, Stopped
 from longlook.lab.process import watch
 from longlook.lab.programs import stack_of
 from longlook.lab.teardown import Teardown
 from longlook.lab.testbed import Facilities, Testbed
 from longlook.lab.timing import Timing, unix_minus_monotonic_ns
-from longlook.network.extra_links import SECOND
+from longlook.lab.topology import MIDDLE_ADDRESS
 
 GRACE_S = 1.0
 """Time beyond the trial's limit, for a client that ends by itself and reports what had arrived."""
@@ -96,7 +96,7 @@ def run_trial(job: Job, facilities: Facilities, serial: int) -> Run:
 
 
 def _measure(testbed: Testbed, job: Job, late: Stopped | None, timing: Timing) -> _Measurement:
-    sides = testbed.sides
+    sides = testbed.path.sides
     before = take_reading(sides)
     if late is not None:
         testbed.watcher.look()
@@ -114,7 +114,7 @@ def _measure(testbed: Testbed, job: Job, late: Stopped | None, timing: Timing) -
         def over() -> bool:
             testbed.watcher.look_if_due()
             proof.look()
-            ended = testbed.lost_server() is not None or testbed.proxy.lost or testbed.links.ended
+            ended = testbed.lost_server() is not None or testbed.proxy.lost or testbed.path.ended
             return schedule.over() or ended
 
         timing.align(phase_ns=job.trial.start_phase_ns)
@@ -135,7 +135,7 @@ def _measure(testbed: Testbed, job: Job, late: Stopped | None, timing: Timing) -
 
 
 def _stop_reason(testbed: Testbed, *, in_time: bool) -> Stopped:
-    if testbed.links.ended:
+    if testbed.path.ended:
         return Stopped.LINK_ENDED
     if testbed.lost_server() is not None:
         return Stopped.SERVER_ENDED
@@ -209,6 +209,6 @@ def _judge(
 
 def _log_of(job: Job, flow_run: FlowRun) -> LinkLog:
     """Return what the links that lead to a flow's client carried for it; everything if the flow does not compete."""
-    names = ("link.bin", *(f"link-{name}.bin" for name in job.trial.further if name == SECOND))
+    names = [link_file(name, ".bin") for name in job.trial.links if name != BEHIND]
     address = flow_run.addresses.client if flow_run.flow.competes else ""
     return LinkLog(tuple(read_link_log(Path(job.folder) / name, address) for name in names))

@@ -1,11 +1,10 @@
 """Draw what the stages before computed; compute nothing.
 
 A run's report is one HTML page that opens from disk, with every figure and table of it as files next to it. The same
-inputs give the same bytes. Entry points:
+inputs give the same bytes. Instruments draw their own pages with the help of these modules. Entry points:
 
 - `report.write_report` writes the report of a run, `report.inside.write_inside` the page about the inside of one cell;
 - `report.causes.page.write_explanation` writes the page of a run's explanations;
-- `report.claims.write_claims_page` writes the page over several runs;
 - `report.machines.drawing.draw` draws a state machine.
 
 `report.wording` and `report.text` are for terminals too. Others also import `content` (the inputs of a report),

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import HealthCheck, Phase, example, given, settings
 from markupsafe import escape
 
-from longlook.analysis.claims.entry import entry_of, entry_text
 from longlook.core import registry
 from longlook.core.errors import InputError
 from longlook.core.model import Outcome
@@ -17,9 +16,10 @@ from longlook.core.problems import Problems
 from longlook.core.run_folder import RunFolder
 from longlook.engines.fake import FakeEngine
 from longlook.explain.rounds import Wanted
+from longlook.instruments.atlas.claims.entries import make_entry
+from longlook.instruments.atlas.claims.entry import entry_of, entry_text
 from longlook.instruments.compare.gate import judge_gate
 from longlook.pipeline.analyse import analyse
-from longlook.pipeline.entries import make_entry
 from longlook.pipeline.options import Observer, RunOptions
 from longlook.pipeline.run import run_study
 from longlook.report.charts.theme import specification

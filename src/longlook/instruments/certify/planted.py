@@ -11,6 +11,7 @@ from typing import Any
 
 from longlook.core import codec
 from longlook.core.errors import InputError
+from longlook.core.links import names_in
 from longlook.core.model import Study
 from longlook.core.paths import adapters_dir
 from longlook.core.problems import Problems
@@ -20,7 +21,6 @@ from longlook.explain.answer import Answer, Explained, FoundBy
 from longlook.explain.attribution import Conclusion
 from longlook.explain.detect import ENDS
 from longlook.instruments.certify.planted_cases import CASES, DEFAULT_CELL, PATCHED, Planted
-from longlook.network import extra_links
 from longlook.pipeline.explain import ExplainRequest, explain_run
 from longlook.pipeline.options import Observer, RunOptions
 from longlook.pipeline.sample import sample_study
@@ -134,7 +134,7 @@ def study_of(case: Planted) -> Study:
         "arms": {name: {"label": f"arm {name}", **arms[name]} for name in ("a", "b")},
         "workload": _below(settings, "workload."),
         "network": _tables(_below(settings, "network.")),
-        **{name: _tables(_below(settings, f"{name}.")) for name in extra_links.names_in(settings)},
+        **{name: _tables(_below(settings, f"{name}.")) for name in names_in(settings)},
         "factors": [{"name": "rate", "sets": "network.rate", "levels": [settings["network.rate"]]}],
         "contrasts": [{"name": "b vs a", "baseline": "a", "contender": "b", "metric": "page_load_time"}],
     }

@@ -18,8 +18,8 @@ from longlook.analysis.stats import procedures, rare_losses
 from longlook.analysis.stats.cells import Cells
 from longlook.analysis.stats.procedures import Floats, Paired
 from longlook.analysis.stats.verdicts import decide
+from longlook.core.metric import find_metric
 from longlook.core.model import Analysis, Contrast, Study, Verdict
-from longlook.metrics import find_metric
 from longlook.study.seeded import rank, uniform
 
 

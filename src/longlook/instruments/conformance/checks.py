@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from longlook.core import codec
+from longlook.core.links import SECOND
 from longlook.core.model import Capture, ConnectionState, Endpoint, Flow, Link, Scalar, Trial, Workload
 from longlook.core.protocol import find_protocol
 from longlook.instruments.conformance.evidence import Seen
-from longlook.network.extra_links import SECOND
 from longlook.study.tcp import parameters
 
 

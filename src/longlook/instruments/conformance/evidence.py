@@ -16,7 +16,7 @@ from longlook.core.flows import flow_folder
 from longlook.core.model import Outcome, Run, Trial
 from longlook.instruments.conformance.qlogs import Event, read_qlog
 from longlook.timeline.normalise import normalise_trial
-from longlook.timeline.normalise.link_log import LinkLog, read_link_log
+from longlook.timeline.normalise.link_log import PacketLog, read_link_log
 from longlook.timeline.normalise.trial import DAMAGE, LINK_LOG
 from longlook.timeline.timeline import Kind, Timeline
 
@@ -109,14 +109,14 @@ def read_seen(folder: Path, trial: Trial, run: Run) -> Seen:
     )
 
 
-def _link_log(path: Path) -> LinkLog | None:
+def _link_log(path: Path) -> PacketLog | None:
     try:
         return read_link_log(path)
     except DAMAGE:
         return None
 
 
-def _moved_s(log: LinkLog | None) -> float | None:
+def _moved_s(log: PacketLog | None) -> float | None:
     if log is None:
         return None
     flows, numbers = log.flows(), log.flow_numbers()
@@ -126,7 +126,7 @@ def _moved_s(log: LinkLog | None) -> float | None:
     return None if len(moved) == 0 else float(moved.min() - arrival_ns.min()) / 1e9
 
 
-def _answers(log: LinkLog | None) -> list[int]:
+def _answers(log: PacketLog | None) -> list[int]:
     """Return the flags bytes of the SYN-ACKs in a trial's link log; none where there is no log."""
     if log is None:
         return []

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from longlook.core import units
 from longlook.core.errors import InputError
+from longlook.core.links import BOTTLENECKS
 from longlook.core.model import Link, Scalar, Stage
 from longlook.core.problems import SettingError, allowed
 from longlook.network import settings as network
-from longlook.network.stages import BOTTLENECKS
 from longlook.network.surgery import KIND
 
 DIRECTIONS = ("up", "down")

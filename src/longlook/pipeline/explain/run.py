@@ -3,6 +3,7 @@
 import shlex
 from dataclasses import dataclass, replace
 
+from longlook.core.metric import find_metric
 from longlook.core.results import Estimate
 from longlook.core.run_folder import SAMPLES, RunFolder
 from longlook.explain.answer import Answer, Status, is_needed
@@ -10,7 +11,6 @@ from longlook.explain.cause import causes
 from longlook.explain.detect import proposed, suspect
 from longlook.explain.failing import grouped
 from longlook.explain.pair import equal_conditions, implausible
-from longlook.metrics import find_metric
 from longlook.pipeline.answers import FOLDER, read_answers, write_answers
 from longlook.pipeline.evidence import check_analysed
 from longlook.pipeline.explain.cells import CellGap, gaps

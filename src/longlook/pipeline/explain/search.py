@@ -12,11 +12,10 @@ from longlook.explain.attribution import closed_pct
 from longlook.explain.detect import same_end
 from longlook.explain.pair import Pair
 from longlook.explain.search import losses, screen
-from longlook.explain.search.factors import Factor, factors, impossible
+from longlook.explain.search.factors import ScreenedFactor, factors, impossible
 from longlook.explain.search.losses import Fewest, Lost, Tries, fewest
 from longlook.explain.search.screening_design import LEAST_ROUNDS, plackett_burman
 from longlook.explain.search.suspects import Suspect
-from longlook.network.extra_links import BEHIND
 from longlook.pipeline.explain.session import Judgement, Session
 from longlook.report.machines.wording import counted
 from longlook.study.virtual_time import VIRTUAL
@@ -104,7 +103,7 @@ def search_losses(session: Session, pairs: Mapping[int, Pair]) -> tuple[LossSear
         ), None
     lost = {number: found for number, pair in pairs.items() if (found := losses.lost_packets(pair.loser))}
     if not lost:
-        where = "link towards the client" if BEHIND in trial.further else "link"
+        where = "link towards the client" if trial.has_middle else "link"
         return LossSearch(f"the {where} drops no packet of the loser's loads"), None
     before = len(session.counterfactual)
     plan = session.begun()
@@ -215,7 +214,7 @@ def screen_settings(
     ]
 
 
-def _able(session: Session, chosen: Sequence[Factor], number: int) -> tuple[list[Factor], list[str]]:
+def _able(session: Session, chosen: Sequence[ScreenedFactor], number: int) -> tuple[list[ScreenedFactor], list[str]]:
     """Return the settings that can act here, tried alone in one round, and why the others are left out.
 
     In real time no trial repeats another packet for packet, and all are kept; so they are where the budget is too short
@@ -231,7 +230,13 @@ def _able(session: Session, chosen: Sequence[Factor], number: int) -> tuple[list
 
 
 def _suspect(
-    factor: Factor, closed: float, pairs: Mapping[int, Pair], rounds: Sequence[int], trials: int, *, is_log: bool
+    factor: ScreenedFactor,
+    closed: float,
+    pairs: Mapping[int, Pair],
+    rounds: Sequence[int],
+    trials: int,
+    *,
+    is_log: bool,
 ) -> Suspect:
     loads = {number: pairs[number].loser.load_ns for number in rounds}
     arm = next(iter(pairs.values())).loser.trial.arm

@@ -13,7 +13,7 @@ from longlook.core import codec
 from longlook.core.model import Outcome, Plan, Study
 from longlook.explain.answer import Explained, FoundBy, Judged, Together, direct, strongest
 from longlook.explain.attribution import Conclusion, Look, is_firm, looks_at
-from longlook.explain.cause import Cause, Finding, Intervention, Kind, Target, Untestable
+from longlook.explain.cause import Cause, Finding, Intervention, Purpose, Target, Untestable
 from longlook.explain.counterfactual import CounterfactualPlan, Experiment, add_tests, all_at_once
 from longlook.explain.judge import Gap, RoundsReading, as_before, consequences, is_gone, judge_findings, together
 from longlook.explain.pair import Pair, Side
@@ -54,10 +54,10 @@ class _Asked:
         """Return what is to be made next: cures, then what depends on them; or all of it `at_once`."""
         if at_once:
             return list(self.waiting)
-        if cures := [item for item in self.waiting if item.kind is Kind.CURE]:
+        if cures := [item for item in self.waiting if item.kind is Purpose.CURE]:
             return cures
         tested = () if self.explained is None else direct(self.explained.cures)
-        transplants = [item for item in self.waiting if item.kind is Kind.TRANSPLANT]
+        transplants = [item for item in self.waiting if item.kind is Purpose.TRANSPLANT]
         if transplants and all(item.conclusion in _NOTHING for item in tested):
             return transplants
         explained = self.explained
@@ -77,8 +77,8 @@ class _Test:
     left_untouched: bool = False
 
     @property
-    def kind(self) -> Kind:
-        """The kind of the change that is tested."""
+    def kind(self) -> Purpose:
+        """The purpose of the change that is tested."""
         return self.experiment.intervention.kind
 
     @property
@@ -174,12 +174,12 @@ class Session(CellTrials):
 
     def _most(self, test: _Test) -> int:
         """Return how many rounds a test takes at most: a dose no more than others of its finding."""
-        if test.kind is not Kind.DOSE:
+        if test.kind is not Purpose.DOSE:
             return len(self._rounds)
         others = [
             other.rounds_read
             for other in self._tests
-            if other.rounds_read and other.cause == test.cause and other.kind is not Kind.DOSE
+            if other.rounds_read and other.cause == test.cause and other.kind is not Purpose.DOSE
         ]
         return min(others, default=len(self._rounds))
 
@@ -224,7 +224,7 @@ class Session(CellTrials):
         """Say which confirmed causes are consequences of others: a cure of one takes the sign of the other away."""
         tests = self._experiments
         cured = [(item, found[0]) for item in self._findings if (found := _confirming(item, tests)) is not None]
-        cured = [(item, test) for item, test in cured if test.intervention.kind is Kind.CURE]
+        cured = [(item, test) for item, test in cured if test.intervention.kind is Purpose.CURE]
         if len(cured) < 2 or not self.is_virtual:
             return
         gone: dict[str, frozenset[str]] = {}
@@ -243,7 +243,7 @@ class Session(CellTrials):
             replace(item, follows=titles.get(follows.get(item.cause, ""), "")) for item in self._findings
         )
 
-    def _spared(self, kind: Kind) -> int:
+    def _spared(self, kind: Purpose) -> int:
         return sum(item.kind is kind for asked in self._asked.values() for item in asked.waiting)
 
     def _update_findings(self) -> None:
@@ -256,7 +256,7 @@ class Session(CellTrials):
                 for place, test in enumerate(self._tests)
                 if test.rounds_read < len(rounds)
             },
-            spared={kind: self._spared(kind) for kind in (Kind.CURE, Kind.TRANSPLANT)},
+            spared={kind: self._spared(kind) for kind in (Purpose.CURE, Purpose.TRANSPLANT)},
             untouched=frozenset(place for place, test in enumerate(self._tests) if test.left_untouched),
         )
         asked = self._asked
@@ -305,11 +305,11 @@ def _over_budget(asked: _Asked) -> bool:
 def _is_refuted(item: Explained | None, test: Experiment, tests: Sequence[Experiment]) -> bool:
     """Return whether a test, alone, says that its cause makes no difference."""
     kind = test.intervention.kind
-    if item is None or kind is Kind.DOSE:
+    if item is None or kind is Purpose.DOSE:
         return False
     own = [one for one in tests if one.finding.cause == item.cause and one.intervention.kind is kind]
-    judged = item.cures if kind is Kind.CURE else item.transplants
-    return kind is Kind.CURE and judged[own.index(test)].conclusion is Conclusion.REFUTED
+    judged = item.cures if kind is Purpose.CURE else item.transplants
+    return kind is Purpose.CURE and judged[own.index(test)].conclusion is Conclusion.REFUTED
 
 
 def _confirming(item: Explained, tests: Sequence[Experiment]) -> tuple[Experiment, Judged] | None:
@@ -319,7 +319,7 @@ def _confirming(item: Explained, tests: Sequence[Experiment]) -> tuple[Experimen
     """
     if not item.is_confirmed:
         return None
-    for kind, judged in ((Kind.CURE, item.cures), (Kind.TRANSPLANT, item.transplants)):
+    for kind, judged in ((Purpose.CURE, item.cures), (Purpose.TRANSPLANT, item.transplants)):
         best = strongest(direct(judged))
         if best is not None and best.conclusion is Conclusion.CONFIRMED:
             own = [test for test in tests if test.finding.cause == item.cause and test.intervention.kind is kind]

@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from longlook.core import codec
+from longlook.core.metric import find_metric
 from longlook.core.model import Outcome, Plan, Study, Trial
 from longlook.explain.counterfactual import CounterfactualPlan
 from longlook.explain.judge import Gap
-from longlook.metrics import find_metric
 from longlook.pipeline.explain.cells import CellGap
 from longlook.pipeline.options import Observer, RunOptions
 from longlook.pipeline.sample import measure_plan
