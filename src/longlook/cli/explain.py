@@ -110,15 +110,16 @@ def _explain(
 
 def _certify(planted: PlantedCaseOptions, trials: TrialOptions, *, as_json: bool) -> None:
     from longlook.instruments.certify.planted import certify_explanations
-    from longlook.instruments.certify.show import show_matrix
+    from longlook.instruments.certify.show import matrix_shown
     from longlook.terminal.printer import lines_printer
     from longlook.terminal.run_display import RunDisplay
 
     out = planted.out or new_folder("explain")
-    display = RunDisplay(lines_printer(as_json=as_json))
+    printer = lines_printer(as_json=as_json)
+    display = RunDisplay(printer)
     try:
         with display:
             matrix = certify_explanations(out, planted.case or (), trials.options("virtual"), display.observer())
     except KeyboardInterrupt as error:
         raise InterruptedByUserError("stopped", f"go on with the same --out {out}: its trials are kept") from error
-    show_matrix(matrix, as_json=as_json)
+    printer.show(matrix_shown(matrix))
