@@ -171,6 +171,8 @@ def document_printer(*, as_json: bool) -> Printer:
     return JsonPrinter() if as_json else PeoplePrinter(console())
 
 
-def lines_printer(*, as_json: bool) -> Printer:
+def lines_printer(*, as_json: bool, as_markdown: bool = False) -> Printer:
     """Return the printer of a command whose `--json` are lines, from its beginning to its result."""
-    return JsonLinesPrinter() if as_json else PeoplePrinter(console())
+    if as_json:
+        return JsonLinesPrinter()
+    return MarkdownPrinter(console()) if as_markdown else PeoplePrinter(console())
