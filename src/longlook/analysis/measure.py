@@ -69,7 +69,7 @@ def compared(measured: list[Measured], study: Study) -> list[Measured]:
     """Return the same attempts with the metrics that compare arms: each trial with the reference arm's of its cell and
     round.
 
-    The reference's own trial is compared with that of the cell's next round, and the last one with the first.
+    The reference's own trial is compared with its trial of the cell's next round, and the last one with the first.
     """
     metrics = [(name, metric.compare) for name, metric in _metrics(study.metrics) if metric.compare is not None]
     if not metrics:

@@ -28,7 +28,7 @@ from longlook.timeline.states import EVENT_COLUMNS, times_in_states
 from longlook.timeline.timeline import Timeline
 
 Columns = Mapping[str, list[Any]]
-"""Rows of one attempt, column by column: what identifies the trial is added where they become a table (`rows_of`)."""
+"""Rows of one attempt, column by column: the trial's identity is added when they become a table (`rows_of`)."""
 
 GOODPUT_BINS_S = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 """The widths of a bin of goodput over time; the first that needs no more than GOODPUT_MOST_BINS is used."""
@@ -77,7 +77,7 @@ class Output:
 def rows_of(attempts: Iterable[tuple[Trial, Mapping[str, Columns | None]]], name: str) -> pd.DataFrame | None:
     """Return the rows of all attempts that have any in the table `name`, in their order.
 
-    The columns are those of that table, then trial_id, arm, cell_id and round. None if no attempt has rows.
+    The columns are the table's own, then trial_id, arm, cell_id and round. None if no attempt has rows.
     """
     filled = [(trial, columns) for trial, tables in attempts if (columns := tables.get(name)) and _count(columns)]
     if not filled:

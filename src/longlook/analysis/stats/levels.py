@@ -18,7 +18,7 @@ from longlook.metrics import find_metric
 def arm_levels(samples: pd.DataFrame, study: Study, metrics: Sequence[str] | None = None) -> list[ArmLevel]:
     """Return the median over rounds and its interval for every arm in every cell in which it was tried.
 
-    `metrics` defaults to those that contrasts and claims about levels name. As for `estimate`, `samples` has the
+    `metrics` defaults to the metrics that contrasts and claims about levels name. As for `estimate`, `samples` has the
     columns of `samples_table`, and a round counts with its last attempt.
     """
     named = _spoken_of(study) if metrics is None else metrics
