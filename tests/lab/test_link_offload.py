@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from longlook.calibration.link_probe import LinkBed
+from longlook.instruments.calibrate.link.link_probe import LinkBed
 from longlook.lab.topology import OFFLOAD
 from longlook.timeline.normalise.link_log import PacketLog, read_link_log
 from tests.lab.test_link_router import check_sums

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from longlook.calibration.link_probe import Arrival, LinkBed, Sink, Source, rate_bps
+from longlook.instruments.calibrate.link.link_probe import Arrival, LinkBed, Sink, Source, rate_bps
 from longlook.lab.topology import OFFLOAD, PACKET, TUN
 from longlook.timeline.normalise.link_log import PacketLog, read_link_log
 

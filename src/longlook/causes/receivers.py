@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from longlook.core.cpus import text_of, times
 from longlook.core.model import Processor
 from longlook.explain import changes, remedies
 from longlook.explain.cause import (
@@ -38,7 +39,6 @@ from longlook.explain.moments import (
 )
 from longlook.explain.pair import Pair, Side
 from longlook.explain.signs import MOST_EVIDENCE, refused, thrown_away
-from longlook.study.processors import text_of, times
 from longlook.timeline.reassembly import tcp_waits
 
 _SLOW_READER_CLASSES = (

@@ -6,7 +6,7 @@ defines one constant (STACK, WORKLOAD, METRIC, CAUSE) whose `name` is its key, o
 (STACKS, WORKLOADS, METRICS, CAUSES). `studies` and `disputes` hold TOML files, and the name of a file is its key. A
 module of others that is broken is left out, with a warning; one of ours is an error.
 
-Metrics are typed where they are declared: `longlook.metrics.find_metric`.
+The type of metrics is that of `longlook.core.metric.find_metric`.
 """
 
 import importlib

@@ -1,7 +1,7 @@
 """The types of causes: plug-ins that recognise themselves in traces and say which change of a trial would remove them.
 
-`longlook.causes` has them in families; docs/explain.md explains the words. Nothing here runs a trial: a finding stays
-*suspected* until `attribution` has read the trials in which its change was made.
+`longlook.causes` has them in families; docs/guide/explain.md explains the words. Nothing here runs a trial: a finding
+stays *suspected* until `attribution` has read the trials in which its change was made.
 """
 
 import re
@@ -38,7 +38,7 @@ class Purpose(StrEnum):
 
 
 class Touches(StrEnum):
-    """The part of a cause that an intervention touches, which decides what it can show (docs/explain.md)."""
+    """The part of a cause that an intervention touches, which decides what it can show (docs/guide/explain.md)."""
 
     MECHANISM = "mechanism"  # the rule or value that the cause names: it can show why, and its share is the cause's
     OCCASION = "occasion"  # what sets the mechanism going, or the time that it takes: it shows where the gap arises
@@ -54,7 +54,8 @@ class Says(StrEnum):
 
 @dataclass(frozen=True)
 class Surgery:
-    """Operations on single packets of a trial's link, as `network.surgery.up` and `.down` state them (docs/link.md)."""
+    """Operations on single packets of a trial's link, as `network.surgery.up` and `.down` state them
+    (docs/reference/link.md)."""
 
     up: str = ""
     down: str = ""

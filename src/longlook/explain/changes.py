@@ -3,18 +3,18 @@
 A value that an arm has already is no change.
 
 A knob that a version lacks is looked for in its tunable build (`VERSION+knobs`), which behaves as the version does
-while its knobs are at their defaults (docs/stacks.md).
+while its knobs are at their defaults (docs/reference/stacks.md).
 """
 
 from collections.abc import Iterable, Mapping
 
 from longlook.core import registry, versions
+from longlook.core.links import BEHIND
 from longlook.core.model import ConnectionState, Endpoint, Scalar, Trial
 from longlook.core.problems import SettingError
 from longlook.core.protocol import EITHER, find_protocol
 from longlook.core.stack import Knob, Stack
 from longlook.explain.cause import Change, Finding, Intervention, Purpose, Surgery, Target, Touches, Untestable
-from longlook.network.extra_links import BEHIND
 from longlook.study import tcp
 from longlook.study.settings import NO_PROXY, PROXY
 
@@ -185,7 +185,7 @@ def path(settings: Mapping[str, Scalar], label: str, trial: Trial | None = None)
 
     If a trial is given, they are set on the link behind its middle, too, if it has one.
     """
-    links = ("network", *([BEHIND] if trial is not None and BEHIND in trial.further else []))
+    links = ("network", *([BEHIND] if trial is not None and trial.has_middle else []))
     ways = [(link, way) for link in links for way in ("down", "up")]
     return Change(label, {f"{link}.{way}.{name}": value for name, value in settings.items() for link, way in ways})
 

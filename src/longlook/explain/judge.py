@@ -170,7 +170,7 @@ class RoundsReading:
         return Look.EARLY if place in self.stopped else Look.LAST
 
 
-def judge(
+def judge_findings(
     gap: Gap,
     findings: Sequence[Finding],
     tests: Sequence[Experiment],

@@ -7,7 +7,6 @@ from functools import cached_property
 from longlook.core.model import Trial, Vantage
 from longlook.explain.facts import LinkFacts, SenderFacts
 from longlook.explain.ledger import Ledger, LedgerClass
-from longlook.network.extra_links import BEHIND
 from longlook.timeline.doubts import Doubt, doubts_of
 from longlook.timeline.timeline import Timeline
 
@@ -77,7 +76,7 @@ class Side:
 
     @property
     def _wheres(self) -> tuple[Vantage, ...]:
-        return (Vantage.LINK, Vantage.BEHIND) if BEHIND in self.trial.further else (Vantage.LINK,)
+        return (Vantage.LINK, Vantage.BEHIND) if self.trial.has_middle else (Vantage.LINK,)
 
 
 def _busiest(found: tuple[SenderFacts, ...]) -> SenderFacts | None:

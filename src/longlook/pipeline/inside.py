@@ -8,6 +8,7 @@ import pandas as pd
 
 from longlook.core import files
 from longlook.core.errors import InputError, LonglookError
+from longlook.core.metric import find_metric
 from longlook.core.model import Outcome, Run, Trial
 from longlook.core.run_folder import EVENTS, STATES, TIMELINE, RunFolder
 from longlook.explain.infer import Machine as StateMachine
@@ -17,7 +18,6 @@ from longlook.explain.inside import Inside, look_inside, look_into_flows
 from longlook.explain.ledger import make_ledger
 from longlook.explain.rounds import Round, Wanted, choose_round, find_cells
 from longlook.explain.states import COLUMNS, StateTimes, state_traces, time_in_states
-from longlook.metrics import find_metric
 from longlook.report.content import ReportContent
 from longlook.report.flows.colours import flow_colours
 from longlook.report.inside import InsideContent, Machine, write_inside

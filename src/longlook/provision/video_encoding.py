@@ -1,7 +1,7 @@
 """Makes a video of moving pictures by ffmpeg: CMAF segments of each rung, and the manifests of DASH and HLS.
 
 The pictures come in parts of PART_S, each encoded by itself by one thread, so that a short video needs its first parts
-alone. The same encoder makes the same bytes whatever the processor offers: docs/video.md has what that takes.
+alone. The same encoder makes the same bytes whatever the processor offers: docs/results/video.md has what that takes.
 """
 
 import hashlib
@@ -17,11 +17,12 @@ from pathlib import Path
 from longlook.core.errors import MachineError
 from longlook.core.job import Content
 from longlook.core.model import Scalar
+from longlook.core.workload import PICTURES
 from longlook.provision import mp4
 from longlook.provision.content import Writer, content
 from longlook.provision.encoder import SHA256, encoder
 from longlook.provision.progress import report_step
-from longlook.provision.video import LADDER_BPS, MANIFEST_PATH, PICTURES, Video
+from longlook.provision.video import LADDER_BPS, MANIFEST_PATH, Video
 
 FPS = 24
 PART_S = 8

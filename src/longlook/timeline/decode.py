@@ -1,4 +1,5 @@
-"""Traces of endpoints → tables of events, by `longlook-trace decode`; docs/traces.md documents their contents."""
+"""Traces of endpoints → tables of events, by `longlook-trace decode`; docs/reference/traces.md documents their
+contents."""
 
 import json
 import subprocess

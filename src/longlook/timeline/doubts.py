@@ -1,6 +1,6 @@
 """Values in a trial's traces that contradict the rest of the traces, so that they are not counted. Pure.
 
-The decoder finds contradictions (docs/traces.md, `implausible`) and changes nothing. Every reader that draws
+The decoder finds contradictions (docs/reference/traces.md, `implausible`) and changes nothing. Every reader that draws
 conclusions leaves the values out that a contradiction is about, and says so in one sentence.
 """
 

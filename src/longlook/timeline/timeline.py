@@ -1,4 +1,4 @@
-"""One table of rows per trial, from all observers (docs/timeline.md explains the kinds)."""
+"""One table of rows per trial, from all observers (docs/reference/timeline.md explains the kinds)."""
 
 import hashlib
 import json

@@ -10,7 +10,7 @@ from longlook.explain.answer import Explained, closed_share_pct
 from longlook.explain.attribution import Conclusion
 from longlook.explain.cause import Cause, Change, Finding, Intervention, Purpose, Sign, Target, Touches, Untestable
 from longlook.explain.counterfactual import Experiment
-from longlook.explain.judge import Gap, RoundsReading, judge, together
+from longlook.explain.judge import Gap, RoundsReading, judge_findings, together
 
 ROUNDS = 10
 RANDOM = np.random.default_rng(11)
@@ -48,7 +48,7 @@ def judged(
 ) -> Explained:
     gap = Gap("slow", "fast", Better.LOWER, TESTED)
     finding, reading = replace(FINDING, is_alike=is_alike), RoundsReading(untouched=frozenset(untouched))
-    return judge(gap, [finding], tests, {"a": untestable}, {"a": CAUSE}, Analysis(), reading)[0]
+    return judge_findings(gap, [finding], tests, {"a": untestable}, {"a": CAUSE}, Analysis(), reading)[0]
 
 
 HALF = a_test(Purpose.CURE, Target.LOSER, {"slow": "slow~half"})
@@ -151,7 +151,7 @@ def test_a_change_that_makes_trials_fail_is_not_confirmed_by_those_that_are_left
     for left, conclusion in ((9, Conclusion.CONFIRMED), (8, Conclusion.INCONCLUSIVE)):
         some = {number: value for number, value in TESTED["slow~half"].items() if number < left}
         gap = Gap("slow", "fast", Better.LOWER, {**TESTED, "slow~half": some})
-        (item,) = judge(gap, [FINDING], [HALF], {}, {"a": CAUSE}, Analysis())
+        (item,) = judge_findings(gap, [FINDING], [HALF], {}, {"a": CAUSE}, Analysis())
         assert (item.conclusion, item.cures[0].rounds) == (conclusion, left)
         assert bool(item.cures[0].failed) is (left < 9)
     assert item.cures[0].failed == "the changed trials went well in 8 of 10 rounds only"
@@ -187,7 +187,7 @@ def test_a_change_of_both_arms_that_only_makes_the_winner_worse_is_the_winners_a
 def test_a_change_of_both_arms_that_makes_both_better_alike_is_no_cause_of_the_gap() -> None:
     tested = {**TESTED, "fast~better": {number: value * 0.705 for number, value in TESTED["fast"].items()}}
     both = a_test(Purpose.CURE, Target.BOTH, {"slow": "slow~half", "fast": "fast~better"})
-    (item,) = judge(Gap("slow", "fast", Better.LOWER, tested), [FINDING], [both], {}, {"a": CAUSE}, Analysis())
+    (item,) = judge_findings(Gap("slow", "fast", Better.LOWER, tested), [FINDING], [both], {}, {"a": CAUSE}, Analysis())
     assert item.conclusion is Conclusion.REFUTED
 
 
@@ -201,14 +201,14 @@ def in_traffic(same: int) -> dict[str, dict[int, str]]:
 def test_a_change_after_which_every_packet_is_the_same_changes_nothing_and_refutes_nothing() -> None:
     for same, conclusion in ((ROUNDS, Conclusion.NO_CHANGE), (ROUNDS - 1, Conclusion.REFUTED)):
         gap = Gap("slow", "fast", Better.LOWER, TESTED, traffic=in_traffic(same))
-        (item,) = judge(gap, [FINDING], [NOTHING], {}, {"a": CAUSE}, Analysis())
+        (item,) = judge_findings(gap, [FINDING], [NOTHING], {}, {"a": CAUSE}, Analysis())
         assert item.conclusion is conclusion
         assert item.cures[0].conclusion is conclusion
 
 
 def test_a_transplant_decides_where_the_cure_changes_nothing() -> None:
     gap = Gap("slow", "fast", Better.LOWER, TESTED, traffic=in_traffic(ROUNDS))
-    (item,) = judge(gap, [FINDING], [NOTHING, ILL], {}, {"a": CAUSE}, Analysis())
+    (item,) = judge_findings(gap, [FINDING], [NOTHING, ILL], {}, {"a": CAUSE}, Analysis())
     assert item.conclusion is Conclusion.CONFIRMED
     assert item.best is not None and item.best.target == "winner"
 

@@ -19,7 +19,7 @@ from longlook.explain.ledger import LedgerClass
 from longlook.explain.pair import Pair
 from longlook.pipeline.answers import ANSWERS, FOLDER, read_answers
 from longlook.pipeline.explain import ExplainRequest, explain_run
-from longlook.pipeline.explain.witness import TracedChange
+from longlook.pipeline.explain.session import TracedChange
 from longlook.pipeline.options import Observer, RunOptions
 from longlook.pipeline.sample import sample_study
 from longlook.study.files import find_study

@@ -71,7 +71,7 @@ def project(tmp_path: Path) -> Path:
             "tests/conftest.py",
             sorted([REGISTRY, UNITS, SETTINGS, PAGE, DOCUMENTS, EVERY_CAUSE, SLOW, ANY, NEAR, PROGRAMS]),
         ),
-        ("docs/report.md", [PAGE, DOCUMENTS]),
+        ("docs/guide/report.md", [PAGE, DOCUMENTS]),
         ("benches/results.json", []),
     ],
 )

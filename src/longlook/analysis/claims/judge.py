@@ -1,10 +1,9 @@
 """Published claims beside our estimates: reproduced, contradicted, inconclusive, not testable or not run
-(docs/method.md).
+(docs/explanation/method.md).
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 
 from longlook.core.model import Claim, Expected, Study, Verdict
 from longlook.core.results import ArmLevel, ClaimResult, Estimate
@@ -157,34 +156,6 @@ def _size(claim: Claim, estimate: Estimate) -> str | None:
         sign = "≥ +" if published > 0 else "≤ −"
         return f"{claim.origin} {sign}{claim.clipped_at_pct:g} % {'agrees with' if agrees else 'is beyond'} {ours}"
     return f"{claim.origin} {published:+g} % is {'inside' if agrees else 'outside'} {ours}"
-
-
-class ReplicationKind(StrEnum):
-    """How much of a published statement was found again."""
-
-    INSIDE = "an effect with a number: the number lies in our interval, reading error granted"
-    OUTSIDE = "an effect with a number: the direction agrees, and the number lies outside of our interval"
-    CLIPPED = "an effect beyond the source's scale: the direction agrees"
-    DIRECTION = "an effect without a number: the direction agrees"
-    EQUIVALENT = '"no significant difference": ours is equivalent'
-    OPEN = '"no significant difference": ours is inconclusive, and its interval holds 0'
-    LEVEL = "a level: ours lies within bounds that the study chose"
-
-
-def kind_of(found: ClaimResult) -> ReplicationKind:
-    """Return the kind of a claim that is reproduced."""
-    claim, estimate = found.claim, found.estimate
-    if claim.expected is not None:
-        return ReplicationKind.LEVEL
-    if estimate is None:
-        raise ValueError(f"claim {claim.id!r} is reproduced without an estimate")
-    if not claim.significant:
-        return ReplicationKind.EQUIVALENT if estimate.verdict is Verdict.EQUIVALENT else ReplicationKind.OPEN
-    if claim.effect_pct is None:
-        return ReplicationKind.DIRECTION
-    if is_clipped(claim):
-        return ReplicationKind.CLIPPED
-    return ReplicationKind.INSIDE if size_agrees(claim, estimate) else ReplicationKind.OUTSIDE
 
 
 WELCH_ALPHA = 0.01

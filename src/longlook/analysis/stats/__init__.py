@@ -1,4 +1,4 @@
-"""Samples → estimates with verdicts (docs/method.md). Pure.
+"""Samples → estimates with verdicts (docs/explanation/method.md). Pure.
 
 `estimate` estimates every contrast in every cell, `arm_levels` every arm by itself; `estimates_table`,
 `dependences_table` and `estimates_from_table` are the way to `estimates.parquet` and `dependences.parquet` and back.

@@ -1,4 +1,4 @@
-"""The classes of time in a ledger (docs/ledger.md has the rules), and which class an interval of time is given."""
+"""The classes of time in a ledger, and which class an interval of time is given (docs/reference/ledger.md)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

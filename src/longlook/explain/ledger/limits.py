@@ -111,8 +111,8 @@ def _under_way(load: Load, times_ns: Integers) -> Integers:
 _STAMP_NS = 1_000_000
 """The coarsest stamps of logs (ngtcp2)."""
 _DEFERRED_SEGMENTS = 3
-"""The segments of its window that the kernel leaves free, to send more at once later; docs/states-rules.md has the same
-number.
+"""The segments of its window that the kernel leaves free, to send more at once later; docs/reference/states-rules.md
+has the same number.
 """
 _BURST_PACKETS = 10
 """The packets that a pacer lets go at once; it then waits for all of them (RFC 9002, 7.7)."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from longlook.core.paths import adapters_dir
-from longlook.provision.provenance import Component
+from longlook.core.provenance import Component
 
 _CRATES = "registry+"  # what the source of a crate from a registry begins with
 _REQUIREMENT = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)==(\S+)")

@@ -19,13 +19,13 @@ from typing import Any
 from longlook.core.job import Program
 from longlook.core.paths import adapters_dir, cache_dir, kernel_dir
 from longlook.core.programs import wheel_programs
+from longlook.core.provenance import Component, Made
 from longlook.core.stack import Stack
 from longlook.core.versions import untuned_name
 from longlook.provision import decoder, encoder, go, guest_kernel, pins, players
 from longlook.provision.catalogue import is_installed, selected
 from longlook.provision.debian import pins_of, taken_for
 from longlook.provision.guest_kernel.source import PIN
-from longlook.provision.provenance import Component, Made
 from longlook.provision.provenance.locks import checksums, crates, in_repository, locked, modules, normal, requirements
 from longlook.provision.provenance.videos import of_decoder, of_encoder, of_players
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import longlook
 from longlook.core.digests import file_digest
+from longlook.core.provenance import Component, Made
 from longlook.provision import decoder, encoder, players
-from longlook.provision.provenance import Component, Made
 
 
 def of_encoder() -> Made:

@@ -1,4 +1,5 @@
-"""HTTP Archives of browsers and other tools → the requests that a page load consists of (docs/recorded-pages.md)."""
+"""HTTP Archives of browsers and other tools → the requests that a page load consists of
+(docs/guide/recorded-pages.md)."""
 
 import hashlib
 import json

@@ -103,7 +103,7 @@ RESULT_COLOURS = {
 }
 
 
-def arm_colours(arms: Sequence[str], baseline: str | None, contender: str | None) -> dict[str, str]:
+def arm_colours(arms: Sequence[str], baseline: str | None = None, contender: str | None = None) -> dict[str, str]:
     """Return a colour for each arm: blue for the baseline, red for the contender, as everywhere, others for other
     arms.
     """

@@ -1,4 +1,4 @@
-"""Page loads as HTTP Archive 1.2, which browsers and waterfall viewers open (docs/exports.md has the rules).
+"""Page loads as HTTP Archive 1.2, which browsers and waterfall viewers open (docs/reference/exports.md has the rules).
 
 A HAR is made from a trial's timeline and the URLs of its client's lines, so nothing is run again and the same trial
 gives the same bytes.
@@ -18,9 +18,9 @@ import pyarrow.compute as pc
 
 from longlook import __version__
 from longlook.core.errors import InputError
+from longlook.core.flows import FLOWS
 from longlook.core.model import Outcome, Run, Trial
 from longlook.timeline.export.trials import trial_of
-from longlook.timeline.normalise.competition import FLOWS
 from longlook.timeline.normalise.lines import Line, read_lines, text
 from longlook.timeline.timeline import Kind, Timeline
 

@@ -1,4 +1,4 @@
-"""A router's packet log (docs/link-formats.md) and the configuration of its link: readers, and a check of the log."""
+"""A router's packet log and its link's configuration: readers, and a check (docs/reference/link-formats.md)."""
 
 import hashlib
 import json
@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from longlook.core import files
-from longlook.network.stages import BOTTLENECKS
+from longlook.core.links import BOTTLENECKS
 
 MAGICS: Mapping[int, bytes] = {1: b"LLLINK1\n", 2: b"LLLINK2\n"}
 """The first bytes of a log of each version."""

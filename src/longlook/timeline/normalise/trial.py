@@ -8,9 +8,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from longlook.core import registry
+from longlook.core.links import BEHIND, MAIN, SECOND, link_file
+from longlook.core.metric import find_metric
 from longlook.core.model import SCHEMA_VERSION, Run, Trial, Vantage
-from longlook.network.extra_links import BEHIND, SECOND
 from longlook.timeline.decode import decode_to
 from longlook.timeline.events import EventKind, Events
 from longlook.timeline.normalise.competition import read_competition
@@ -21,9 +21,7 @@ from longlook.timeline.normalise.packets import table_of_packets
 from longlook.timeline.normalise.traces import normalise_traces
 from longlook.timeline.timeline import Kind, Timeline, merge_tables, table_of_rows
 
-LINK_LOG = "link.bin"
-SECOND_LOG, BEHIND_LOG = f"link-{SECOND}.bin", f"link-{BEHIND}.bin"
-FURTHER_LOGS = {SECOND: SECOND_LOG, BEHIND: BEHIND_LOG}
+LINK_LOG, SECOND_LOG, BEHIND_LOG = (link_file(name, ".bin") for name in (MAIN, SECOND, BEHIND))
 OVER_SECOND = "over the second link"
 """In `detail` of a packet's row."""
 NS_PER_S = 1_000_000_000
@@ -38,15 +36,15 @@ def normalise_trial(folder: Path, trial: Trial, run: Run) -> Timeline:
     flow. Nothing that a program wrote raises an error: records that are missing or unusable are counted, with the
     reason, in the timeline's metadata under `sources`.
     """
-    competition = read_competition(folder, trial, run) if trial.flows else None
+    competition = read_competition(folder, trial, run) if trial.competes else None
     endpoints = competition.endpoints if competition is not None else read_endpoints(folder)
     rows = [row | {"time_ns": row["time_ns"] - run.started_unix_ns} for row in endpoints.rows]
     packets, link_account = _packets(folder / LINK_LOG, run, endpoints.connections)
     accounts = {**endpoints.accounts, LINK_LOG: link_account}
-    if SECOND in trial.further:
+    if trial.has_second_path:
         over_second, accounts[SECOND_LOG] = _packets(folder / SECOND_LOG, run, endpoints.connections)
         packets += [_marked(each) for each in over_second]
-    if BEHIND in trial.further:
+    if trial.has_middle:
         behind, accounts[BEHIND_LOG] = _behind(folder, trial, run, endpoints)
         packets += behind
     table = merge_tables([table_of_rows(rows + _work_rows(run)), *packets])
@@ -67,7 +65,7 @@ def traffic_digest(folder: Path, trial: Trial) -> str | None:
 
     None if a log is missing or cannot be read: then nothing is known to be alike.
     """
-    names = (LINK_LOG, *(name for further, name in FURTHER_LOGS.items() if further in trial.further))
+    names = [link_file(name, ".bin") for name in trial.links]
     try:
         return " ".join(read_link_log(folder / name).traffic_digest() for name in names)
     except (PacketLogError, OSError):
@@ -151,7 +149,7 @@ def write_events(folder: Path, trial: Trial, run: Run, timeline: Timeline, out: 
 
 def needs_events(metrics: Iterable[str]) -> bool:
     """Return whether one of some metrics reads events of traces."""
-    return any(kind in set(EventKind) for name in metrics for kind in registry.get("metrics", name).needs)
+    return any(kind in set(EventKind) for name in metrics for kind in find_metric(name).needs)
 
 
 def full_timeline(folder: Path, trial: Trial, run: Run, metrics: Iterable[str]) -> Timeline:
