@@ -20,7 +20,7 @@ def describe(cause: Cause) -> str:
     classes = ", ".join(f"`{name}`" for name in cause.classes) or "the whole load"
     needs = ", ".join(f"`{kind}`" for kind in cause.needs) or "the link's log alone"
     lines = [
-        f"### `{cause.name}`",
+        f"## `{cause.name}`",
         f"{cause.title} ({cause.role}): {_begin(cause)} {_VALUE.sub('…', cause.sentence)}.",
         f"It is suspected where {_first(cause.detect.__doc__, _SIGN)}.",
         f"To test it: {_first(cause.interventions.__doc__, _CHANGES)}.",

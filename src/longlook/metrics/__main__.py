@@ -19,9 +19,10 @@ def describe(metric: Metric) -> str:
     needs = ", ".join(f"`{kind}`" for kind in metric.needs)
     facts = f"{metric.label} ({metric.unit}); {metric.better.value} is better; reads {needs}."
     sentences = _SENTENCE_END.sub("\n", metric.summary)
-    engine = "\nHas no meaning in virtual time without processors ([processors](../explanation/processors.md))." if metric.real_time else ""
+    without = "\nHas no meaning in virtual time without processors ([processors](../explanation/processors.md))."
+    engine = without if metric.real_time else ""
     engine += "\nIn real time alone." if metric.counted else ""
-    return f"### `{metric.name}`\n{facts}\n{sentences}{engine}\n"
+    return f"## `{metric.name}`\n{facts}\n{sentences}{engine}\n"
 
 
 def updated(document: str) -> str:
