@@ -66,7 +66,7 @@ test-stacks: ready
 	$(BIN)/longlook stacks check --all || status=1; \
 	$(BIN)/pytest -m stacks || status=1; \
 	$(BIN)/longlook stacks matrix || status=1; \
-	$(BIN)/longlook stacks docs docs/reference/stacks.md || status=1; \
+	$(BIN)/longlook stacks docs docs/reference/stack-tables.md || status=1; \
 	exit $$status
 
 lint: build .venv/bin/vale

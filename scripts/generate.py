@@ -1,7 +1,8 @@
 """Writes every file that is made from the code: `make generate`.
 
---check writes nothing and fails where one of the quick ones would change; `make lint` does that. A table in a document
-is made from the code too: an entry of DOCUMENTS names the document and the function that puts its tables in.
+--check writes nothing and fails where one of the quick ones would change; `make lint` does that. An entry of DOCUMENTS
+names a document with tables that are made from the code, and the function that puts them in. `scripts.reference` has
+the pages that are made as a whole.
 """
 
 import argparse
@@ -10,7 +11,10 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+
+from scripts import reference
 
 ROOT = Path(__file__).parents[1]
 ARCHITECTURE = Path("scripts/architecture.py")
@@ -78,20 +82,6 @@ def with_table(text: str, header: str, rows: Iterable[str]) -> str:
     return "\n".join([*lines[:begin], *rows, *lines[end:]]) + "\n"
 
 
-def metrics(current: str) -> str:
-    """Return docs/reference/metrics.md with a section for each metric."""
-    from longlook.metrics.__main__ import updated
-
-    return updated(current)
-
-
-def causes(current: str) -> str:
-    """Return docs/reference/causes.md with a section for each cause."""
-    from longlook.causes.__main__ import updated
-
-    return updated(current)
-
-
 def trust(current: str) -> str:
     """Return docs/explanation/trust.md with the tables of the certificate beside it."""
     from longlook.certification.certificate import load
@@ -144,19 +134,22 @@ def atlas(current: str) -> str:
     return with_table(current, "| study | paper |", summary_markdown(rows).splitlines()[2:])
 
 
+def _without_current(make: Callable[[], str], _current: str) -> str:
+    return make()
+
+
 DOCUMENTS: Mapping[str, Callable[[str], str]] = {
     "docs/reference/studies.md": settings_of_tcp,
     "docs/reference/stacks.md": knobs,
     "docs/reference/timeline.md": kinds_of_rows,
     "docs/reference/ledger.md": classes_of_time,
-    "docs/reference/metrics.md": metrics,
     "docs/reference/run-folders.md": tables_of_trials,
-    "docs/reference/causes.md": causes,
     "docs/explanation/trust.md": trust,
     "docs/reference/torture.md": torture,
     "docs/guide/atlas.md": atlas,
 }
-QUICK = tuple(GeneratedFile(path, make) for path, make in DOCUMENTS.items())
+PAGES = {path: partial(_without_current, make) for path, make in reference.PAGES.items()}
+QUICK = tuple(GeneratedFile(path, make) for path, make in {**DOCUMENTS, **PAGES}.items())
 
 
 def out_of_date(files: Sequence[GeneratedFile], root: Path = ROOT, *, write: bool = False) -> list[str]:

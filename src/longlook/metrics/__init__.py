@@ -1,7 +1,6 @@
 """Metrics: a trial's timeline → one number. Each file defines one `METRIC` or a family, `METRICS`; nothing lists them.
 
-`registry.get("metrics", name)` returns a `Metric`. `python -m longlook.metrics docs/reference/metrics.md` documents
-all.
+`registry.get("metrics", name)` returns a `Metric`. `make generate` writes docs/reference/metrics.md of them.
 """
 
 from collections.abc import Callable
