@@ -19,7 +19,7 @@ from scripts.reference import is_generated
 from scripts.study_walk import visited_modules
 
 PLUGINS = ("stacks", "workloads", "metrics", "causes")
-INSTRUMENTS = ("calibration", "certification", "compare", "conformance", "linktool", "instruments")
+INSTRUMENTS = ("instruments",)
 SHORT = 60
 LONG_PAGE_WORDS = 3_500
 TABLE, TABLE_SECTION = "cpu_work", "report/cpu"

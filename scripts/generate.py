@@ -8,7 +8,6 @@ the pages that are made as a whole.
 import argparse
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -48,10 +47,10 @@ def classes_of_time(current: str) -> str:
 
 def tables_of_trials(current: str) -> str:
     """Return docs/reference/run-folders.md with the tables that an analysis makes of all trials."""
-    from longlook.analysis.outputs import OUTPUTS
+    from longlook.analysis.outputs import TABLES
 
     rows = []
-    for each in OUTPUTS:
+    for each in TABLES:
         file = f"`{each.file}`" if each.file else "drawn, not written"
         rows.append(f"| {file} | {each.summary} | `{'`, `'.join(each.columns)}` |")
     return with_table(current, "| table | a row |", rows)
@@ -84,8 +83,8 @@ def with_table(text: str, header: str, rows: Iterable[str]) -> str:
 
 def trust(current: str) -> str:
     """Return docs/explanation/trust.md with the tables of the certificate beside it."""
-    from longlook.certification.certificate import load
-    from longlook.certification.document import TABLES
+    from longlook.instruments.certify.certificate import load
+    from longlook.instruments.certify.document import TABLES
 
     certificate = load(ROOT / "docs" / "data" / "certificate.json")
     for header, rows in TABLES.items():
@@ -103,37 +102,6 @@ def torture(current: str) -> str:
     return current
 
 
-def atlas(current: str) -> str:
-    """Return docs/guide/atlas.md with the tables of the entries beside it; shipped studies without one are not run
-    yet."""
-    from longlook.analysis.claims.atlas import SummaryRow, summary_row
-    from longlook.analysis.claims.judge import REPRODUCED
-    from longlook.analysis.claims.kinds import ReplicationKind, kind_of
-    from longlook.analysis.claims.papers import PAPERS, checks_laboratory, paper_key, reading_order
-    from longlook.core.document import read_toml
-    from longlook.pipeline.entries import EntryFolder
-    from longlook.report.atlas import summary_markdown
-    from longlook.study.files import read_study
-    from longlook.study.plan import make_plan
-
-    files = {path.stem: path for path in (ROOT / "src" / "longlook" / "studies").glob("*.toml")}
-    entries = EntryFolder(ROOT / "docs" / "data" / "entries", files).all()
-    papers = [paper.key for paper in PAPERS]
-    rows = []
-    for name in sorted(files, key=lambda name: (papers.index(paper_key(name)), reading_order(name))):
-        if name in entries:
-            study = read_study(files[name])
-            rows.append(summary_row(study, entries[name], make_plan(study).hash))
-        elif not checks_laboratory(read_toml(files[name]).get("source")):
-            rows.append(SummaryRow(name, paper_key(name), {}, None, "not run yet"))
-    results = [found for entry in entries.values() for found in entry.claim_results()]
-    kinds = Counter(kind_of(found) for found in results if found.result == REPRODUCED)
-    current = with_table(
-        current, "| of what is reproduced |", [f"| {kind} | {kinds[kind]} |" for kind in ReplicationKind]
-    )
-    return with_table(current, "| study | paper |", summary_markdown(rows).splitlines()[2:])
-
-
 def _without_current(make: Callable[[], str], _current: str) -> str:
     return make()
 
@@ -146,9 +114,10 @@ DOCUMENTS: Mapping[str, Callable[[str], str]] = {
     "docs/reference/run-folders.md": tables_of_trials,
     "docs/explanation/trust.md": trust,
     "docs/reference/torture.md": torture,
-    "docs/guide/atlas.md": atlas,
 }
-PAGES = {path: partial(_without_current, make) for path, make in reference.PAGES.items()}
+PAGES: Mapping[str, Callable[[str], str]] = {
+    path: partial(_without_current, make) for path, make in reference.PAGES.items()
+}
 QUICK = tuple(GeneratedFile(path, make) for path, make in {**DOCUMENTS, **PAGES}.items())
 
 

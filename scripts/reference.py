@@ -8,6 +8,7 @@ import inspect
 import re
 import sys
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -247,7 +248,7 @@ def shipped(name: str) -> "tuple[Study, Plan]":
 
 def studies() -> str:
     """Return the page of shipped studies: by source, with cells, trials and question."""
-    from longlook.analysis.claims.papers import PAPERS, paper_key, reading_order
+    from longlook.instruments.atlas.papers import PAPERS, paper_key, reading_order
 
     sections = []
     names = sorted((path.stem for path in STUDIES.glob("*.toml")), key=reading_order)
@@ -266,8 +267,44 @@ def studies() -> str:
         "The studies",
         "These studies come with Longlook; `longlook study show NAME` prints one, `longlook run NAME` runs it. "
         "The `notes` of a study list where conditions differ from its source's. "
-        "[The papers' studies](../results/papers.md) has what was found, [the atlas](../guide/atlas.md) the results.",
+        "[The papers' studies](../results/papers.md) has the findings, [a table](atlas-table.md) the claims by result.",
         sections,
+    )
+
+
+def atlas() -> str:
+    """Return the page of the atlas' entries: claims by study, and kinds of replication."""
+    from longlook.analysis.claims.judge import REPRODUCED
+    from longlook.instruments.atlas.claims.entries import EntryFolder
+    from longlook.instruments.atlas.claims.kinds import ReplicationKind, kind_of
+    from longlook.instruments.atlas.content import SummaryRow, summary_row
+    from longlook.instruments.atlas.page import summary_markdown
+    from longlook.instruments.atlas.papers import PAPERS, checks_laboratory, paper_key, reading_order
+
+    files = {path.stem: path for path in STUDIES.glob("*.toml")}
+    entries = EntryFolder(ROOT / "docs" / "data" / "entries", files).all()
+    papers = [paper.key for paper in PAPERS]
+    rows = []
+    for name in sorted(files, key=lambda name: (papers.index(paper_key(name)), reading_order(name))):
+        study, plan = shipped(name)
+        if name in entries:
+            rows.append(summary_row(study, entries[name], plan.hash))
+        elif not checks_laboratory(study.source):
+            rows.append(SummaryRow(name, paper_key(name), {}, None, "not run yet"))
+    results = [found for entry in entries.values() for found in entry.claim_results()]
+    kinds = Counter(kind_of(found) for found in results if found.result == REPRODUCED)
+    return _page(
+        "The atlas: results by study",
+        "These are the entries of this repository (`docs/data/entries`); [the atlas](../guide/atlas.md) shows them "
+        "cell by cell. *Reproduced* says that a direction, a level or “no difference” is found again "
+        "([method](../explanation/method.md#published-claims)), not that an effect has the published size. "
+        "One published number can be several claims: two cells of `kakhki2017-large-objects` are ten, and `demo` "
+        "repeats twelve of fig. 6a.",
+        (
+            "| of what is reproduced | claims |\n|---|---:|\n"
+            + "\n".join(f"| {kind} | {kinds[kind]} |" for kind in ReplicationKind),
+            summary_markdown(rows),
+        ),
     )
 
 
@@ -277,6 +314,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "docs/reference/commands.md": commands,
     "docs/reference/study-keys.md": study_keys,
     "docs/reference/study-list.md": studies,
+    "docs/reference/atlas-table.md": atlas,
 }
 """The pages that this module makes, each with its function."""
 

@@ -29,7 +29,7 @@ class Target(StrEnum):
     BOTH = "both"  # the path is the same for both arms, so a change of it is made for both
 
 
-class Kind(StrEnum):
+class Purpose(StrEnum):
     """The purpose of an intervention."""
 
     CURE = "cure"  # removes the cause: the gap closes if it is one
@@ -77,7 +77,7 @@ class Change:
 class Intervention:
     """One change made for one purpose. `dose` orders interventions of kind DOSE, and the cure that is one of them."""
 
-    kind: Kind
+    kind: Purpose
     target: Target
     touches: Touches
     change: Change
@@ -88,7 +88,7 @@ class Intervention:
 class Untestable:
     """An intervention that cannot be made here, and why: "untestable: quiche@0.28.0 has no knob packet_threshold"."""
 
-    kind: Kind
+    kind: Purpose
     reason: str
     touches: Touches = Touches.MECHANISM
 

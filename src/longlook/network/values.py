@@ -16,11 +16,10 @@ from fractions import Fraction
 from functools import lru_cache
 
 from longlook.core import units
-from longlook.core.model import Json
+from longlook.core.model import TRACE, Json
 from longlook.core.registry import nearest
 from longlook.core.units import UnitError
 from longlook.network import trace_store
-from longlook.network.varying import TRACE
 
 Number = int | Fraction
 

@@ -4,9 +4,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from longlook.core.errors import InputError
+from longlook.core.links import BOTTLENECKS
+from longlook.core.metric import find_metric
 from longlook.core.model import Plan, Study, Trial
-from longlook.metrics import find_metric
-from longlook.network.stages import BOTTLENECKS, largest_rate_bps
+from longlook.network.stages import largest_rate_bps
 from longlook.study import processors, tcp
 from longlook.study.catalogue import Catalogue
 from longlook.study.laws import NONE, STANDARD
@@ -104,5 +105,5 @@ def check_live(study: Study, plan: Plan, engine: str) -> None:
 
 def _fastest_bps(trial: Trial) -> float:
     """Return the rate of the faster direction, in bit/s."""
-    stages = [stage for link in trial.links for stage in (*link.up, *link.down)]
+    stages = [stage for link in trial.links.values() for stage in (*link.up, *link.down)]
     return max((largest_rate_bps(stage) for stage in stages if stage.kind in BOTTLENECKS), default=0.0)

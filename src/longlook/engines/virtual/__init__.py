@@ -1,7 +1,7 @@
 """Engine `virtual`: it runs every trial in a guest of its own whose clock runs on virtual time
 (docs/explanation/virtual-time.md).
 
-`guest_run` shows how a guest is run, from its request to its result. `calibration` boots guests by it too.
+`guest_run` shows how a guest is run, from its request to its result. `instruments.calibrate` boots guests by it too.
 
 Entry points: `VirtualEngine`, `guest_run.run_guest`, `probe.find_guest`, `bundle.make_bundle`.
 """

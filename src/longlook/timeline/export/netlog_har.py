@@ -53,7 +53,7 @@ class _Hop:
 
     @property
     def body_bytes(self) -> int:
-        """What was transferred of the body; what no filter decoded is read as it came."""
+        """The bytes of the body that were transferred; bytes that no filter decoded are read as they came."""
         return self.raw_bytes if self.is_filtered or self.raw_bytes else self.read_bytes
 
 
@@ -68,7 +68,7 @@ class NetlogHar:
 def netlog_har(requests: Path, name: str, producer: str | None) -> NetlogHar:
     """Return the page loads of a netlog, by the lines of its requests; `name` is the log as messages call it.
 
-    Raise InputError where it has no page load.
+    Raise InputError if it has no page load.
     """
     with requests.open(encoding="utf-8") as file:
         constants = json.loads(next(file))
