@@ -21,7 +21,7 @@ _BOX_HINT = "docs/explanation/virtual-time.md says what each layer is, and what 
 class Need:
     """One thing that Longlook uses. Without a `required` one nothing can run.
 
-    `detail` is what was found, `fix` the command that meets the need (None where there is nothing to do).
+    `detail` is what was found, `fix` the command that meets the need (None if there is nothing to do).
     """
 
     name: str

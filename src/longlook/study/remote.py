@@ -12,7 +12,7 @@ _LOGS = ("netlog", "keylog")
 
 
 def check_remote(study: Study, plan: Plan, engine: str) -> None:
-    """Raise InputError where a trial asks something of a client on another machine that only one here can do.
+    """Raise InputError if a trial asks something of a client on another machine that only one here can do.
 
     `engine` is the run's default.
     """
