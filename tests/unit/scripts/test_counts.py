@@ -26,7 +26,8 @@ FILES = {
     "tests/lab/test_b.py": "import time\n\ndef test() -> None:\n    time.sleep(1)\n"
     "    assert f'{a} is wrong' != b\n    assert 'a b'\n",
     "docs/a.md": "one two\nthree\n",
-    "docs/atlas/b.md": "word " * 3_501,
+    "docs/reference/b.md": "word " * 3_501,
+    "docs/reference/c.md": "<!-- Made by `make`. -->\n# C\n",
     "CHANGELOG.md": "# Changelog\n",
     "scripts/faces.toml": """[[tool.importlinter.contracts]]
 id = "core"
@@ -56,6 +57,8 @@ EXPECTED = {
     "words_of_documents": 3_504,
     "pages": 2,
     "long_pages": 1,
+    "generated_pages": 1,
+    "words_of_generated_pages": 7,
     "changelog_lines": 1,
 }
 ELSEWHERE = {"study_walk_files", "style_of_documents", "style_of_docstrings"}
