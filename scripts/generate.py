@@ -118,8 +118,7 @@ def atlas(current: str) -> str:
     from longlook.analysis.claims.judge import REPRODUCED
     from longlook.core.document import read_toml
     from longlook.instruments.atlas.claims.entries import EntryFolder
-    from longlook.instruments.atlas.claims.kinds import ReplicationKind, kind_of
-    from longlook.instruments.atlas.content import SummaryRow, summary_row
+    from longlook.instruments.atlas.content import ReplicationKind, SummaryRow, kind_of, summary_row
     from longlook.instruments.atlas.page import summary_markdown
     from longlook.instruments.atlas.papers import PAPERS, checks_laboratory, paper_key, reading_order
     from longlook.study.files import read_study

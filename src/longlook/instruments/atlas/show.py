@@ -15,7 +15,7 @@ from longlook.terminal.console import console, print_json
 
 
 def show_atlas(built: Built, *, as_json: bool) -> None:
-    """Print claims by study and result, and where the page is; as JSON one line with the content of atlas.json."""
+    """Print claims by study and result, and the place of the page; as JSON one line with the content of atlas.json."""
     if as_json:
         line = {"event": "atlas", "page": str(built.page), "failed": dict(built.failed), **atlas_data(built.atlas)}
         sys.stdout.write(json.dumps(line, allow_nan=False) + "\n")

@@ -106,7 +106,7 @@ class AnswerFiles:
     markdown: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a summary for a pull request.")] = None
 
     def check(self) -> None:
-        """Raise InputError where one of them cannot be written."""
+        """Raise InputError if one of them cannot be written."""
         for option, file in (("--junit", self.junit), ("--markdown", self.markdown)):
             if file is not None and (file.is_dir() or not file.absolute().parent.is_dir()):
                 raise InputError(f"{option} {file}: no such folder, or a folder itself", f"name a file: {option} FILE")
@@ -123,7 +123,7 @@ def compare(
     out: Annotated[Path | None, typer.Option(help="The run folder; default runs/compare-TIME.")] = None,
     as_json: AsJsonLines = False,
 ) -> None:
-    """Compare two stacks or versions; exit 1 where the contender is worse by more than the gate, 4 where that is
+    """Compare two stacks or versions; exit 1 if the contender is worse by more than the gate, 4 if that is
     undecided (docs/guide/compare.md)."""
     files.check()
     spec = options.spec(baseline, contender, engine.engine)
@@ -196,7 +196,7 @@ def bisect(
 def _explain(
     verdict: "GateVerdict", folder: Path, why: WhyOptions, engine: EngineOptions, *, as_json: bool
 ) -> "list[Answer]":
-    from longlook.instruments.compare.explain import explain_worse
+    from longlook.instruments.compare.run import explain_worse
     from longlook.terminal.printer import lines_printer
     from longlook.terminal.run_display import RunDisplay
 
