@@ -61,9 +61,9 @@ def false_verdicts(twins: Sequence[Population], analysis: Analysis, part: str) -
 def coverage(dense: Sequence[Population], analysis: Analysis, seed: int, draws: int) -> list[Rate]:
     """Return how often the interval of an effect holds the truth, and how often it lies wholly on one side of it.
 
-    Further rates are about contrasts that are moved to no effect: arms whose loads take equally long in the mean, though
-    their laws differ. They say how often such contrasts are called better or worse. The last rate is the share of
-    verdicts that are withheld because the path loses packets at random (`rare_losses`).
+    Further rates are about contrasts that are moved to no effect: arms whose loads take equally long in the mean,
+    though their laws differ. They say how often such contrasts are called better or worse. The last rate is the share
+    of verdicts that are withheld because the path loses packets at random (`rare_losses`).
     """
     rates: list[Rate | None] = []
     for size in SIZES:

@@ -57,8 +57,8 @@ class Effort:
 class Entry:
     """A run of a study without its trials.
 
-    `estimates` are about the contrasts, and about what disputes ask beside them. Of how estimates depend on drawn
-    settings they keep the cliff alone. `levels` are the levels of arms in claims and disputes. `cells` are the cells
+    `estimates` are about the contrasts, and about what disputes ask beside them. Their dependences on drawn
+    settings are reduced to the cliff. `levels` are the levels of arms in claims and disputes. `cells` are the cells
     that ran: id → levels by factor.
     """
 
