@@ -1,9 +1,7 @@
 """The table of a calibration on a terminal, and servers beside their reference, also as a JSON line."""
 
-import json
 import math
-import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -18,7 +16,7 @@ from longlook.instruments.calibrate.page import facts as live_facts
 from longlook.instruments.calibrate.page import number as live_number
 from longlook.instruments.calibrate.servers import SETTINGS, ComparedServer
 from longlook.report import wording
-from longlook.terminal.console import console
+from longlook.terminal.printer import Renderings
 
 _OWN = "its own"
 _UNITS = {
@@ -109,20 +107,21 @@ def _number(value: float | None, tolerance: float) -> str:
     return f"{value:.{digits}f}"
 
 
-def show_servers(found: Sequence[ComparedServer], study: Study, *, as_json: bool) -> None:
-    """Print what each server waited and received beside its reference, and the settings of servers over QUIC."""
-    if as_json:
-        line = {"event": "servers", "servers": codec.encode(list(found))}
-        sys.stdout.write(json.dumps(line, allow_nan=False) + "\n")
-        sys.stdout.flush()
-        return
-    out = console()
-    out.print(times_table(found))
+def servers_shown(found: Sequence[ComparedServer], study: Study) -> Renderings:
+    """Return what each server waited and received next to its reference, and the settings of servers over QUIC."""
+    return Renderings(
+        people=lambda: _server_tables(found, study),
+        lines=lambda: [{"event": "servers", "servers": codec.encode(list(found))}],
+    )
+
+
+def _server_tables(found: Sequence[ComparedServer], study: Study) -> Iterator[RenderableType]:
+    yield times_table(found)
     if study.rounds < study.analysis.min_rounds:
-        out.print(f"a verdict needs {study.analysis.min_rounds} rounds, these are {study.rounds}")
+        yield f"a verdict needs {study.analysis.min_rounds} rounds, these are {study.rounds}"
     if any(each.protocol == "h3" for each in found):
-        out.print(settings_table(found))
-        out.print(f"{_OWN}: the program's own, not on record as one value; {wording.DASH}: no such knob", style="dim")
+        yield settings_table(found)
+        yield Text(f"{_OWN}: the program's own, not on record as one value; {wording.DASH}: no such knob", "dim")
 
 
 def times_table(found: Sequence[ComparedServer]) -> Table:

@@ -1,7 +1,7 @@
-"""The flips of the answer to a dispute: the one thing that differs between two values at which other positions hold.
+"""The flips of a dispute's answer: the one thing that differs between two values at which other positions hold.
 
-Values are compared where everything but one thing is the same: a level of a factor, the contrast or arm, the study, or
-the metric. Pure.
+Values are compared if everything but one thing is the same: a level of a factor, the contrast or arm, the study, or the
+metric. Pure.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,8 +31,8 @@ SEVERAL_FLIPS = 3
 class Flip:
     """A change of one thing alone that changes the answer, in each of `places`, which are otherwise the same.
 
-    `settings` are the settings in which the arms, or studies, differ; a level of a factor names itself. `before_holds`
-    and `after_holds` are positions; none of the one is among the other.
+    `settings` are the settings in which the arms, or the studies, differ; a level of a factor names itself.
+    `before_holds` and `after_holds` are positions; none of the one is among the other.
     """
 
     what: str  # a factor's name, or study, contrast, arm or metric
@@ -79,9 +79,9 @@ def find_flips(dispute: Dispute, judged: Sequence[JudgedEvidence], studies: Mapp
 
 
 def conclude_dispute(dispute: Dispute, judged: Sequence[JudgedEvidence], flips: Sequence[Flip]) -> DisputeConclusion:
-    """Return the conclusion about a dispute: its evidence decides, or its file gives one in place of any.
+    """Return the conclusion about a dispute: from its evidence, or as its file gives it in place of any.
 
-    If several changes flip the answer, the conclusion names what is changed; `flips` has the changes.
+    If several changes flip the answer, the conclusion names the changed things; `flips` has the changes.
     """
     if dispute.settled is not None:
         settled = dispute.settled

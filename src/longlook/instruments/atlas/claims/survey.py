@@ -100,7 +100,7 @@ class SurveyedDispute:
 
 @dataclass(frozen=True)
 class Survey:
-    """All contents of the page. Studies that were run come first, in the order given; then the others."""
+    """All contents of the page. Studies that were run come first, in the order given; the others follow."""
 
     runs: tuple[SurveyedRun, ...]
     studies: tuple[SurveyedStudy, ...]
@@ -181,5 +181,5 @@ def _dispute_data(item: SurveyedDispute) -> dict[str, Any]:
 
 
 def newest(runs: Sequence[SurveyedRun]) -> SurveyedRun:
-    """Return the run that counts among runs of one study: it ended last, and of two such it was given later."""
+    """Return the run that counts among runs of one study: the last one to end, and of equals the last one given."""
     return max(reversed(runs), key=lambda run: run.made_unix_s)

@@ -6,7 +6,7 @@ from itertools import combinations
 import numpy as np
 
 from longlook.core.model import Link, Scalar, Stage
-from longlook.core.stack import WINDOW_AFTER_LOSS
+from longlook.core.stack import RFC_WINDOW_AFTER_LOSS
 from longlook.instruments.conformance import wire
 from longlook.instruments.conformance.checks import Check, CheckFinding, verdict
 from longlook.instruments.conformance.evidence import RouterPackets, Seen
@@ -106,7 +106,7 @@ def emulated_connections(ask: Ask) -> Check:
 
     def judge(seen: Mapping[str, Seen]) -> CheckFinding:
         left = {number: _left(seen[str(number)].packets, of_model=False) for number in _CONNECTIONS}
-        wanted = {number: 1 - (1 - WINDOW_AFTER_LOSS["cubic"]) / number for number in _CONNECTIONS}
+        wanted = {number: 1 - (1 - RFC_WINDOW_AFTER_LOSS["cubic"]) / number for number in _CONNECTIONS}
         text = ", ".join(
             f"{number}: {seen[str(number)].why if value is None else f'×{value:.2f}, expected ×{wanted[number]:.2f}'}"
             for number, value in left.items()
