@@ -1,9 +1,9 @@
 """Check whether a trial's traces show the congestion control and the initial window that were declared. Pure.
 
 Programs may ignore their configuration, and a name in a log proves little. The share of the window that is left after a
-loss is evidence: 0.5 with Reno (RFC 9002, 7.3.2), 0.7 with Cubic (RFC 9438), 1 - 0.3/N for one that acts for N
-connections, or the value that a stack declares (`Knob.window_after_loss`) or a trial sets. Controllers that model
-the path are recognised by their states.
+loss is evidence. It is 0.5 with Reno (RFC 9002, 7.3.2), 0.7 with Cubic (RFC 9438), and 1 - 0.3/N with a controller that
+acts for N connections. A stack may declare another value (`Knob.window_after_loss`), and a trial may set one.
+Controllers that model the path are recognised by their states.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,7 +17,7 @@ import pyarrow as pa
 from longlook.core import registry
 from longlook.core.model import Trial, Vantage
 from longlook.core.protocol import EITHER
-from longlook.core.stack import WINDOW_AFTER_LOSS
+from longlook.core.stack import RFC_WINDOW_AFTER_LOSS
 from longlook.timeline.competition import server_of
 from longlook.timeline.events import EventKind, Events, among
 from longlook.timeline.timeline import Kind, Timeline
@@ -66,7 +66,7 @@ def window_after_losses(
     """Return the share of the window that each recovery but the first left within a round trip and a half.
 
     `metrics` are rows of a sender's metrics with cwnd_bytes; `drops_ns`, in order, are the times at which the link
-    dropped a packet. A recovery counts only where a drop came shortly before it and where it was not called off: else
+    dropped a packet. A recovery counts only if a drop came shortly before it and it was not called off. Otherwise
     packets had overtaken each other, and the sender took its cut back. Recoveries of windows below `smallest_packets`
     are left out.
     """
@@ -165,12 +165,12 @@ def _wrong_controller(
 def _expected(controller: str, trial: Trial) -> float | None:
     """Return the share of the window that one loss leaves, or None if the controller is unknown."""
     if trial.congestion_control is not None:
-        usual = WINDOW_AFTER_LOSS.get(controller)
+        usual = RFC_WINDOW_AFTER_LOSS.get(controller)
         return float(trial.tcp[_AFTER_LOSS]) if _AFTER_LOSS in trial.tcp and controller == "cubic" else usual
     knobs: Mapping[str, Any] = trial.server.knobs
     stack = registry.stack(trial.server.stack)
     own = knobs.get(_AFTER_LOSS, stack.knobs["congestion_control"].window_after_loss.get(controller))
-    left = own if own is not None else WINDOW_AFTER_LOSS.get(controller)
+    left = own if own is not None else RFC_WINDOW_AFTER_LOSS.get(controller)
     if left is None or controller != "cubic":
         return left
     return 1 - (1 - left) / int(knobs.get("emulated_connections", 1))

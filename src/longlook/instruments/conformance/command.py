@@ -96,7 +96,7 @@ def stacks_matrix(
 def stacks_docs(
     path: Annotated[Path, typer.Argument(help="The document whose generated blocks are made anew.")],
 ) -> None:
-    """Write the tables of docs/reference/stacks.md from the results of checks and matrices on this machine.
+    """Write the tables of docs/reference/stack-tables.md from the results of checks and matrices on this machine.
 
     Results in the document that were not measured again stay, and are listed.
     """
