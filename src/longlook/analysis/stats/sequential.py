@@ -12,7 +12,7 @@ PRECISION/(PRECISION + n). The e-process is
 
     e = √r · ((1 + u)/(1 + r·u))^(n/2),
 
-the mixture over a normal effect size of precision PRECISION. The values that it does not refute at 1 − a have
+the mixture over a normal effect size of precision PRECISION. The values that it does not refute at 1 − a are within
 
     |m − value| ≤ s·√((n − 1)(K − 1)/(1 − K·r)/n),  K = (1/(a·√r))^(2/n),  without a bound where K·r ≥ 1.
 
