@@ -21,7 +21,7 @@ import pyarrow as pa
 from longlook.core import registry
 from longlook.core.model import Endpoint, Scalar, Trial, Vantage
 from longlook.core.protocol import EITHER
-from longlook.core.stack import WINDOW_AFTER_LOSS
+from longlook.core.stack import RFC_WINDOW_AFTER_LOSS
 from longlook.timeline.competition import server_of
 from longlook.timeline.events import EventKind, Events, among
 from longlook.timeline.timeline import Kind, Timeline
@@ -180,12 +180,12 @@ def _wrong_controller(
 def _expected(controller: str, trial: Trial) -> float | None:
     """Return the share of the window that one loss leaves, or None if the controller is unknown."""
     if trial.congestion_control is not None:
-        usual = WINDOW_AFTER_LOSS.get(controller)
+        usual = RFC_WINDOW_AFTER_LOSS.get(controller)
         return float(trial.tcp[_AFTER_LOSS]) if _AFTER_LOSS in trial.tcp and controller == "cubic" else usual
     knobs: Mapping[str, Any] = trial.server.knobs
     stack = registry.stack(trial.server.stack)
     own = knobs.get(_AFTER_LOSS, stack.knobs["congestion_control"].window_after_loss.get(controller))
-    left = own if own is not None else WINDOW_AFTER_LOSS.get(controller)
+    left = own if own is not None else RFC_WINDOW_AFTER_LOSS.get(controller)
     if left is None or controller != "cubic":
         return left
     return 1 - (1 - left) / int(knobs.get("emulated_connections", 1))

@@ -18,7 +18,7 @@ def phone(
     as_json: AsJson = False,
 ) -> None:
     """Print the flags that a browser on another machine is to be started with, or ask it who it is
-    (docs/guide/phones.md)."""
+    (docs/guide/browsers.md)."""
     from longlook.provision.tls import identity
     from longlook.stacks import chromium_remote
 

@@ -15,10 +15,10 @@ from longlook.core.problems import SettingError
 from longlook.explain.cause import Change, Finding, Intervention, Surgery, Target, Untestable
 from longlook.network.surgery import OFF as NO_SURGERY
 from longlook.study.catalogue import Catalogue
-from longlook.study.flow_groups import flow_setting, is_flow_setting
+from longlook.study.flow_groups import flow_setting
 from longlook.study.operations import with_operations
 from longlook.study.plan import make_plan
-from longlook.study.settings import endpoint_setting, network_setting
+from longlook.study.settings import endpoint_setting, is_flow_setting, network_setting
 from longlook.study.virtual_time import VIRTUAL, check_live, check_virtual
 
 T = TypeVar("T")

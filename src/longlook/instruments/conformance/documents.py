@@ -1,4 +1,4 @@
-"""Writes the generated blocks of docs/reference/stacks.md, from the catalogue and the results in the cache.
+"""Writes the generated blocks of docs/reference/stack-tables.md, from the catalogue and the results in the cache.
 
 A block stands between `<!-- NAME: generated -->` and `<!-- NAME: end -->`; everything else in the file is written by
 hand. Results that were not measured again stay (`merge`).

@@ -1,4 +1,4 @@
-"""The suite's tables in Markdown, as they stand in docs/reference/stacks.md, and a reader for them. Pure."""
+"""The suite's tables in Markdown, as they stand in docs/reference/stack-tables.md, and a reader for them. Pure."""
 
 import re
 import textwrap

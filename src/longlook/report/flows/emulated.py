@@ -6,7 +6,7 @@ from longlook.core.model import Study
 from longlook.core.problems import SettingError
 from longlook.study.catalogue import Catalogue, installed
 from longlook.study.cells import cell_id, cells, labels_of
-from longlook.study.flow_groups import Group, groups_of
+from longlook.study.flow_groups import FlowGroup, groups_of
 from longlook.study.resolve import cell_settings
 
 _CUBIC = "cubic"
@@ -40,7 +40,7 @@ def emulated_parts(study: Study, catalogue: Catalogue | None = None) -> dict[tup
     return found
 
 
-def connections_of(group: Group, catalogue: Catalogue) -> int:
+def connections_of(group: FlowGroup, catalogue: Catalogue) -> int:
     """Return for how many connections the sender of a group acts: 1 unless it is QUIC with a Cubic that says more."""
     server = group.setup.server
     knobs: Mapping[str, object] = server.knobs
