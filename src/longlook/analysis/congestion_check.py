@@ -1,9 +1,9 @@
 """Check whether a trial's traces show the congestion control and the initial window that were declared. Pure.
 
 Programs may ignore their configuration, and a name in a log proves little. The share of the window that is left after a
-loss is evidence: 0.5 with Reno (RFC 9002, 7.3.2), 0.7 with Cubic (RFC 9438), 1 - 0.3/N for one that acts for N
-connections, or the value that a stack declares (`Knob.window_after_loss`) or a trial sets. Controllers that model
-the path are recognised by their states.
+loss is evidence. It is 0.5 with Reno (RFC 9002, 7.3.2), 0.7 with Cubic (RFC 9438), and 1 - 0.3/N with a controller that
+acts for N connections. A stack may declare another value (`Knob.window_after_loss`), and a trial may set one.
+Controllers that model the path are recognised by their states.
 """
 
 from collections.abc import Iterator, Mapping
@@ -66,7 +66,7 @@ def window_after_losses(
     """Return the share of the window that each recovery but the first left within a round trip and a half.
 
     `metrics` are rows of a sender's metrics with cwnd_bytes; `drops_ns`, in order, are the times at which the link
-    dropped a packet. A recovery counts only where a drop came shortly before it and where it was not called off: else
+    dropped a packet. A recovery counts only if a drop came shortly before it and it was not called off. Otherwise
     packets had overtaken each other, and the sender took its cut back. Recoveries of windows below `smallest_packets`
     are left out.
     """

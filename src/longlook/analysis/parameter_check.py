@@ -1,7 +1,7 @@
 """Check whether a trial's traces show the transport parameters that knobs set. Pure.
 
-What an end offers is in its peer's log as it arrived, or else in its own as it was sent. A log without parameters
-contradicts nothing.
+The peer's log has an end's offer as it arrived, else its own log as it was sent. A log without parameters contradicts
+nothing.
 """
 
 import json
@@ -74,7 +74,7 @@ def _of_end(role: str, end: Endpoint, offered: Mapping[str, Any]) -> Iterator[st
 
 
 def _parameter(role: str, knob: str, knobs: Mapping[str, Scalar]) -> tuple[str, int | None]:
-    """Return the parameter that a knob sets, and its value; None where another knob may bound it."""
+    """Return the parameter that a knob sets, and its value; None if another knob may bound it."""
     if knob == "max_ack_delay":
         return knob, round(float(knobs[knob]) * _MS_PER_S)
     wanted = int(knobs[knob])

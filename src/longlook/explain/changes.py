@@ -1,9 +1,9 @@
 """Changes of a trial, for interventions of causes. Each function returns what can be changed, or why it cannot.
 
-What an arm has already is no change.
+A value that an arm has already is no change.
 
 A knob that a version lacks is looked for in its tunable build (`VERSION+knobs`), which behaves as the version does
-where its knobs are at their defaults (docs/reference/stacks.md).
+while its knobs are at their defaults (docs/reference/stacks.md).
 """
 
 from collections.abc import Iterable, Mapping
@@ -19,7 +19,7 @@ from longlook.study import tcp
 from longlook.study.settings import NO_PROXY, PROXY
 
 Proposal = Intervention | Untestable
-"""What can be changed, or why it cannot."""
+"""A possible change, or the reason why it cannot be made."""
 
 EITHER_WAY = "its client chooses between QUIC and TCP: a change of one of them could move the choice"
 
@@ -27,8 +27,8 @@ EITHER_WAY = "its client chooses between QUIC and TCP: a change of one of them c
 def knob(trial: Trial, role: str, name: str, value: Scalar, label: str, measured: Scalar | None = None) -> Change | str:
     """Return the change that sets a knob of the trial's server, client or proxy, or the reason why there is none.
 
-    There is none, too, where the program has that value already: as the study sets it, else as it was `measured`, else
-    as its stack declares it where nobody sets it.
+    A value that the program has already is no change either: as the study sets it, else as it was `measured`, else as
+    its stack declares its default.
     """
     if role == PROXY and trial.proxy is None:
         return "there is no proxy"
@@ -50,7 +50,7 @@ def knob(trial: Trial, role: str, name: str, value: Scalar, label: str, measured
 
 
 def _having(stack: Stack, role: str, name: str) -> str:
-    """Return a stack that has a knob in a role, with its versions where not all have it; empty where none has."""
+    """Return a stack that has a knob in a role, with its versions if not all have it; empty if none has."""
     names = stack.version_names if role in stack.roles else ()
     able = [version for version in names if name in stack.knobs_of(version, role)]
     if not able or len(able) == len(names):
@@ -59,7 +59,7 @@ def _having(stack: Stack, role: str, name: str) -> str:
 
 
 def in_effect(trial: Trial, role: str, name: str) -> Scalar | None:
-    """Return the value of an end's knob: the one that is set, else its stack's own, as far as it is known."""
+    """Return the value of an end's knob: as it is set, else its stack's own, as far as it is known."""
     end = end_of(trial, role)
     knob = registry.stack(end.stack).knobs.get(name)
     return end.knobs.get(name, None if knob is None else _unset(knob))
@@ -96,7 +96,7 @@ def _unset(knob: Knob) -> Scalar | None:
 
 
 def _condition(end: Endpoint, knob: Knob, known: Mapping[str, Knob]) -> str:
-    """Return what a knob asks of others and an end does not have, in words; empty where it can be set."""
+    """Return what a knob asks of others and an end does not have, in words; empty if it can be set."""
     for other, needed in knob.only_with.items():
         own = end.knobs.get(other, _unset(known[other]) if other in known else None)
         if own not in needed:
@@ -174,7 +174,7 @@ def made(kind: Purpose, touches: Touches, target: Target, change: Change | str, 
 
 
 def doses(touches: Touches, target: Target, changes: Iterable[tuple[float, Change | str]]) -> list[Proposal]:
-    """Return the values of a dose, those that can be made; all of them untestable count as one."""
+    """Return the values of a dose that can be made; all of them untestable count as one."""
     found = [made(Purpose.DOSE, touches, target, change, dose) for dose, change in changes]
     possible = [item for item in found if isinstance(item, Intervention)]
     return [*possible] if possible else found[:1]
@@ -183,7 +183,7 @@ def doses(touches: Touches, target: Target, changes: Iterable[tuple[float, Chang
 def path(settings: Mapping[str, Scalar], label: str, trial: Trial | None = None) -> Change:
     """Return the change of settings of the path, each for both directions: `{"loss": "0%"}`.
 
-    Where a trial is given, they are set on the link behind its middle, too, if it has one.
+    If a trial is given, they are set on the link behind its middle, too, if it has one.
     """
     links = ("network", *([BEHIND] if trial is not None and trial.has_middle else []))
     ways = [(link, way) for link in links for way in ("down", "up")]

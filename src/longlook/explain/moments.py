@@ -42,7 +42,7 @@ class Stretches:
         return Stretches(self.begin_ns[chosen], self.end_ns[chosen])
 
     def joined(self) -> "Stretches":
-        """Return them with those in one that follow each other without a gap."""
+        """Return them, and join stretches that follow each other without a gap."""
         if len(self) == 0:
             return self
         apart = self.begin_ns[1:] > self.end_ns[:-1]
@@ -53,7 +53,7 @@ class Stretches:
 
 
 def stretches(side: Side, *names: LedgerClass, detail: str | None = None) -> Stretches:
-    """Return the stretches of some classes of a side's ledger, or those with one detail alone."""
+    """Return the stretches of some classes of a side's ledger, or only the stretches with one detail."""
     table = side.ledger.table
     chosen = are(table["class"], *names)
     if detail is not None:
@@ -98,13 +98,13 @@ def numbers(link: LinkFacts, which: Booleans | Integers) -> tuple[int, ...]:
 
 
 def datagram_bytes(side: Side) -> int:
-    """Return the usual payload of the load's packets with data to the client; 0 where there is none."""
+    """Return the usual payload of the load's packets with data to the client; 0 if it has none."""
     sizes = side.down.payload_bytes[side.down.ours & side.down.carries_data]
     return int(np.median(sizes)) if len(sizes) else 0
 
 
 def wait_ns(link: LinkFacts) -> Integers:
-    """Return how long each packet of a direction waited for its service; 0 for those that were not served."""
+    """Return how long each packet of a direction waited for its service; 0 for packets that were not served."""
     left = link.delivered
     return np.where(left, link.service_start_ns - link.arrival_ns, 0)
 
@@ -119,7 +119,7 @@ class SlowStartExit:
 
 
 def slow_start_exit(side: Side) -> SlowStartExit | None:
-    """Return the first end of the server's slow start within the load; None where it did not end or no log says so.
+    """Return the first end of the server's slow start within the load; None if it did not end or no log says so.
 
     Pauses in which the application limits the sender do not end it.
     """

@@ -24,8 +24,8 @@ def tuned(
 ) -> Change | str:
     """Return the change that sets knobs of an end over QUIC, or settings of the kernel's TCP over TCP; or why not.
 
-    Of several knobs those count that the version has, or its tunable build where it has none. `measured` is what the
-    knob has in truth, where a trace shows it.
+    The knobs count that the version has, or the knobs of its tunable build if it has none. `measured` is the knob's
+    true value, if a trace shows it.
     """
     if trial.protocol == EITHER.name:
         return changes.EITHER_WAY
@@ -77,7 +77,7 @@ def with_hystart(side: Side, *, on: bool) -> Change | str:
 
 
 def other_version(side: Side, role: str) -> Change | str:
-    """Return the change to the newest version of an end's stack, or to the one before where it has the newest."""
+    """Return the change to the newest version of an end's stack, or to the one before if it has the newest."""
     end = side.trial.server if role == "server" else side.trial.client
     stack = registry.stack(end.stack)
     plain = [

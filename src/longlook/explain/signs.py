@@ -1,4 +1,4 @@
-"""What several detectors look for, each stated once. Pure."""
+"""Signs that several detectors look for, each stated once. Pure."""
 
 import numpy as np
 
@@ -99,12 +99,12 @@ def _marked(side: Side, marks: LoggedMoments, what: str) -> tuple[tuple[Evidence
 
 
 def first_window_bytes(sender: SenderFacts | None) -> int | None:
-    """Return the congestion window that a sender's log begins with; None where it logs none."""
+    """Return the congestion window that a sender's log begins with; None if it logs none."""
     return None if sender is None or sender.window is None else int(sender.window.value[0])
 
 
 def largest_window_bytes(sender: SenderFacts | None) -> int | None:
-    """Return the largest congestion window of a sender's log; None where it logs none."""
+    """Return the largest congestion window of a sender's log; None if it logs none."""
     return None if sender is None or sender.window is None else int(sender.window.value.max())
 
 
@@ -116,16 +116,16 @@ def within(side: Side, steps: Steps) -> Steps:
 
 
 def bdp_bytes(side: Side) -> float | None:
-    """Return the path's bandwidth-delay product; None where its rate varies or it has none."""
+    """Return the path's bandwidth-delay product; None if its rate varies or it has none."""
     rate_bps = side.down.rate_bps
     return None if rate_bps is None else rate_bps * side.round_trip_ns / 8e9
 
 
 def windows_kept(side: Side) -> list[float]:
     """Return for each recovery of the load the share of the congestion window that is left one and a half round trips
-    later, when a sender that takes its cut back has done so (quiche does a round trip after it).
+    later. A sender that takes its cut back has done so by then (quiche does a round trip after it).
 
-    Empty where the server's log has no window or no states.
+    Empty if the server's log has no window or no states.
     """
     sender = side.server
     if sender is None or sender.window is None or sender.state is None or "recovery" not in sender.states:

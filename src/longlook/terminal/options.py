@@ -17,6 +17,7 @@ from longlook.core.errors import InputError
 
 if TYPE_CHECKING:
     from longlook.core.model import Study
+    from longlook.core.run_folder import RunFolder
     from longlook.pipeline.options import RunOptions
 
 Made = TypeVar("Made")
@@ -98,6 +99,18 @@ class EngineOptions:
         return RunOptions(
             make_engine(self.engine), jobs=self.jobs_at_once, use_cache=not self.no_cache, command=command
         )
+
+
+def open_adopted(run: Path) -> "RunFolder":
+    """Open a run folder that a command goes on with, and put its traces and recorded pages into the cache."""
+    from longlook.core.run_folder import RunFolder
+    from longlook.network import trace_store
+    from longlook.provision.recorded import store as recorded
+
+    folder = RunFolder.open(run)
+    trace_store.adopt(folder.traces)
+    recorded.adopt(folder.path)
+    return folder
 
 
 def check_file(option: str, file: Path | None) -> None:

@@ -51,7 +51,7 @@ class Printer(Protocol):
         """Print a result, or write it to a file."""
 
     def report(self, message: str, /, **event: Any) -> None:
-        """Print that something happened on the way: people are `message`, unless that is empty, machines get the event."""
+        """Print that something happened on the way: people read `message` if it has any text, machines the event."""
 
 
 @dataclass(frozen=True)
@@ -171,6 +171,8 @@ def document_printer(*, as_json: bool) -> Printer:
     return JsonPrinter() if as_json else PeoplePrinter(console())
 
 
-def lines_printer(*, as_json: bool) -> Printer:
+def lines_printer(*, as_json: bool, as_markdown: bool = False) -> Printer:
     """Return the printer of a command whose `--json` are lines, from its beginning to its result."""
-    return JsonLinesPrinter() if as_json else PeoplePrinter(console())
+    if as_json:
+        return JsonLinesPrinter()
+    return MarkdownPrinter(console()) if as_markdown else PeoplePrinter(console())

@@ -1,6 +1,7 @@
 """A run on a terminal, in a pipe, and as JSON lines."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Self
 
@@ -9,7 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.text import Text
 
 from longlook.core import codec
-from longlook.core.errors import LonglookError
+from longlook.core.errors import InterruptedByUserError, LonglookError, MachineError
 from longlook.core.model import Outcome, Plan
 from longlook.pipeline.analyse import Result
 from longlook.pipeline.evidence import described
@@ -140,6 +141,29 @@ def _lines(result: Result) -> Iterator[dict[str, Any]]:
 def _markdown(result: Result) -> str:
     claims = "\n" + claims_markdown(result.claims) if result.claims else ""
     return markdown_table(result.study, result.estimates) + claims
+
+
+@contextmanager
+def going_on(hint: Callable[[], str | None]) -> Iterator[None]:
+    """Say how to go on when a person or the machine stops what runs: `hint` returns that, or None if nothing is left.
+
+    Raises InterruptedByUserError after Ctrl-C, and MachineError with the hint behind its own.
+    """
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        raise InterruptedByUserError("stopped", hint()) from error
+    except MachineError as error:
+        raise MachineError(error.message, "; then ".join(filter(None, [error.hint, hint()]))) from error
+
+
+def fail_where_diverged(result: Result) -> None:
+    """Raise LonglookError if a trial that ran again did not repeat exactly."""
+    if result.verification is not None and (diverged := result.verification.diverged):
+        raise LonglookError(
+            f"{len(diverged)} of {len(result.verification.trials)} trials did not repeat exactly",
+            "longlook diff-runs, as above, shows the first difference between each and its repeat",
+        )
 
 
 def fail_without_trials(result: Result) -> None:

@@ -1,8 +1,8 @@
 """The settings that a screening can vary for two arms: how they have them, and the change to another level. Pure.
 
-Where the arms are known to differ in a setting, the loser gets the winner's value. Else both get the same other value,
-which takes away whatever difference there is, also of values that stacks do not tell; and where the winner cannot have
-it, the loser alone.
+If the arms are known to differ in a setting, the loser gets the winner's value. Else both get the same other value,
+which takes away any difference, also of values that stacks do not tell. If the winner cannot have that value, the loser
+alone gets it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,7 +24,7 @@ class ScreenedFactor:
 
     `sentence` says how the loser has it, or completes "The gap arises …" for one of the path.
 
-    `transplant` gives the winner the loser's value, where that is set.
+    `transplant` gives the winner the loser's value, if that is set.
     """
 
     setting: str  # its key in a study file
@@ -36,7 +36,7 @@ class ScreenedFactor:
 
 
 def factors(pair: Pair) -> list[ScreenedFactor]:
-    """Return the settings that can be varied for two arms, those of the loser's own first, then those of the path."""
+    """Return the settings that can be varied for two arms, the loser's own first, then the path's."""
     return [item for item in (*_of_loser(pair), *_of_path(pair)) if isinstance(item, ScreenedFactor)]
 
 
@@ -46,7 +46,7 @@ def impossible(pair: Pair) -> list[str]:
 
 
 def _of_loser(pair: Pair) -> Iterator[ScreenedFactor | str]:
-    """Yield those of the programs, and over TCP those of the kernel, too."""
+    """Yield the settings of the programs, and over TCP the kernel's, too."""
     yield from _of_programs(pair)
     if not changes.over_quic(pair.loser.trial):
         yield from _of_tcp(pair)
@@ -68,7 +68,7 @@ def _of_programs(pair: Pair) -> Iterator[ScreenedFactor | str]:
 def _knob(trial: Trial, role: str, name: str) -> Knob | None:
     """Return a knob that an end of a trial has, or its tunable build, and that means something over its protocol.
 
-    None where the client chooses the protocol: a change of one of the two could move the choice.
+    None if the client chooses the protocol: a change of one of the two could move the choice.
     """
     if trial.protocol == EITHER.name:
         return None
@@ -108,7 +108,7 @@ def _knob_factor(
 
 
 def _unit(trial: Trial, role: str, name: str) -> str:
-    """Return the unit of a knob behind a space; empty where it has none, or is a ratio."""
+    """Return the unit of a knob behind a space; empty if it has none, or is a ratio."""
     knob = _knob(trial, role, name)
     return "" if knob is None or knob.unit in (None, "ratio") else f" {knob.unit}"
 

@@ -71,8 +71,10 @@ KNOBS: Mapping[str, SecondLevel] = {
     "ack_threshold": _of("client", 2, 1),
     "max_ack_delay": _of("client", 0.005, 0.025),
 }
-"""Knob → its levels, where it acts on a download: the sender's rules are the server's, credit and acknowledgements the
-client's. A design has room for the first MOST_FACTORS; those that cap a load altogether come first."""
+"""Knob → its levels, at the end whose knob acts on a download: the sender's rules are the server's, credit and
+acknowledgements the client's. A design has room for the first MOST_FACTORS; knobs that cap a load altogether come
+first.
+"""
 
 TCP: Mapping[str, tuple[Scalar, ...]] = {
     "congestion_control": ("bbr", "cubic"),
@@ -115,7 +117,7 @@ PATH_WORDS: Mapping[str, str] = {
 
 
 def admitted(knob: Knob, values: tuple[Scalar, ...], own: Scalar | None) -> Scalar | None:
-    """Return the first of some values that a knob takes and an arm does not have; None where there is none.
+    """Return the first of some values that a knob takes and an arm does not have; None if it takes none of them.
 
     A number out of the knob's bounds becomes the bound.
     """
@@ -127,7 +129,7 @@ def admitted(knob: Knob, values: tuple[Scalar, ...], own: Scalar | None) -> Scal
 
 
 def within(knob: Knob, value: Scalar) -> Scalar | None:
-    """Return a value as a knob takes it, at a bound where it is beyond; None where the knob does not have it."""
+    """Return a value as a knob takes it, at a bound if it is beyond; None if the knob does not have it."""
     if knob.choices:
         return value if value in knob.choices else None
     if knob.kind in (bool, str):

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from longlook.core.cpus import usable_cpus
-from longlook.core.errors import InterruptedByUserError, MachineError
+from longlook.core.errors import MachineError
 from longlook.terminal.options import AsJsonLines, expand_options
 
 
@@ -61,9 +61,9 @@ def atlas(
     from longlook.engines.choice import DEFAULT, make_engine
     from longlook.instruments.atlas import runs as atlas_runs
     from longlook.instruments.atlas.run import AtlasFolder
-    from longlook.instruments.atlas.show import show_atlas, show_to_run
-    from longlook.terminal.printer import lines_printer
-    from longlook.terminal.run_display import RunDisplay
+    from longlook.instruments.atlas.show import atlas_shown, to_run_shown
+    from longlook.terminal.printer import document_printer, lines_printer
+    from longlook.terminal.run_display import RunDisplay, going_on
 
     options = atlas_runs.AtlasOptions(
         out,
@@ -79,18 +79,14 @@ def atlas(
     for path in instead.adopt or ():
         atlas_runs.adopt(path, out, folder.installed)
     if instead.to_run:
-        show_to_run(folder.to_run(), folder.choice.left_out, as_json=as_json)
+        document_printer(as_json=as_json).show(to_run_shown(folder.to_run(), folder.choice.left_out))
         return
     again = f"ended runs and finished trials are kept: repeat the command with --out {out}"
-    display = RunDisplay(lines_printer(as_json=as_json))
-    try:
-        with display:
-            built = folder.build() if instead.page else folder.run(display.observer())
-    except KeyboardInterrupt as error:
-        raise InterruptedByUserError("stopped", again) from error
-    except MachineError as error:
-        raise MachineError(error.message, "; then ".join(filter(None, [error.hint, again]))) from error
-    show_atlas(built, as_json=as_json)
+    printer = lines_printer(as_json=as_json)
+    display = RunDisplay(printer)
+    with going_on(lambda: again), display:
+        built = folder.build() if instead.page else folder.run(display.observer())
+    printer.show(atlas_shown(built))
     if built.failed:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in built.failed.items())
         raise MachineError(f"studies that could not run: {len(built.failed)}. {reasons}", again)

@@ -1,9 +1,8 @@
 """Servers beside their reference on a terminal, and as a JSON line."""
 
-import json
-import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -12,7 +11,7 @@ from longlook.core.model import Study
 from longlook.core.results import Estimate
 from longlook.instruments.calibrate.servers import SETTINGS, ComparedServer
 from longlook.report import wording
-from longlook.terminal.console import console
+from longlook.terminal.printer import Renderings
 
 _OWN = "its own"
 _UNITS = {
@@ -24,20 +23,21 @@ _UNITS = {
 }
 
 
-def show_servers(found: Sequence[ComparedServer], study: Study, *, as_json: bool) -> None:
-    """Print what each server waited and received beside its reference, and the settings of those over QUIC."""
-    if as_json:
-        line = {"event": "servers", "servers": codec.encode(list(found))}
-        sys.stdout.write(json.dumps(line, allow_nan=False) + "\n")
-        sys.stdout.flush()
-        return
-    out = console()
-    out.print(times_table(found))
+def servers_shown(found: Sequence[ComparedServer], study: Study) -> Renderings:
+    """Return what each server waited and received next to its reference, and the settings of servers over QUIC."""
+    return Renderings(
+        people=lambda: _people(found, study),
+        lines=lambda: [{"event": "servers", "servers": codec.encode(list(found))}],
+    )
+
+
+def _people(found: Sequence[ComparedServer], study: Study) -> Iterator[RenderableType]:
+    yield times_table(found)
     if study.rounds < study.analysis.min_rounds:
-        out.print(f"a verdict needs {study.analysis.min_rounds} rounds, these are {study.rounds}")
+        yield f"a verdict needs {study.analysis.min_rounds} rounds, these are {study.rounds}"
     if any(each.protocol == "h3" for each in found):
-        out.print(settings_table(found))
-        out.print(f"{_OWN}: the program's own, not on record as one value; {wording.DASH}: no such knob", style="dim")
+        yield settings_table(found)
+        yield Text(f"{_OWN}: the program's own, not on record as one value; {wording.DASH}: no such knob", "dim")
 
 
 def times_table(found: Sequence[ComparedServer]) -> Table:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from longlook.core.model import Endpoint, Stage, Workload
 from longlook.core.protocol import EITHER
-from longlook.instruments.conformance.checks import Check, CheckFinding, Want, verdict
+from longlook.instruments.conformance.checks import Check, CheckFinding, Want, comparing, verdict
 from longlook.instruments.conformance.evidence import Seen
 from longlook.instruments.conformance.links import path
 from longlook.instruments.conformance.subject import Subject, stack_of
@@ -29,15 +29,12 @@ def choice(subject: Subject, role: str) -> Check:
     block = (Stage("block", {"protocol": "udp"}),)
     links = {_OPEN: path(20, 0.04), _BLOCKED: path(20, 0.04, up=block, down=block)}
 
-    def judge(seen: Mapping[str, Seen]) -> CheckFinding:
-        if failed := [f"{name}: {found.why}" for name, found in seen.items() if not found.ok]:
-            return verdict(False, "; ".join(failed))
-        carried = {name: _carried(found) for name, found in seen.items()}
+    def judge(carried: Mapping[str, Counter[str]]) -> CheckFinding:
         text = "; ".join(f"{name}: {_words(counts)}" for name, counts in carried.items())
         return verdict(carried[_OPEN]["h3"] > 0 and set(carried[_BLOCKED]) == {"h2"}, text)
 
     wants = {name: Want(EITHER.name, link, _PAGE, server, client) for name, link in links.items()}
-    return Check(f"what carried each object over {EITHER.name} ({role})", wants, judge)
+    return Check(f"what carried each object over {EITHER.name} ({role})", wants, comparing(_carried, judge))
 
 
 def _carried(seen: Seen) -> Counter[str]:

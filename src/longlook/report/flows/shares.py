@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import altair as alt
 
-from longlook.core.model import DOTS, MATRIX, TREND, Study
+from longlook.analysis.stats.levels import FAIR, PART
 from longlook.core.results import ArmLevel
 from longlook.report import wording
 from longlook.report.charts.colours import INK_SOFT, arm_colours
@@ -16,16 +16,6 @@ from longlook.report.content import ReportContent
 from longlook.report.flows.emulated import emulated_parts
 from longlook.report.layout import Grid, abbreviated, make_grid
 from longlook.report.section import Section, slug
-
-PART = "part"
-FAIR: Mapping[str, float | str] = {
-    "share_of_used": PART,
-    "share_of_link": PART,
-    "fair_share": 100.0,
-    "competitor_fair_share": 100.0,
-    "jain_index": 1.0,
-}
-"""Metrics of shares and their fair value: a number, or the first group's part of the competing flows in %."""
 
 LIMITS = {"share_of_used": 100.0, "share_of_link": 100.0, "jain_index": 1.0}
 """The greatest possible values."""
@@ -81,18 +71,6 @@ class ShareSection(Section):
         """Return one figure for each metric."""
         taken: set[str] = set()
         return {f"shares-{slug(each.metric, taken)}": each.figure for each in self.shares}
-
-
-def metrics_by_arm(study: Study) -> list[str]:
-    """Return the metrics for which the report shows the level of each arm, beside the contrasts."""
-    wanted = [contrast.metric for contrast in study.contrasts] if study.figure.kind == TREND else []
-    wanted += [matrix_metric(study)] if study.figure.kind in (MATRIX, DOTS) else []
-    return list(dict.fromkeys([*wanted, *(name for name in study.metrics if name in FAIR)]))
-
-
-def matrix_metric(study: Study) -> str:
-    """Return the metric of a matrix or a dot plot: the figure's own, or the first contrast's."""
-    return study.figure.metric or study.contrasts[0].metric
 
 
 class Fairness:

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from longlook.analysis.stats import metrics_by_arm
 from longlook.core.model import MATRIX, TREND, Contrast, Figure
-from longlook.report import metrics_by_arm
 from longlook.report.flows import shares
 from longlook.report.flows.emulated import emulated_parts
 from longlook.report.flows.section import make_flow_section

@@ -1,7 +1,7 @@
-"""What flips the answer to a dispute: the one thing that differs between two values at which other positions hold.
+"""The flips of a dispute's answer: the one thing that differs between two values at which other positions hold.
 
-Values are compared where everything but one thing is the same: a level of a factor, the contrast or arm, the study, or
-the metric. Pure.
+Values are compared if everything but one thing is the same: a level of a factor, the contrast or arm, the study, or the
+metric. Pure.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,8 +30,8 @@ SEVERAL_FLIPS = 3
 class Flip:
     """A change of one thing alone that changes the answer, in each of `places`, which are otherwise the same.
 
-    `settings` are those in which the arms, or the studies, differ; a level of a factor names itself. `before_holds` and
-    `after_holds` are positions; none of the one is among the other.
+    `settings` are the settings in which the arms, or the studies, differ; a level of a factor names itself.
+    `before_holds` and `after_holds` are positions; none of the one is among the other.
     """
 
     what: str  # a factor's name, or study, contrast, arm or metric
@@ -45,7 +45,7 @@ class Flip:
 
 @dataclass(frozen=True)
 class _Answered:
-    """A value that decides: where it is, and the positions that hold there, in the order of the file."""
+    """A value that decides: its place, and the positions that hold there, in the order of the file."""
 
     at: Coordinates
     along: str  # the factor along which its positions were judged
@@ -78,9 +78,9 @@ def find_flips(dispute: Dispute, judged: Sequence[JudgedEvidence], studies: Mapp
 
 
 def conclude_dispute(dispute: Dispute, judged: Sequence[JudgedEvidence], flips: Sequence[Flip]) -> DisputeConclusion:
-    """Return the conclusion about a dispute: that of its evidence, or what its file gives in place of any.
+    """Return the conclusion about a dispute: from its evidence, or as its file gives it in place of any.
 
-    Where several changes flip the answer, the conclusion names what is changed; `flips` has the changes.
+    If several changes flip the answer, the conclusion names the changed things; `flips` has the changes.
     """
     if dispute.settled is not None:
         settled = dispute.settled

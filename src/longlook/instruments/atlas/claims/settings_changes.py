@@ -18,7 +18,7 @@ def changes(ran: Study, installed: Study) -> tuple[str, ...]:
 
 
 def changed_settings(prefix: str, ran: Mapping[str, Any], installed: Mapping[str, Any]) -> list[str]:
-    """Return the settings of `ran` that differ from those of `installed`, each with its name behind `prefix`."""
+    """Return the settings of `ran` that differ from their values in `installed`, each with its name behind `prefix`."""
     names = dict.fromkeys([*ran, *installed])
     return [
         f"{prefix}{name} = {ran.get(name, 'its default')} instead of {installed.get(name, 'its default')}"
