@@ -89,7 +89,7 @@ TABLES = (
         SIZES,
     ),
     Table(
-        "results/slow-clients.md",
+        "results/cpu.md",
         "| rate | client's computing |",
         "slow-clients",
         {
@@ -103,7 +103,7 @@ TABLES = (
         each("size", "100KB", "1MB", "5MB"),
     ),
     Table(
-        "results/slow-clients.md",
+        "results/cpu.md",
         "| share, beside a processor of | 1 MB, share |",
         "slow-clients-live",
         {
@@ -114,7 +114,7 @@ TABLES = (
         words=False,
     ),
     Table(
-        "results/slow-clients.md",
+        "results/cpu.md",
         "| share, beside a processor of | 1 MB, share |",
         "slow-clients",
         {
