@@ -253,8 +253,7 @@ LEVELS = (
         "| QUIC against |",
         "kakhki2017-tab4",
         {"1 TCP": {"against": "1 TCP"}, "2 TCP": {"against": "2 TCP"}, "4 TCP": {"against": "4 TCP"}},
-        [{"arm": "quic", "metric": SHARE}, {"arm": "tcp", "metric": SHARE}, None, None],
-        after="results a38b92322c2af3f1",
+        [{"arm": "quic", "metric": SHARE}, {"arm": "tcp", "metric": SHARE}, None, None, None],
     ),
     Table(
         "results/fairness.md",
@@ -267,7 +266,6 @@ LEVELS = (
             "a TCP flow (Cubic)": {"arm": "tcp"},
         },
         BUFFERS,
-        after="results 4f559027511433cf",
     ),
     Table(
         "results/fairness.md",
@@ -304,7 +302,7 @@ LEVELS = (
         [*each("flows", "10 and 10", "100 and 100", metric=SHARE), None, None],
     ),
     Table(
-        "results/fairness.md",
+        "results/congestion-control.md",
         "| sender | 10 ms: 0.5 BDP |",
         "mishra-conformance",
         {

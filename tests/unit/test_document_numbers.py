@@ -278,7 +278,7 @@ SENTENCES: Sequence[tuple[str, str, str, Sequence[Value]]] = (
     (
         "results/fairness.md",
         "fairness-google",
-        "Of the other 5 points ({}, {},",
+        "The other 5 points ({}, {},",
         [value(contrast="share: Google's vs one packet at a time") for value in (signed, within)],
     ),
     (
