@@ -21,7 +21,7 @@ _TIME = re.compile(r"[\d.]+ m?s\b")
 _LEVEL = re.compile(r"([\d.]+) %")
 _OPEN = ("undecided", "inconclusive", "open", "(?)")
 
-PROXIES = ("17a", "17b", "17c", "18a", "18b", "18c")
+PROXIES = ("17a", "18a")
 """Figures of proxies.md: tables of `published / ours`, with the mark of a claim that is not reproduced."""
 MARKS = {"contradicted": " ✗", "inconclusive": " ?", "reproduced": ""}
 
