@@ -167,14 +167,14 @@ TABLES = (
         words=False,
     ),
     Table(
-        "results/kakhki2017-fig10.md",
+        "results/kakhki2017.md",
         "| threshold |",
         "kakhki2017-fig10",
         THRESHOLDS,
         [place for rate in (10, 50, 100) for place in ({"rate": f"{rate}Mbit"}, None)],
     ),
     Table(
-        "results/kakhki2017-fig10.md",
+        "results/kakhki2017.md",
         "| sender | steady |",
         "reordering-by-stack",
         {
@@ -189,7 +189,7 @@ TABLES = (
         each("path", "steady", "in order", "overtaking", "overtaking"),
     ),
     Table(
-        "results/kakhki2017-fig6a.md",
+        "results/kakhki2017.md",
         "| queue, in bandwidth-delay products |",
         "kakhki2017-large-objects",
         {
