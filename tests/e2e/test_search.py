@@ -15,7 +15,7 @@ from longlook.pipeline.answers import read_answers
 from longlook.pipeline.explain import ExplainRequest, explain_run
 from longlook.pipeline.explain.cells import gaps
 from longlook.pipeline.explain.search import search_losses
-from longlook.pipeline.explain.session import Judgement, Session
+from longlook.pipeline.explain.session import JudgedFindings, Session
 from longlook.pipeline.explain.traced import traced_pairs
 from longlook.pipeline.explain.trials import RunPlace
 from longlook.pipeline.options import Observer, RunOptions
@@ -156,7 +156,7 @@ def searched(run: Path, budget: int | None) -> tuple[LossSearch, Suspect | None,
         return *search_losses(session, pairs), session
 
 
-def judged(session: Session, suspect: Suspect) -> Judgement:
+def judged(session: Session, suspect: Suspect) -> JudgedFindings:
     wanted = [(suspect.finding, suspect.interventions)]
     return session.tested(wanted, {suspect.finding.cause: suspect.cause}, suspect.found_by)
 
