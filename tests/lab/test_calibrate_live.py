@@ -14,7 +14,7 @@ from longlook.calibration.host import LOG
 from longlook.calibration.verdicts import judge
 from longlook.lab.topology import PACKET, TUN
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.realtime]
 
 
 @pytest.mark.parametrize("law", [Gilbert, DropTail])
