@@ -2,8 +2,6 @@
 
 import os
 import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -15,31 +13,6 @@ from longlook.certification.disturbances import DISTURBANCES, Disturbance
 def by_name(name: str) -> Disturbance:
     (found,) = [item for item in DISTURBANCES if item.name == name]
     return found
-
-
-def alive(marker: str) -> list[int]:
-    """Processes that have a marker among their arguments."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            if marker.encode() in path.read_bytes():
-                found.append(int(path.parent.name))
-        except OSError:
-            continue
-    return found
-
-
-def test_everything_that_a_disturbance_started_ends_with_its_block(tmp_path: Path) -> None:
-    marker = str(tmp_path / "marker")
-    sleep = "import time; time.sleep(999)"
-    script = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {sleep!r}, sys.argv[1]]); {sleep}"
-    with pytest.raises(KeyboardInterrupt), disturbances._running([(sys.executable, "-c", script, marker)]):
-        deadline = time.monotonic() + 60
-        while len(alive(marker)) < 2 and time.monotonic() < deadline:
-            time.sleep(0.05)
-        assert len(alive(marker)) == 2
-        raise KeyboardInterrupt
-    assert alive(marker) == []
 
 
 def test_the_path_is_another_one_in_which_the_same_programs_are_found(tmp_path: Path) -> None:
