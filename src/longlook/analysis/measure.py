@@ -27,6 +27,9 @@ from longlook.timeline.trial_events import needs_events, write_events
 _POINTS = "points"
 """The table of OUTPUTS that metrics which compare arms read."""
 
+_WORTH_PROCESSES = 20
+"""Attempts: for fewer, starting processes would take longer than measuring."""
+
 
 @dataclass(frozen=True)
 class Measured:
@@ -117,7 +120,7 @@ def _known(work: _Work, cache: MeasureCache) -> Measured | None:
 
 
 def _map(work: list[_Work]) -> Iterator[Measured]:
-    if len(work) < 20:  # starting processes would take longer
+    if len(work) < _WORTH_PROCESSES:
         yield from map(_measure, work)
         return
     # Forked workers would inherit the parent's threads in an unknown state.
