@@ -46,8 +46,6 @@ quick: build
 
 test: ready .venv/bin/vale
 	cargo test --quiet --locked --workspace
-	cd adapters/quic-go && go test ./...
-	cd adapters/traffic && go test ./...
 	$(BIN)/pytest -n auto --dist loadgroup --no-loadscope-reorder -m "not realtime and not stacks"
 	$(BIN)/pytest -p no:xdist -m "realtime and not stacks"
 

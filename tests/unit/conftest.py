@@ -12,10 +12,12 @@ import longlook
 from longlook.analysis import measure, measure_cache
 from longlook.core import digests
 from longlook.core.model import Study
+from longlook.report.charts.theme import specification
 from longlook.study import files
 from longlook.study.catalogue import Catalogue
 from longlook.study.virtual_time import VIRTUAL
 
+REPORT = Path(__file__).with_name("report")
 SHIPPED = Path(longlook.__file__).parent / "studies"
 
 
@@ -46,6 +48,23 @@ def shipped_studies_are_read_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(files, "read_study", read_study)
         yield
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_pictures(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Check the figures of run reports against their schema, and turn them into pictures in tests of reports alone.
+
+    The pictures would take most of the time of whatever runs a study.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        if not request.path.is_relative_to(REPORT):
+            patch.setattr("longlook.report.export_figure", _checked_only)
+        yield
+
+
+def _checked_only(_folder: Path, _name: str, chart: Any) -> list[Path]:
+    specification(chart)
+    return []
 
 
 @pytest.fixture
