@@ -86,7 +86,8 @@ class GuestHome(Home):
         files = [tls / name for name in ("ca", "certificate", "key")]
         for file in files:
             file.write_text(file.name)
-        identity = Identity("www.example.test", *map(str, files), "spki")
+        ca, certificate, key = map(str, files)
+        identity = Identity("www.example.test", ca, certificate, key, "spki")
         return replace(super().job(*args, **options), identity=identity)
 
     def run(self, *args: Any, **options: Any) -> Run:

@@ -6,12 +6,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from longlook.calibration import host
-from longlook.calibration.cases import OURS, DropTail, Gilbert
-from longlook.calibration.catalogue import LIVE_CASES
-from longlook.calibration.check import LIVE
-from longlook.calibration.host import LOG
-from longlook.calibration.verdicts import judge
+from longlook.instruments.calibrate.link import host
+from longlook.instruments.calibrate.link.cases import OURS, DropTail, Gilbert
+from longlook.instruments.calibrate.link.catalogue import LIVE_CASES
+from longlook.instruments.calibrate.link.check import LIVE
+from longlook.instruments.calibrate.link.host import LOG
+from longlook.instruments.calibrate.link.measure import COLUMNS
+from longlook.instruments.calibrate.link.verdicts import judge
 from longlook.lab.topology import PACKET, TUN
 
 pytestmark = [pytest.mark.lab, pytest.mark.realtime]
@@ -23,7 +24,7 @@ def test_a_case_by_probe_and_by_log(tmp_path: Path, law: type) -> None:
     case = next(case for case in LIVE_CASES if isinstance(case.law, law))
     with (tmp_path / "packets.csv").open("w", newline="") as packets, (tmp_path / "depth.csv").open("w") as depths:
         rows, depth = csv.writer(packets), csv.writer(depths)
-        rows.writerow(host.COLUMNS)
+        rows.writerow(COLUMNS)
         host._case(case, 3, rows, depth)
     table = pd.read_csv(tmp_path / "packets.csv", dtype={"received_ns": "Int64"})
     for emulator in (OURS, LOG):

@@ -6,7 +6,7 @@ import signal
 import subprocess
 from pathlib import Path
 
-from scripts.fuzz_readers import READERS
+from scripts.fuzzed_readers import READERS
 
 from tests.torture.place import PATIENCE_S, Place
 

@@ -17,8 +17,8 @@ import sys
 import time
 from pathlib import Path
 
-import rogue_forge
-import rogue_greed
+import rogue_forge  # type: ignore[import-not-found]
+import rogue_greed  # type: ignore[import-not-found]
 
 TCP_CONGESTION = 13
 

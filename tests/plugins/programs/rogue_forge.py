@@ -13,7 +13,7 @@ import threading
 import time
 from pathlib import Path
 
-from rogue_greed import LIBC, PIDFD_GETFD, call, copy_memory
+from rogue_greed import LIBC, PIDFD_GETFD, call, copy_memory  # type: ignore[import-not-found]
 
 PROCESS_VM_WRITEV, PTRACE_SEIZE, PTRACE_ATTACH, SET_PTRACER, SET_DUMPABLE = 311, 0x4206, 16, 0x59616D61, 4
 KEY, NAME = 0xD00125, "longlook-door"

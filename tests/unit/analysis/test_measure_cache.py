@@ -4,9 +4,10 @@ from pathlib import Path
 import pytest
 
 from longlook.analysis import measure_cache
-from longlook.analysis.measure_cache import EVENTS, TIMELINE, MeasureCache
+from longlook.analysis.measure_cache import MeasureCache
 from longlook.core.digests import file_digest
 from longlook.core.model import Run
+from longlook.core.run_folder import EVENTS, TIMELINE
 from tests.data.trials import RUN, TRIAL
 
 DATA = {"values": {"page_load_time": 0.1 + 2**-56, "handshake_time": None}, "goodput": None}

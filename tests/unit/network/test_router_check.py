@@ -13,6 +13,7 @@ from longlook.core.problems import SettingError
 from longlook.network import router_check
 from longlook.network import settings as network
 from longlook.network.router_check import violation_of
+from longlook.network.stages import AQMS
 from longlook.study.settings import network_setting
 from tests.unit.network.test_settings import BASE, FULL
 
@@ -27,7 +28,7 @@ CASES: list[dict[str, Any]] = [
     FULL,
     *({"network.loss": law} for law in LAWS),
     *({"network.queue": queue} for queue in QUEUES),
-    *({"network.aqm": aqm, **({} if aqm == "droptail" else {"network.ecn": True})} for aqm in network.AQMS),
+    *({"network.aqm": aqm, **({} if aqm == "droptail" else {"network.ecn": True})} for aqm in AQMS),
     *({"network.jitter": "2ms", "network.jitter_law": law} for law in network.JITTER_LAWS),
     {"network.rate": "walk(10Mbit, 1Mbit, 5Mbit, 15Mbit, 1s)", "network.rtt": "uniform(30ms, 40ms, 1s)"},
 ]
@@ -86,7 +87,7 @@ def test_what_a_stage_demands_beyond_bounds_has_the_key_of_the_study(
 def test_each_distinct_link_is_checked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
     run = subprocess.run
-    monkeypatch.setattr(router_check.subprocess, "run", lambda *args, **more: calls.append(args) or run(*args, **more))
+    monkeypatch.setattr(subprocess, "run", lambda *args, **more: calls.append(args) or run(*args, **more))
     one, other = (Link((Stage("delay", {"delay_ns": delay_ns}),), ()) for delay_ns in (123_454, 123_455))
     assert [violation_of(one), violation_of(other), violation_of(one)] == [None, None, None]
     assert len(calls) == 2

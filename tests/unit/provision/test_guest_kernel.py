@@ -13,7 +13,7 @@ from longlook.core.digests import file_digest
 from longlook.core.errors import InputError, MachineError
 from longlook.provision import guest_kernel
 from longlook.provision.build_steps import BuildProgress, ObjectCount, run
-from longlook.provision.guest_kernel.build import lost_settings
+from longlook.provision.guest_kernel.build import STEPS, lost_settings
 from longlook.provision.guest_kernel.source import pinned_source
 from longlook.provision.pins import identity
 from longlook.provision.setup import DEFAULT_PARTS, install
@@ -32,7 +32,7 @@ def fake_build(recipe: Path, work: Path, into: Path, *_: Any) -> dict[str, Any]:
         "source": other if (work.parent / "pinned-is-gone").exists() else source,
         "patch": file_digest(recipe / "time-travel.patch"),
         "config": file_digest(recipe / "config"),
-        "steps": guest_kernel.STEPS,
+        "steps": STEPS,
         "sha256": file_digest(into),
         "release": "7.2.13-tt",
     }

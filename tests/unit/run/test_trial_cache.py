@@ -36,7 +36,8 @@ def root(tmp_path: Path) -> Path:
 def job(tmp_path: Path) -> Job:
     for name in ("ca", "certificate", "key"):
         (tmp_path / name).write_text(name)
-    identity = Identity("www.example.test", *(str(tmp_path / name) for name in ("ca", "certificate", "key")), "spki")
+    ca, certificate, key = (str(tmp_path / name) for name in ("ca", "certificate", "key"))
+    identity = Identity("www.example.test", ca, certificate, key, "spki")
     programs = {role: Program(f"/{role}", role) for role in ("server", "client", "link")}
     content = Content("/www", (("/a",),), {"/a": Expected(10, "sha256:0")})
     return Job(TRIAL, 1, str(folder(tmp_path, "first")), programs, content, identity)

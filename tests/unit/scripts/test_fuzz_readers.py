@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 from scripts import fuzz_readers
-from scripts.fuzz_readers import READERS, changed, findings
+from scripts.fuzz_readers import changed, findings
+from scripts.fuzzed_readers import READERS
 
 FILES = 40
 

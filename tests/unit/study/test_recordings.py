@@ -63,8 +63,8 @@ def test_a_page_can_be_set_for_one_run(folder: Path, monkeypatch: pytest.MonkeyP
     page = '  { name = "page", sets = "workload.har", levels = ["docs", "own/page.har"] },\n'
     text = (folder / "mine.toml").read_text()
     assert page in text
-    text = text.replace(page, "").replace('columns = "page"\nrows = ["loss"]', 'columns = "loss"')
-    (folder / "mine.toml").write_text(text.replace('kind = "recorded_page"', 'kind = "recorded_page"\nhar = "shop"'))
+    text = text.replace(page, "").replace('columns = "page", rows = ["loss"]', 'columns = "loss"')
+    (folder / "mine.toml").write_text(text.replace('kind = "recorded_page"', 'kind = "recorded_page", har = "shop"'))
     assert find_study(str(folder / "mine.toml")).settings["workload.har"] == store.keep(store.shipped()["shop"])[0]
     monkeypatch.chdir(folder / "own")
     study = find_study(str(folder / "mine.toml"), changes={"workload.har": "page.har"})

@@ -170,7 +170,8 @@ def test_every_nanosecond_of_any_load_over_two_links_has_one_class(seed: int, th
         else:
             add(at, size, quic=form)
     for number in range(draw.randrange(1, 4)):
-        path.fetched(*sorted(draw.uniform(0.0, 160.0) for _ in range(3)), f"/{number}")
+        asked, first, done = sorted(draw.uniform(0.0, 160.0) for _ in range(3))
+        path.fetched(asked, first, done, f"/{number}")
     timeline = path.timeline()
     found, window = make_ledger(timeline, path.whole), timeline.load_window_ns()
     if found is not None:
