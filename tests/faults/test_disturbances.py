@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from longlook.certification import disturbances
+from longlook.instruments.certify import disturbances
 from tests.faults.harness import wait_until
 
 
