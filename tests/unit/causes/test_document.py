@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from longlook.causes.__main__ import BEGIN, END, describe, updated
 from longlook.core.errors import InputError
@@ -20,11 +21,11 @@ def test_the_document_has_a_section_for_every_cause_as_its_file_describes_it() -
         assert f"### `{name}`\n" in document
 
 
-def test_a_section_says_what_is_seen_and_what_is_changed() -> None:
+def test_a_section_says_what_is_seen_and_what_is_changed(snapshot: SnapshotAssertion) -> None:
     lines = describe(find_cause("pacing_limited")).splitlines()
     assert lines[0] == "### `pacing_limited`"
     assert lines[1].endswith("because its pacing leaves the bottleneck idle for … ms.")
-    assert lines[3] == "To test it: no pacing for the loser, and pacing for the winner."
+    assert lines[3] == snapshot
     assert [line for line in lines[1:] if not line.endswith(".")] == []
 
 

@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from longlook.instruments.certify import disturbances
 from longlook.instruments.certify.disturbances import DISTURBANCES, Disturbance
@@ -58,10 +59,10 @@ def test_memory_is_taken_only_where_twice_as_much_is_free() -> None:
     assert disturbances._memory_to_take() <= min(free_bytes * 0.6, 4 << 30)
 
 
-def test_a_program_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion) -> None:
     monkeypatch.setenv("PATH", "")
-    assert by_name("compilers").missing() == "no program cc"
-    assert by_name("one CPU").missing() == "no program taskset"
+    assert by_name("compilers").missing() == snapshot
+    assert by_name("one CPU").missing() == snapshot
     assert by_name("none").missing() is None
 
 
