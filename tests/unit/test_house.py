@@ -20,6 +20,11 @@ def test_no_file_is_too_long_to_read() -> None:
     assert not long, f"split these by what they do: {long}"
 
 
+def test_snapshots_lie_beside_their_tests() -> None:
+    files = listed(":(glob)tests/**/*.ambr")
+    assert [file for file in files if not (file.parents[1] / f"{file.stem}.py").is_file()] == []
+
+
 def listed(*patterns: str) -> list[Path]:
     """Files of the checkout that git knows or would take."""
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *patterns]
