@@ -14,8 +14,8 @@ from typing import Protocol
 
 import pytest
 
-from longlook.lab.counters import take_reading
 from longlook.lab.guard import Thresholds, findings, observe
+from longlook.lab.trial import take_reading
 from tests.support.attempts import MOST, Reports, run_attempts
 
 MARK = "realtime"

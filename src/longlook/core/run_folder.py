@@ -72,7 +72,7 @@ class RunFolder:
     def create(cls, path: Path, study: Study, plan: Plan, manifest: Mapping[str, Any]) -> "RunFolder":
         """Make a run folder with the study, the plan and the manifest.
 
-        InputError where `path` is taken, also by another process at this moment; MachineError where it cannot be
+        InputError if `path` is taken, also by another process at this moment; MachineError if it cannot be
         written: nothing of it then stays.
         """
         cls.refuse_taken(path)
@@ -112,7 +112,7 @@ class RunFolder:
 
     @classmethod
     def open(cls, path: Path) -> "RunFolder":
-        """Return an existing run folder; InputError where it is none, of a schema that is not read, or where there is
+        """Return an existing run folder; InputError if it is none, of a schema that is not read, or where there is
         anything in it but files and folders.
         """
         try:
@@ -179,7 +179,7 @@ class RunFolder:
 
     @contextmanager
     def _damage_named(self, name: str) -> Iterator[Any]:
-        """Yield the data of a file of the folder; raise InputError where it is not what was written there."""
+        """Yield the data of a file of the folder; raise InputError if it is not what was written there."""
         if (what := self.broken(name)) is not None:
             raise InputError(f"{self.path}: {what} since the run was planned", _DAMAGED)
         try:
@@ -234,7 +234,7 @@ class RunFolder:
         self._seals.add(names)
 
     def broken(self, name: str) -> str | None:
-        """Return in a phrase what happened to a file since it was sealed; None where nothing did, or it has no seal."""
+        """Return in a phrase what happened to a file since it was sealed; None if nothing did, or it has no seal."""
         sealed = self._seals.of(name)
         return None if sealed is None else altered_file(self.path, name, sealed)
 

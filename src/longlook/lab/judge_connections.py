@@ -92,7 +92,7 @@ def _other_state(case: FlowCase, state: ConnectionState) -> Judgement:
 
 
 def _carriers(case: FlowCase, measured: Sequence[Line]) -> Judgement | None:
-    """Check that each of several connections carried every object; return None where each did.
+    """Check that each of several connections carried every object; return None if each did.
 
     The client reports the port over which an object came, and `measured` are the connections' lines.
     """
@@ -155,7 +155,7 @@ def _measured_connections(case: FlowCase) -> Iterator[Line]:
 
 
 def _page_began_ns(case: FlowCase) -> int:
-    """Return when a browser began the measured page; 0 where the client reports no page.
+    """Return when a browser began the measured page; 0 if the client reports no page.
 
     A browser that chooses may open connections for earlier loads that carry nothing, and does not report those.
     """

@@ -43,7 +43,7 @@ class FlowKind(StrEnum):
 
 @dataclass(frozen=True)
 class Observations:
-    """One program: what it printed, and how it ended by itself (`exit_code` is None where it had to be stopped)."""
+    """One program: what it printed, and how it ended by itself (`exit_code` is None if it had to be stopped)."""
 
     lines: Sequence[Line] = ()
     junk: Sequence[str] = ()  # output that is not JSON lines
@@ -56,7 +56,7 @@ class Observations:
         return [line for line in self.lines if line.get("event") == event]
 
     def errors(self) -> str:
-        """Return the reasons of its `error` lines as one text, "" where it printed none."""
+        """Return the reasons of its `error` lines as one text, "" if it printed none."""
         return bounded("; ".join(str(line.get("reason"))[:_LONGEST_CHARACTERS] for line in self.events("error")))
 
     def cause(self) -> str:

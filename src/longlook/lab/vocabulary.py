@@ -99,7 +99,7 @@ _NEEDED: Mapping[str, Callable[[FlowCase], bool]] = {
 
 
 def _unasked(case: FlowCase, line: Line) -> str | None:
-    """Return the path of an object that the client's job does not have, None where it has it.
+    """Return the path of an object that the client's job does not have, None if it has it.
 
     What a page asks for beside its job is reported with an error; a player names its requests by more than the path.
     """

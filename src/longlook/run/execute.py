@@ -113,7 +113,7 @@ class Executor:
         self._jobs = min(jobs, engine.parallel)
 
     def execute(self, trials: Iterable[Trial]) -> None:
-        """Run every trial that has no result yet; MachineError where the machine cannot go on. Finished trials stay."""
+        """Run every trial that has no result yet; MachineError if the machine cannot go on. Finished trials stay."""
         missing = [trial for trial in trials if self._folder.result(trial.id) is None]
         work = batches(missing, in_batches=self._engine.batches)
         in_parallel(work, self._run_batch, self._jobs, self._engine.interrupt)

@@ -23,7 +23,7 @@ _LOAD = "page_load_time"
 
 
 def refuse_unrepeatable(engine: Engine, trials: Sequence[Trial]) -> None:
-    """Raise InputError where an engine's trials cannot be expected to repeat; the engine is entered."""
+    """Raise InputError if an engine's trials cannot be expected to repeat; the engine is entered."""
     if engine.setting() is None:
         raise InputError(
             f"--verify: engine {engine.name} measures in real time: none of its {len(trials)} trials repeats exactly",
@@ -144,7 +144,7 @@ def save(folder: RunFolder, verification: Verification) -> None:
 
 
 def load(folder: RunFolder) -> Verification | None:
-    """Return the verification of a run; None where it has none."""
+    """Return the verification of a run; None if it has none."""
     path = folder.path / RESULT
     try:
         return codec.decode(Verification, files.read_json(path))

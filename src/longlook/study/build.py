@@ -12,7 +12,7 @@ from longlook.network import settings as network
 from longlook.study import laws
 from longlook.study.catalogue import Catalogue
 from longlook.study.claims import claims
-from longlook.study.flow_groups import flow_setting, is_flow_setting
+from longlook.study.flow_groups import flow_setting
 from longlook.study.rounds import rounds_of
 from longlook.study.schema import LABEL, ContrastTable, FactorTable, StudyTable, is_label
 from longlook.study.settings import (
@@ -21,6 +21,7 @@ from longlook.study.settings import (
     KNOB_PREFIXES,
     WORKLOAD_PREFIX,
     endpoint_setting,
+    is_flow_setting,
     network_setting,
     short_name,
     workload_defaults,

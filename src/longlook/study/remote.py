@@ -12,7 +12,7 @@ _LOGS = ("netlog", "keylog")
 
 
 def check_remote(study: Study, plan: Plan, engine: str) -> None:
-    """Raise InputError where a trial asks something of a client on another machine that only one here can do.
+    """Raise InputError if a trial asks something of a client on another machine that only one here can do.
 
     `engine` is the run's default.
     """
@@ -24,7 +24,7 @@ def check_remote(study: Study, plan: Plan, engine: str) -> None:
 
 def _problems(trial: Trial, engine: str) -> Iterator[tuple[str, str]]:
     if engine == VIRTUAL:
-        yield "is a browser on another machine, whose time is real", "use --engine live (docs/guide/phones.md)"
+        yield "is a browser on another machine, whose time is real", "use --engine live (docs/guide/browsers.md)"
     if trial.competes:
         yield "cannot be one of several flows that compete", "use it in a study with one client, or another client"
     if trial.client_cpu_share is not None:

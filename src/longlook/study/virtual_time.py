@@ -29,7 +29,7 @@ def default_around(engine: str) -> str:
 
 
 def check_virtual(study: Study, plan: Plan, engine: str, catalogue: Catalogue | None = None) -> None:
-    """Raise InputError where a trial in virtual time needs what only real time has; `engine` is the run's default.
+    """Raise InputError if a trial in virtual time needs what only real time has; `engine` is the run's default.
 
     The plan's arms and cells are the study's. `catalogue` is that of the plan; None: what is installed.
     """
@@ -83,7 +83,7 @@ def _as_stated(study: Study, trials: Iterable[Trial], catalogue: Catalogue | Non
 
 
 def check_live(study: Study, plan: Plan, engine: str) -> None:
-    """Raise InputError where a trial in real time sets what belongs to the machine's whole kernel; as `check_virtual`.
+    """Raise InputError if a trial in real time sets what belongs to the machine's whole kernel; as `check_virtual`.
 
     In virtual time each trial has a kernel of its own.
     """

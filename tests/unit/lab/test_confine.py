@@ -5,8 +5,7 @@ from threading import Event
 from unittest.mock import Mock
 
 from longlook.lab.linux import compartment
-from longlook.lab.linux.confine import Confinement, Spawn, _Ahead
-from longlook.lab.linux.confined_thread import ConfinedThread
+from longlook.lab.linux.confine import ConfinedThread, Confinement, Spawn, _Ahead
 
 MOST_FILES = 32
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from longlook.lab.stderr import excerpt, read_excerpt
+from longlook.lab.flow_run import excerpt, read_excerpt
 
 PYTHON = 'Traceback (most recent call last):\n  File "x.py", line 1, in <module>\nValueError: no such knob\n'
 GO = "listening\npanic: runtime error: index out of range\n\ngoroutine 1 [running]:\nmain.main()\n\t/x.go:3\n"

@@ -5,7 +5,7 @@ from io import StringIO
 from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
 
-from longlook.cli.show.provenance import downloads
+from longlook.cli.checks import downloads
 from longlook.core.provenance import Component, Made
 
 
