@@ -31,6 +31,9 @@ from longlook.timeline.timeline import Timeline
 _POINTS = "points"
 """The table of OUTPUTS that metrics which compare arms read."""
 
+_WORTH_PROCESSES = 20
+"""Attempts: for fewer, starting processes would take longer than measuring."""
+
 
 @dataclass(frozen=True)
 class MeasuredAttempt:
@@ -158,7 +161,7 @@ class _Measurement:
 
 def _in_parallel(pending: list[_Measurement]) -> Iterator[MeasuredAttempt]:
     """Yield the results in order; many are made on all processors."""
-    if len(pending) < 20:  # starting processes would take longer
+    if len(pending) < _WORTH_PROCESSES:
         yield from map(_Measurement.make, pending)
         return
     # Forked workers would inherit the parent's threads in an unknown state.
