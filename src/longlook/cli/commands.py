@@ -11,7 +11,6 @@ from longlook import __version__
 from longlook.cli import checks, explain, run, stacks, study, trace
 from longlook.core.errors import InterruptedByUserError, LonglookError, MachineError
 from longlook.instruments.atlas import command as atlas
-from longlook.instruments.atlas.claims import command as claims
 from longlook.instruments.calibrate import command as calibrate
 from longlook.instruments.certify import command as certify
 from longlook.instruments.compare import command as compare
@@ -37,7 +36,7 @@ stacks.stacks_app.command("install")(stacks.setup)
 app.command()(compare.compare)
 app.command()(compare.bisect)
 app.command()(infer.infer)
-app.command()(claims.claims)
+app.command()(atlas.claims)
 app.command()(atlas.atlas)
 app.command()(checks.doctor)
 app.command()(run.run)

@@ -26,6 +26,13 @@ from longlook.run import execute
 from longlook.run.verification import Verification
 from longlook.terminal.printer import Printer, Renderings
 
+_STYLES = {
+    Verdict.BETTER: "bold red",
+    Verdict.WORSE: "bold blue",
+    Verdict.EQUIVALENT: "bold",
+    Verdict.INCONCLUSIVE: "dim",
+}
+
 
 class RunDisplay:
     """Shows a run while it goes on; a context manager."""
@@ -185,14 +192,6 @@ def fail_where_altered(result: Result) -> None:
             f"{described(result.altered)}, and counted out",
             f"the run's command with --resume {result.path} in place of --out runs them again",
         )
-
-
-_STYLES = {
-    Verdict.BETTER: "bold red",
-    Verdict.WORSE: "bold blue",
-    Verdict.EQUIVALENT: "bold",
-    Verdict.INCONCLUSIVE: "dim",
-}
 
 
 def verdict_table(study: Study, estimates: Sequence[Estimate]) -> Table:
