@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 from rich.console import RenderableType
-from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
@@ -161,19 +160,19 @@ def downloads(made: Sequence[Made]) -> Iterator[RenderableType]:
     """Yield a table for each program with its components, their digests and who vouches for them."""
     for each in made:
         digest = f"sha256 {each.sha256[:_DIGITS]}" if each.sha256 else "no program of its own"
-        licence = f", {escape(each.licence)}" if each.licence else ""
-        yield f"[bold]{escape(each.name)}[/] {escape(each.version)}, {digest}{licence}"
+        licence = f", {each.licence}" if each.licence else ""
+        yield Text.assemble((each.name, "bold"), f" {each.version}, {digest}{licence}")
         if each.built_by:
-            yield f"  built by: {escape(each.built_by.splitlines()[0])}"
+            yield Text(f"  built by: {each.built_by.splitlines()[0]}")
         for other in each.deviations:
-            yield f"  [red]not as pinned:[/] {escape(other)}"
+            yield Text.assemble("  ", ("not as pinned:", "red"), f" {other}")
         if each.components is None:
-            yield "  nothing tells what it is made of"
+            yield Text("  nothing tells what it is made of")
         elif each.components:
             yield _table(each.components)
     parts = sum(len(each.components or ()) for each in made)
     others = sum(len(each.deviations) for each in made)
-    yield f"{len(made)} programs of {parts} components; not as pinned: {others or 'none'}"
+    yield Text(f"{len(made)} programs of {parts} components; not as pinned: {others or 'none'}")
 
 
 def _table(components: Sequence[Component]) -> Table:
@@ -181,7 +180,7 @@ def _table(components: Sequence[Component]) -> Table:
     table = Table("", "component", "version", "digest", "who vouches", *(["licence"] if licences else []), box=None)
     for part in components:
         row = (f"{part.ecosystem}:{part.name}", part.version, _digest(part), part.vouched_by)
-        table.add_row("", *map(escape, row), *([part.licence] if licences else []))
+        table.add_row("", *map(Text, row), *([Text(part.licence)] if licences else []))
     return table
 
 

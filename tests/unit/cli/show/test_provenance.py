@@ -2,11 +2,11 @@
 
 from io import StringIO
 
-from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
 
 from longlook.cli.checks import downloads
 from longlook.core.provenance import Component, Made
+from longlook.terminal.console import PlainConsole
 
 
 def test_every_component_has_a_digest_and_somebody_who_vouches_or_says_that_nobody_does(
@@ -23,8 +23,9 @@ def test_every_component_has_a_digest_and_somebody_who_vouches_or_says_that_nobo
     ]
     out = StringIO()
     for part in downloads(made):
-        Console(file=out, width=200).print(part)
+        PlainConsole(file=out, width=200).print(part)
     text = out.getvalue()
+    assert text.splitlines()[0].startswith("quinn@1 1, sha256 1111")
     assert f"sha256:{'a' * 64}" in text
     assert "one of 2 sha256" in text and "numpy[x]" in text
     assert "not recorded" in text
