@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from scripts.affected import ROOT, affected_tests, changed_files, core_tests
 
 BIN = ".venv/bin"
-PYTHON_FOLDERS = ("src", "tests", "adapters", "benches", "scripts")
+PYTHON_FOLDERS = ("src", "tests", "adapters", "benches", "scripts", "style")
 GO_MODULES = ("adapters/quic-go", "adapters/traffic")
 
 

@@ -61,8 +61,6 @@ READERS = (
 )
 """Packages that read run folders, which may be strangers'."""
 OWN_FILES = {
-    "causes/__main__.py": "a page of docs",
-    "metrics/__main__.py": "a page of docs",
     "instruments/infer/sources.py": "a trace as just decoded",
     "report/templates.py": "files of the package",
     "run/host_facts.py": "files of the kernel",

@@ -286,6 +286,11 @@ class Study:
     around: Mapping[str, str] = field(default_factory=dict, metadata=_LATER)  # setting → law of its draws; empty: none
     population: Population | None = field(default=None, metadata=_LATER)
 
+    @property
+    def figure_metric(self) -> str:
+        """The metric of the figure: its own, or the first contrast's."""
+        return self.figure.metric or self.contrasts[0].metric
+
 
 @dataclass(frozen=True)
 class Flow:

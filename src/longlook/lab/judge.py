@@ -89,7 +89,7 @@ def judge(case: FlowCase) -> Judgement:
 
 def _elsewhere(case: FlowCase) -> Judgement | None:
     reason = _fault_elsewhere(case)
-    return None if reason is None else Judgement(Outcome.INVALID, reason, "see docs/guide/phones.md")
+    return None if reason is None else Judgement(Outcome.INVALID, reason, "see docs/guide/browsers.md")
 
 
 def succeeded(client: Observations, *, session: bool) -> bool:

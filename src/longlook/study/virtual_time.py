@@ -127,7 +127,7 @@ def check_remote(study: Study, plan: Plan, engine: str) -> None:
 
 def _problems_of_remote_client(trial: Trial, engine: str) -> Iterator[tuple[str, str]]:
     if engine == VIRTUAL:
-        yield "is a browser on another machine, whose time is real", "use --engine live (docs/guide/phones.md)"
+        yield "is a browser on another machine, whose time is real", "use --engine live (docs/guide/browsers.md)"
     if trial.competes:
         yield "cannot be one of several flows that compete", "use it in a study with one client, or another client"
     if trial.client_cpu_share is not None:

@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scripts import reference
 
 from longlook.core.errors import InputError
 from longlook.core.model import Claim, Contrast, Expected, Figure, Verdict
 from longlook.core.problems import Problems
 from longlook.core.stack import Version
 from longlook.network import settings as network
-from longlook.study import files
+from longlook.study import files, schema
 from longlook.study.catalogue import Catalogue
 from longlook.study.files import find_study, list_studies, parse_study, read_study, study_files
 from longlook.study.plan import make_plan
@@ -119,19 +120,32 @@ def test_a_duplicate_study_is_an_error(tmp_path: Path, monkeypatch: pytest.Monke
         list_studies(CATALOGUE)
 
 
-PAGE = (Path(files.__file__).parents[3] / "docs" / "reference" / "studies.md").read_text(encoding="utf-8")
+ROOT = Path(files.__file__).parents[3]
+PAGES = {name: (ROOT / "docs" / f"{name}.md").read_text() for name in ("reference/study-keys", "tutorial/first-study")}
 
 
 def test_every_key_of_the_format_is_documented() -> None:
     tables: list[type[Table]] = [StudyTable, *Table.__subclasses__()]
     keys = {field.alias or name for table in tables for name, field in table.model_fields.items()}
     keys |= {key.split(".")[-1] for key in network.SETTINGS} | set(ENDPOINT_KEYS)
-    assert [key for key in sorted(keys) if f"`{key}`" not in PAGE and f"[{key}" not in PAGE] == []
+    page = PAGES["reference/study-keys"]
+    assert [key for key in sorted(keys) if f"`{key}`" not in page and f"[{key}" not in page] == []
+
+
+def test_the_keys_of_each_table_are_those_of_its_shape() -> None:
+    texts = tomllib.loads((ROOT / "src" / "longlook" / "study" / "keys.toml").read_text())
+    inner = {"arms", "defaults", "workload", "network", "behind", "second", "factors", "exclude", "contrasts"}
+    inner |= {"analysis", "capture", "figure", "population", "claims"}  # tables, each with a heading of its own
+    for name, (_, shape) in reference.KEY_TABLES.items():
+        if shape:
+            fields = {field.alias or key for key, field in getattr(schema, shape).model_fields.items()}
+            explained = [key for row in texts[name] for key in row["keys"]]
+            assert sorted(explained) == sorted(fields - inner if name == "study" else fields)
 
 
 def test_the_documented_study_reads(tmp_path: Path) -> None:
     path = tmp_path / "documented.toml"
-    path.write_text(PAGE.split("```toml\n")[1].split("```")[0])
+    path.write_text(PAGES["tutorial/first-study"].split("```toml\n")[1].split("```")[0])
     assert len(read_study(path).factors[0].levels) == 3
 
 

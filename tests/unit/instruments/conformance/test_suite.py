@@ -311,10 +311,10 @@ def test_only_marked_blocks_of_a_document_are_made_anew(tmp_path: Path, monkeypa
 
 
 def test_the_document_shows_what_can_be_tuned_now() -> None:
-    text = (Path(__file__).parents[4] / "docs" / "reference" / "stacks.md").read_text()
+    text = (Path(__file__).parents[4] / "docs" / "reference" / "stack-tables.md").read_text()
     block = text.partition("<!-- tunable: generated -->\n")[2].partition("\n<!-- tunable: end -->")[0]
     assert block == tables.markdown(tables.tunable_rows(registry.load("stacks").values())), (
-        "run: longlook stacks docs docs/reference/stacks.md"
+        "run: longlook stacks docs docs/reference/stack-tables.md"
     )
 
 
