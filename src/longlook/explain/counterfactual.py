@@ -16,8 +16,7 @@ from longlook.explain.cause import Change, Finding, Intervention, Surgery, Targe
 from longlook.network.surgery import OFF as NO_SURGERY
 from longlook.study.catalogue import Catalogue
 from longlook.study.flow_groups import flow_setting
-from longlook.study.operations import with_operations
-from longlook.study.plan import make_plan
+from longlook.study.plan import make_plan, with_operations
 from longlook.study.settings import endpoint_setting, is_flow_setting, network_setting
 from longlook.study.virtual_time import VIRTUAL, check_live, check_virtual
 

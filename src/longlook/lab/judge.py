@@ -17,8 +17,7 @@ from longlook.lab.judge_knobs import knobs
 from longlook.lab.judge_lines import lines
 from longlook.lab.judge_settings import settings
 from longlook.lab.judge_witness import witnessed
-from longlook.lab.judgement import Judgement
-from longlook.lab.observations import FlowCase, FlowKind, Line, Observations, Stopped, bounded, signal_name
+from longlook.lab.observations import FlowCase, FlowKind, Judgement, Line, Observations, Stopped, bounded, signal_name
 from longlook.lab.vocabulary import vocabulary
 
 UNSUPPORTED_EXIT = 127

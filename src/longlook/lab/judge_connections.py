@@ -8,8 +8,7 @@ from collections.abc import Iterator, Sequence
 from longlook.core.flows import moves
 from longlook.core.model import ConnectionState, Outcome
 from longlook.core.protocol import EITHER, find_protocol
-from longlook.lab.judgement import Judgement
-from longlook.lab.observations import FlowCase, FlowKind, Line
+from longlook.lab.observations import FlowCase, FlowKind, Judgement, Line
 
 _MOST_OF_A_BROWSER = 10
 """Chromium closes the slower of two connections and may need it later. Firefox falls back over one connection, and for

@@ -9,8 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 from longlook.core.model import Outcome
-from longlook.lab.judgement import Judgement
-from longlook.lab.observations import FlowCase, Line, Observations, Span, bounded
+from longlook.lab.observations import FlowCase, Judgement, Line, Observations, Span, bounded
 
 MOST = 2**62
 """Times and counts are below this; differences of two of them fit 64 bits."""

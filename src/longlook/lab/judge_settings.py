@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from longlook.core.model import Outcome, Scalar
 from longlook.core.protocol import find_protocol
 from longlook.lab.judge_lines import clock_bound_ns
-from longlook.lab.judgement import Judgement
 from longlook.lab.link_log import ACK, CWR, DELIVERED, DOWN, ECE, SYN, UP, LinkLog, TcpSegment, ahead
-from longlook.lab.observations import FlowCase, FlowKind, Line
+from longlook.lab.observations import FlowCase, FlowKind, Judgement, Line
 
 _FIRST_RECORDS = 8_000
 """Of a log: those of the initial windows and of every handshake are among them, and what settings do is seen there."""

@@ -8,10 +8,9 @@ from collections.abc import Iterable, Mapping
 
 from longlook.core.flows import over_several_paths
 from longlook.core.model import Outcome, Trial
-from longlook.lab.judgement import Judgement
 from longlook.lab.linux import mptcp
 from longlook.lab.linux.namespace import Namespace
-from longlook.lab.observations import Observations
+from longlook.lab.observations import Judgement, Observations
 from longlook.lab.topology import SECOND_CLIENT_ADDRESS
 
 SETTING, BACKUP = "multipath", "multipath_backup"

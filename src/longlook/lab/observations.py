@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any
 
 from longlook.core.job import Content
-from longlook.core.model import Scalar, Trial
+from longlook.core.model import Outcome, Scalar, Trial
 from longlook.core.protocol import find_protocol
 from longlook.lab.link_log import LinkLog
 
@@ -120,3 +120,39 @@ def bounded(text: str) -> str:
     """Return a program's text as a reason can hold it: at most 1000 characters, every one of them encodable."""
     encodable = text[:_LONGEST_CHARACTERS].encode(errors="replace").decode()
     return encodable if len(text) <= _LONGEST_CHARACTERS else f"{encodable} …"
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """An outcome. Every outcome but ok has a reason and a hint.
+
+    `complete`: all programs did their part to the end, though not as declared, so that the guard's observations of the
+    laboratory tell whether its disturbance may be the cause.
+    """
+
+    outcome: Outcome
+    reason: str | None = None
+    hint: str | None = None
+    complete: bool = False
+
+
+@dataclass(frozen=True)
+class Teardown:
+    """The result of taking a testbed down. `clients` and `servers` are in the order of its `flow_runs`."""
+
+    clients: tuple[Observations, ...]
+    servers: tuple[Observations, ...]
+    link: Observations
+    proxy: Observations
+    summary: dict[str, Any]  # the links', as one
+    counters: Mapping[str, Mapping[str, int]]  # of each link's directions, as in Run
+    cpu_s: dict[str, float]  # by role
+    modelled_s: dict[str, float]  # by role, of endpoints with processors of their own: what these have worked
+    throttling: dict[str, float]  # of a client with a share of a CPU, or of endpoints with processors of their own
+    collectors: Mapping[str, str]  # as in Run
+    kernel_counts: Mapping[str, Mapping[str, int]]  # as in Run
+
+    @property
+    def broke(self) -> bool:
+        """Return whether a program broke a limit."""
+        return any(seen.broke is not None for seen in (*self.clients, *self.servers, self.proxy))

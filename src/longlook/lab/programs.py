@@ -11,10 +11,9 @@ from longlook.core.job import Job, Program
 from longlook.core.model import Endpoint, Scalar
 from longlook.core.stack import Command, ProxyJob, RelayJob, ServerJob, Stack
 from longlook.lab import multipath
-from longlook.lab.clients import PlainClient
+from longlook.lab.clients import PlainClient, Prepared
 from longlook.lab.environment import Environment
 from longlook.lab.host_paths import job_paths
-from longlook.lab.prepared import Prepared
 from longlook.lab.process import Process
 from longlook.lab.sandbox import Sandbox
 from longlook.lab.topology import SECOND_SERVER_ADDRESS, SERVER_PORT, EndpointNamespace

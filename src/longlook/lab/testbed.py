@@ -20,7 +20,7 @@ from longlook.lab.flow_run import FlowRun, observations_of, tcp_of, tcp_of_sides
 from longlook.lab.linux import processor, tcp
 from longlook.lab.linux.namespace import Namespace
 from longlook.lab.linux.users import end_all_of
-from longlook.lab.observations import Stopped
+from longlook.lab.observations import Stopped, Teardown
 from longlook.lab.process import Process, stop, watch
 from longlook.lab.programs import Launch, plain_client, stack_of, start_server
 from longlook.lab.proxy_run import ProxyRun, connected_to
@@ -28,7 +28,6 @@ from longlook.lab.remote_client_routes import WayIn
 from longlook.lab.sandbox import Sandbox
 from longlook.lab.session import Sessions
 from longlook.lab.tcp_recorder import TcpRecorder
-from longlook.lab.teardown import Teardown
 from longlook.lab.timing import Timing
 from longlook.lab.topology import CLIENT, SERVER_PORT, Addresses, EndpointNamespace, addresses_of
 from longlook.lab.traces import TracePlaces

@@ -16,13 +16,11 @@ from longlook.lab.congestion_proof import CongestionProof
 from longlook.lab.flow_run import FlowRun, FlowSchedule, tcp_of
 from longlook.lab.guard import CounterReading
 from longlook.lab.judge import judge_all
-from longlook.lab.judgement import Judgement
 from longlook.lab.link_log import LinkLog, LinkLogError, read_link_log
 from longlook.lab.linux import cpufreq
-from longlook.lab.observations import FlowCase, FlowKind, Span, Stopped
+from longlook.lab.observations import FlowCase, FlowKind, Judgement, Span, Stopped, Teardown
 from longlook.lab.process import watch
 from longlook.lab.programs import stack_of
-from longlook.lab.teardown import Teardown
 from longlook.lab.testbed import Facilities, Testbed
 from longlook.lab.timing import Timing, unix_minus_monotonic_ns
 from longlook.lab.topology import MIDDLE_ADDRESS, EndpointNamespace

@@ -8,8 +8,7 @@ from enum import StrEnum
 
 from longlook.core.flows import MULTIPATH, has_second_address
 from longlook.core.model import Outcome
-from longlook.lab.judgement import Judgement
-from longlook.lab.observations import FlowCase, FlowKind, Line, Observations, bounded
+from longlook.lab.observations import FlowCase, FlowKind, Judgement, Line, Observations, bounded
 
 _HINT = "see {file}; adapters/CONTRACT.md lists what each kind of program prints"
 

@@ -10,8 +10,7 @@ from longlook.pipeline.by_engine import trials_by_engine
 from longlook.pipeline.evidence import refuse_altered
 from longlook.pipeline.options import RunOptions
 from longlook.run.verify import refuse_unrepeatable
-from longlook.study.remote import check_remote
-from longlook.study.virtual_time import check_live, check_virtual
+from longlook.study.virtual_time import check_live, check_remote, check_virtual
 
 
 def check(study: Study, plan: Plan, out: Path, options: RunOptions) -> None:

@@ -12,8 +12,7 @@ from longlook.core.metric import find_metric
 from longlook.core.model import Outcome, Run, Trial
 from longlook.core.run_folder import EVENTS, TIMELINE, RunFolder, write_json
 from longlook.engines import Engine
-from longlook.run.batches import batches
-from longlook.run.execute import Provisions, in_parallel, make_job
+from longlook.run.execute import Provisions, batches, in_parallel, make_job
 from longlook.run.verification import Checked, Repeat, TrialDigest, Verification, check, differences
 from longlook.timeline.normalise.trial import full_timeline
 

@@ -14,9 +14,9 @@ from longlook.study import tcp
 from longlook.study.arm_settings import CLIENT_CPU, ArmSettings
 from longlook.study.catalogue import Catalogue
 from longlook.study.flow_groups import FlowGroup, groups_of
+from longlook.study.laws import uniform
 from longlook.study.processors import processors
 from longlook.study.resolve import FlowSetup, resolve_flow_setup
-from longlook.study.seeded import uniform
 from longlook.study.settings import ENDPOINT_KEYS, PROXY, STALE_TICKETS, is_flow_setting
 
 

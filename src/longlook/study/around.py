@@ -33,8 +33,8 @@ from longlook.network.stages import LIMITED_BY_LINUX, OFF, PACKET_BYTES
 from longlook.network.values import call
 from longlook.study import laws
 from longlook.study.catalogue import Catalogue
+from longlook.study.laws import uniform
 from longlook.study.resolve import resolve_conditions
-from longlook.study.seeded import uniform
 from longlook.study.settings import WORKLOAD_PREFIX, network_setting, workload_setting
 
 Made = TypeVar("Made")

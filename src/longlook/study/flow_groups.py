@@ -14,8 +14,8 @@ from longlook.network.values import call
 from longlook.study import tcp
 from longlook.study.arm_settings import ArmSettings
 from longlook.study.catalogue import Catalogue
+from longlook.study.laws import uniform
 from longlook.study.resolve import FlowSetup, resolve_flow_setup
-from longlook.study.seeded import uniform
 from longlook.study.settings import (
     FLOW_PREFIX,
     KNOB_PREFIXES,

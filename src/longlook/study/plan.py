@@ -19,15 +19,15 @@ from longlook.core.links import as_main
 from longlook.core.model import Capture, Level, Plan, Scalar, Study, Trial
 from longlook.core.problems import SettingError
 from longlook.core.registry import nearest
-from longlook.network.surgery import PREFIX, without_surgery
+from longlook.network.surgery import PREFIX, surgery_text, with_surgery, without_surgery
 from longlook.study.arms import ResolvedArm, resolve_arm
 from longlook.study.around import NOTHING_DRAWN, Draw, check_ends, neighbourhood
 from longlook.study.catalogue import Catalogue, installed
 from longlook.study.cells import cell_id, cells, cells_named, labels_of
 from longlook.study.flow_groups import FlowGroup
 from longlook.study.flow_groups import draw as draw_flows
+from longlook.study.laws import rank
 from longlook.study.resolve import Cell, Conditions, cell_settings, has_own_link, resolve_conditions, split_workload
-from longlook.study.seeded import rank
 
 MOST_TRIALS = 100_000
 """The trials of a plan that nobody has to ask for."""
@@ -337,3 +337,23 @@ def _filters(study: Study, only: Sequence[str]) -> tuple[dict[str, set[str]], se
         message = f"--only {text}: factor {name} has no level {label!r}{nearest(label, levels[name])}"
         raise InputError(message, f"its levels: {', '.join(levels[name])}")
     return wanted, named
+
+
+def with_operations(trial: Trial, up: str, down: str) -> Trial:
+    """Return the trial with operations on packets of each direction, beside those that it has already.
+
+    `up` and `down` are texts as of `network.surgery.up` and `network.surgery.down`; `off` adds nothing, and with both
+    off the trial stays what it is. Otherwise it gets an id of its own, and keeps the link's seed and the programs'
+    randomness: until its first consequence, both trials are the same to the nanosecond in virtual time. Raise
+    SettingError, with the setting's key, if a text is wrong or contradicts the operations that are there.
+    """
+    link = with_surgery(trial.link, up, down)
+    if link == trial.link:
+        return trial
+    texts = [surgery_text(up), surgery_text(down)]
+    return replace(
+        trial,
+        id=codec.content_hash([trial.id, "surgery", texts]),
+        link=link,
+        randomness_of=trial.randomness_of or trial.id,
+    )

@@ -26,7 +26,7 @@ from longlook.pipeline.options import Observer, RunOptions
 from longlook.pipeline.sample import sample_study
 from longlook.study.catalogue import installed
 from longlook.study.files import parse_study
-from longlook.study.seeded import uniform
+from longlook.study.laws import uniform
 
 MATRIX = "planted.json"
 ROUNDS = 10

@@ -20,7 +20,7 @@ from longlook.analysis.stats.procedures import Floats, Paired
 from longlook.analysis.stats.verdicts import decide
 from longlook.core.metric import find_metric
 from longlook.core.model import Analysis, Contrast, Study, Verdict
-from longlook.study.seeded import rank, uniform
+from longlook.study.laws import rank, uniform
 
 
 class Procedure(Protocol):

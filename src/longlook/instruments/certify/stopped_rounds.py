@@ -17,7 +17,7 @@ from longlook.analysis.stats.stopping import beyond_doubt, looks
 from longlook.core.model import Analysis, Better, Verdict
 from longlook.instruments.certify.populations import Population, generator, is_difference, one_verdict, swapped
 from longlook.instruments.certify.rates import Limit, Promise, Rate, found
-from longlook.study.rounds import MOST_DECIDING
+from longlook.study.build import MOST_DECIDING
 
 DIFFERENCES_PCT = (0.0, 5.0, 10.0)
 
