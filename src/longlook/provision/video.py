@@ -22,7 +22,7 @@ LADDER_BPS: Mapping[str, int] = {
     "hd1080": 4_500_000,
     "hd2160": 18_000_000,
 }
-"""The bitrate of each rung, picture and sound together (docs/results/video.md has where they come from)."""
+"""The bitrate of each rung, picture and sound together (docs/reference/video.md has where they come from)."""
 
 PICTURES: Mapping[str, tuple[int, int]] = {
     "tiny": (256, 144),
