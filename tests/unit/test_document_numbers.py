@@ -285,7 +285,7 @@ SENTENCES: Sequence[tuple[str, str, str, Sequence[Value]]] = (
     (
         "results/kakhki2017.md",
         "kakhki2017-fig10",
-        "the untouched TCP ({}, {}); at 10 Mbit/s ({}, {}) and 50 Mbit/s ({}, {})",
+        "the untouched TCP ({}, {}). At 10 Mbit/s ({}, {}) and 50 Mbit/s ({}, {})",
         [value(contrast=DSACK, rate=rate) for rate in ("100Mbit", "10Mbit", "50Mbit") for value in (signed, within)],
     ),
 )
