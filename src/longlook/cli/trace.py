@@ -67,7 +67,7 @@ def p1203(
     out: Annotated[Path, typer.Option("--out", help="File for the input of P.1203, JSON.")],
     as_json: AsJson = False,
 ) -> None:
-    """Write what a viewer saw for ITU-T P.1203, and score it by your own p1203-standalone (docs/results/video.md)."""
+    """Write what a viewer saw for ITU-T P.1203, and score it by your own p1203-standalone (docs/reference/video.md)."""
     from longlook.timeline.export import convert as convert_trace
     from longlook.timeline.export import plays
 
