@@ -277,8 +277,7 @@ def atlas() -> str:
     """Return the page of the atlas' entries: claims by study, and kinds of replication."""
     from longlook.analysis.claims.judge import REPRODUCED
     from longlook.instruments.atlas.claims.entries import EntryFolder
-    from longlook.instruments.atlas.claims.kinds import ReplicationKind, kind_of
-    from longlook.instruments.atlas.content import SummaryRow, summary_row
+    from longlook.instruments.atlas.content import ReplicationKind, SummaryRow, kind_of, summary_row
     from longlook.instruments.atlas.page import summary_markdown
     from longlook.instruments.atlas.papers import PAPERS, checks_laboratory, paper_key, reading_order
 

@@ -153,8 +153,8 @@ class StudyChanges:
     def find(self, study: str, engine: str, begun: "Study | None" = None) -> "Study":
         """Return the study of this name or path, changed and with the contrasts that `only` names, for an engine.
 
-        `begun` is that of a run which is continued: its traces count, and its neighbourhood unless `--around` asks for
-        another.
+        `begun` is the study of a run which is continued: its traces count, and its neighbourhood unless `--around` asks
+        for another.
         """
         from longlook.study.contrast_filter import with_contrasts
         from longlook.study.files import find_study
@@ -187,7 +187,7 @@ def parse_rounds(text: str | None) -> int | str | None:
 
 
 def parse_changes(changes: list[str]) -> dict[str, str]:
-    """Return KEY=VALUE arguments as a mapping; InputError where one is not of that form."""
+    """Return KEY=VALUE arguments as a mapping; InputError if one is not of that form."""
     parsed = {}
     for change in changes:
         key, equals, value = change.partition("=")

@@ -14,7 +14,7 @@ from longlook.causes.receivers import SLOW_READER
 from longlook.causes.slow_start import IDLE_RESTART
 from longlook.causes.windows import WINDOW_PINNED
 from longlook.core.model import Endpoint, Processor
-from longlook.explain import remedies
+from longlook.explain import changes
 from longlook.explain.cause import Cause, Intervention, Surgery, Touches, Untestable
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.pair import Side
@@ -129,7 +129,7 @@ def test_a_clients_own_processor_is_taken_away_weakened_and_given_to_the_winner(
     assert [item.change.settings["client_processor"] for item in made if isinstance(item, Intervention)] == [
         *("off", "packet 1ms, kilobyte 1ns", "packet 250us", "packet 500us", "packet 1ms, kilobyte 1ns")
     ]
-    assert remedies.freed(slow, "server") == []
+    assert changes.freed(slow, "server") == []
     for cause in (CLIENT_IDLE, ENDPOINT_CPU):
         settings = [
             item.change.settings

@@ -12,10 +12,10 @@ from longlook.explain.infer.traces import Traces, as_table
 class MachineInference:
     """Infer the smallest state machine that keeps every temporal invariant of a set of traces.
 
-    `relations` are those whose invariants are mined and kept: all three by default; with none, each name is one state.
-    `check` proves each machine by code that shares nothing with the program that inferred it
+    `relations` names the relations whose invariants are mined and kept: all three by default; with none, each name is
+    one state. `check` proves each machine by code that shares nothing with the program that inferred it
     (`longlook.explain.infer.check`), and raises LonglookError if the proof fails. After `fit`, `machine_` is the
-    machine and `invariants_` are those that were mined, all of which it keeps.
+    machine and `invariants_` are the mined invariants, all of which it keeps.
     """
 
     machine_: Machine

@@ -1,4 +1,4 @@
-"""`longlook atlas`: arguments to calls; no logic of its own."""
+"""`longlook atlas` and `longlook claims`: arguments to calls; no logic of their own."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +23,7 @@ class ChosenStudies:
 
 @dataclass(frozen=True)
 class Instead:
-    """What is done in place of running studies."""
+    """The actions in place of running studies."""
 
     adopt: Annotated[
         list[Path] | None, typer.Option(metavar="RUN", help="Take this run folder for the run of its study; repeat.")
@@ -90,3 +90,19 @@ def atlas(
     if built.failed:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in built.failed.items())
         raise MachineError(f"studies that could not run: {len(built.failed)}. {reasons}", again)
+
+
+def claims(
+    runs: Annotated[
+        list[Path], typer.Argument(metavar="RUN…", help="Run folders or entries of an atlas, of different studies.")
+    ],
+    out: Annotated[Path, typer.Option(help="Folder for index.html, claims.json and figures/.")] = Path("claims"),
+    as_json: Annotated[bool, typer.Option("--json", help="Print the content of claims.json.")] = False,
+) -> None:
+    """Compare everything published with what the runs found: each claim, and sources that contradict each other."""
+    from longlook.instruments.atlas.claims.run import survey_runs
+    from longlook.instruments.atlas.claims.show import claims_shown
+    from longlook.terminal.printer import document_printer
+
+    survey, page = survey_runs(runs, out)
+    document_printer(as_json=as_json).show(claims_shown(survey, page))

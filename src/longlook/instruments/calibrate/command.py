@@ -72,7 +72,7 @@ def _compare_servers(servers: ServerOptions, engine: EngineOptions, out: Path | 
 
     study = servers_study(servers.server or (), servers.rounds, engine=engine.engine)
     # Here, so that a mistake in the options is reported before the libraries of the report are loaded.
-    from longlook.instruments.calibrate.show_servers import servers_shown
+    from longlook.instruments.calibrate.show import servers_shown
     from longlook.terminal.printer import lines_printer
     from longlook.terminal.run_display import RunDisplay, fail_where_altered, fail_without_trials
 

@@ -130,7 +130,7 @@ def compare(
     out: Annotated[Path | None, typer.Option(help="The run folder; default runs/compare-TIME.")] = None,
     as_json: AsJsonLines = False,
 ) -> None:
-    """Compare two stacks or versions; exit 1 where the contender is worse by more than the gate, 4 where that is
+    """Compare two stacks or versions; exit 1 if the contender is worse by more than the gate, 4 if that is
     undecided (docs/guide/compare.md)."""
     files.check()
     spec = options.spec(baseline, contender, engine.engine)
@@ -195,7 +195,7 @@ def bisect(
 def _explain(
     verdict: "GateVerdict", folder: Path, why: WhyOptions, engine: EngineOptions, printer: "Printer"
 ) -> "list[Answer]":
-    from longlook.instruments.compare.explain import explain_worse
+    from longlook.instruments.compare.run import explain_worse
     from longlook.terminal.run_display import RunDisplay
 
     try:

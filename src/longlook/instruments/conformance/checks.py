@@ -30,7 +30,7 @@ class CheckFinding:
 
 
 def verdict(holds: bool, seen: str) -> CheckFinding:
-    """Return the finding `passed` where something holds, else `failed`."""
+    """Return the finding `passed` if something holds, else `failed`."""
     return CheckFinding(CheckStatus.PASSED if holds else CheckStatus.FAILED, seen)
 
 
@@ -155,7 +155,7 @@ class CheckResult:
 
 @dataclass(frozen=True)
 class Report:
-    """The results for one version of a stack. `digest` is its program's, None where it could not be installed."""
+    """The results for one version of a stack. `digest` is its program's, None if it could not be installed."""
 
     stack: str
     version: str

@@ -37,7 +37,7 @@ def stacks_check(
     out: Annotated[Path | None, typer.Option(help="Keep the trials and conformance.json in this new folder.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check what a version declares, knob by knob; exit 1 where something does not hold."""
+    """Check what a version declares, knob by knob; exit 1 if something does not hold."""
     from longlook.instruments.conformance.run import check_all
     from longlook.instruments.conformance.saved import write_reports
     from longlook.instruments.conformance.show import report_shown

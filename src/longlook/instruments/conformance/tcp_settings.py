@@ -1,6 +1,6 @@
 """Proofs of the settings of the kernel's TCP, which are no stack's: the reference is checked for them, over h2.
 
-Each compares two trials on the wire that differ in the setting alone, and fails where they look alike. Cubic is the
+Each compares two trials on the wire that differ in the setting alone, and fails if they look alike. Cubic is the
 congestion control. `study.tcp.SETTINGS` has the settings, and `checks` is the entry point.
 """
 

@@ -4,7 +4,7 @@ from io import StringIO
 
 from rich.console import Console
 
-from longlook.cli.show.provenance import downloads
+from longlook.cli.checks import downloads
 from longlook.core.provenance import Component, Made
 
 

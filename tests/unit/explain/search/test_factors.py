@@ -10,8 +10,7 @@ from longlook.core.protocol import EITHER
 from longlook.core.stack import Knob
 from longlook.explain.cause import Target
 from longlook.explain.pair import Pair, Side
-from longlook.explain.search.factors import ScreenedFactor, factors, impossible, joined
-from longlook.explain.search.levels import admitted, within
+from longlook.explain.search.factors import ScreenedFactor, admitted, factors, impossible, joined, within
 from tests.data.sides import pair, side
 
 WINDOW = "http2_stream_window"

@@ -7,7 +7,9 @@ metric. Pure.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Any
 
+from longlook.core import codec
 from longlook.core.model import Contrast, Study
 from longlook.instruments.atlas.claims.dispute import Dispute
 from longlook.instruments.atlas.claims.dispute_judge import (
@@ -16,7 +18,6 @@ from longlook.instruments.atlas.claims.dispute_judge import (
     JudgedEvidence,
     conclude_all,
 )
-from longlook.instruments.atlas.claims.settings_changes import changed_settings, changes
 
 Coordinates = Mapping[str, str]
 """Everything that places a value: study, metric, contrast or arm, and a level of each factor."""
@@ -156,3 +157,23 @@ def _settings(what: str, one: Coordinates, other: Coordinates, studies: Mapping[
 def _between_arms(study: Study, before: str, after: str) -> tuple[str, ...]:
     arms = {arm.name: arm.settings for arm in study.arms}
     return tuple(changed_settings("", arms[after], arms[before]))
+
+
+def changes(ran: Study, installed: Study) -> tuple[str, ...]:
+    """Return the settings in which a study departs from another: `network.rtt = 112ms instead of 36ms`."""
+    arms = {arm.name: arm.settings for arm in installed.arms}
+    found = changed_settings("", ran.settings, installed.settings)
+    for arm in ran.arms:
+        if arm.name in arms:
+            found += changed_settings(f"arms.{arm.name}.", arm.settings, arms[arm.name])
+    return (*found, *changed_settings("analysis.", codec.encode(ran.analysis), codec.encode(installed.analysis)))
+
+
+def changed_settings(prefix: str, ran: Mapping[str, Any], installed: Mapping[str, Any]) -> list[str]:
+    """Return the settings in which `ran` differs from `installed`, each with its name behind `prefix`."""
+    names = dict.fromkeys([*ran, *installed])
+    return [
+        f"{prefix}{name} = {ran.get(name, 'its default')} instead of {installed.get(name, 'its default')}"
+        for name in names
+        if ran.get(name) != installed.get(name)
+    ]

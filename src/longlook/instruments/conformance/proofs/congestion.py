@@ -31,7 +31,7 @@ _NO_CUT = (0.85, float("inf"))
 _TURNS_OF_MODELS = 8
 _BELOW, _ABOVE = 0.1, 0.15
 """The margins around the share that a stack declares: the window grows in the two round trips that pass until it is
-counted, and faster where it acts for several connections."""
+counted, and faster if it acts for several connections."""
 
 _CONNECTIONS = (1, 2, 4)
 _NEAR = 0.06  # it grows a little while the loss is found
@@ -158,7 +158,7 @@ def initial_ssthresh(ask: Ask) -> Check:
 
 
 def _bounded(ask: Ask, measure: Callable[[RouterPackets], int], window: int) -> Check:
-    """Demand that a number of bytes is about a window of so many packets, and twice as large without the knob."""
+    """Demand that a number of bytes is about a window of `window` packets, and twice as large without the knob."""
     if ask.role == "client":
         return ask.without("a client sends only requests, which no window delays")
     link, workload = path(50, _SECOND_S), transfer(_SIZE_BYTES)
@@ -206,7 +206,7 @@ def min_window(ask: Ask) -> Check:
 
 
 def _no_model(ask: Ask) -> dict[str, Scalar]:
-    """Return the choice of Cubic where there is one: a model of the path has no threshold and does not mind losses."""
+    """Return the choice of Cubic if there is one: a model of the path has no threshold and does not mind losses."""
     controller = ask.siblings.get("congestion_control")
     return {"congestion_control": "cubic"} if controller is not None and "cubic" in controller.choices else {}
 

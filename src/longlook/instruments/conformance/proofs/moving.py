@@ -1,5 +1,7 @@
-"""Proofs about second addresses: when a client continues from its own, by the packets that it sends, and whether a
-connection uses both, or goes to the server's, by what the second of two links carries.
+"""Proofs about second addresses.
+
+The packets of a client show when it continues from its second address. The second of two links shows whether a
+connection uses both, or goes to the server's second address.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,9 +19,9 @@ _SHORT_S, _LONG_S = 0.3, 1.2
 _OBJECT_BYTES = 1_000_000
 """Two seconds at that rate: the load still lasts when the client moves."""
 _PACKETS_OF_A_HANDSHAKE = 12
-"""Of each direction: the handshake is complete before, and the object is not there."""
+"""Packets of each direction: the handshake is complete before, and the object is not there."""
 _FEW_BYTES = 10_000
-"""Of packets that only try a path."""
+"""The bytes of packets that only try a path."""
 _COPIES = "redundant"
 """The scheduler that sends everything over every path."""
 _FOLLOWER = Endpoint("aioquic", "1.7.2")

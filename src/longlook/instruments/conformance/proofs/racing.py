@@ -12,10 +12,10 @@ from longlook.instruments.conformance.proofs.ask import Ask
 
 _RTT_S = 0.04
 _PORT = 443
-"""Where the laboratory's servers listen."""
+"""The port on which the laboratory's servers listen."""
 _SHORT_S, _LONG_S = 0.2, 1.0
 _PACKETS_OF_A_HANDSHAKE = 12
-"""Of each direction: the handshake is complete before, and the object is not there."""
+"""Packets of each direction: the handshake is complete before, and the object is not there."""
 _SLACK_S = 0.15
 """For the handshake before a connection can fall silent, and for the first round trips of an answer."""
 

@@ -95,7 +95,7 @@ def _late(depth: int, wait_s: float) -> Link:
 
 
 def _spurious(ask: Ask, link: Link, strict: Mapping[str, Scalar], patient: Mapping[str, Scalar]) -> Check:
-    """Demand that of packets that are late in both trials, the strict threshold sends many twice.
+    """Demand that the strict threshold sends many packets twice that are late in both trials.
 
     The witness acknowledges late packets at once. A stack that learns from the first packet that it took for lost sends
     few twice: its own log then has to report lost packets with the strict threshold, and none with the patient one.
@@ -105,7 +105,7 @@ def _spurious(ask: Ask, link: Link, strict: Mapping[str, Scalar], patient: Mappi
     workload = transfer(2_000_000)
 
     def read(seen: Seen) -> tuple[int, int, int]:
-        """Return the packets with data, those of them that came late, and those that the server's log has as lost."""
+        """Return the numbers of packets with data, of late ones, and of lost ones in the server's log."""
         lost = count(seen.qlogs.get("server", ()), "packet_lost")
         return wire.data_packets(seen.packets), wire.overtaken(seen.packets), lost
 

@@ -79,14 +79,14 @@ def _handshake_s(seen: Seen) -> float | None:
 
 
 def initial_rtt(ask: Ask) -> Check:
-    """Measure the time until the first retransmission where nothing comes back: it grows with the initial RTT."""
+    """Measure the time until the first retransmission if nothing comes back: it grows with the initial RTT."""
     values = {"short": ask.value(_SHORT_S), "long": ask.value(_LONG_S)}
     low, high = (share * float(values["short"]) for share in _TIMEOUTS)
     return _sent_again(ask, values, " s", low, high)
 
 
 def pto_factor(ask: Ask) -> Check:
-    """Measure the time until the first retransmission where nothing comes back: it grows with the factor."""
+    """Measure the time until the first retransmission if nothing comes back: it grows with the factor."""
     return _sent_again(ask, {"short": ask.value(_EARLIER), "long": ask.value(_LATER)}, "", 0.0, math.inf)
 
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from longlook.analysis.parameter_check import parameter_contradictions, sets_parameters
+from longlook.analysis.trace_checks import parameter_contradictions, sets_parameters
 from longlook.core.model import Endpoint, Trial
 from longlook.timeline.events import Events
 from tests.data.events import events_of, row
 from tests.data.trials import TRIAL
-from tests.unit.analysis.test_congestion_check import FLOW, TIMELINE
+from tests.unit.analysis.test_trace_checks import FLOW, TIMELINE
 
 CLIENT = {"initial_max_stream_data_bidi_local": 300_007, "initial_max_data": 600_000, "max_ack_delay": 47}
 SERVER = {"initial_max_stream_data_bidi_remote": 200_000, "initial_max_data": 500_000, "max_ack_delay": 25}

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from longlook.analysis.congestion_check import contradictions
+from longlook.analysis.trace_checks import contradictions
 from longlook.core.model import Endpoint, Flow, Trial
 from longlook.timeline.events import Events
 from longlook.timeline.timeline import SCHEMA, Timeline

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from longlook.instruments.conformance.basics import basics
+from longlook.instruments.conformance.basics import basics, choice
 from longlook.instruments.conformance.checks import CheckStatus
-from longlook.instruments.conformance.choice import choice
 from longlook.instruments.conformance.evidence import Seen
 from longlook.instruments.conformance.subject import subject
 from tests.data.conformance import FAILED, seen

@@ -4,7 +4,7 @@ import pytest
 
 from longlook.core.model import Claim, Expected, Verdict
 from longlook.core.results import ClaimResult, Estimate
-from longlook.instruments.atlas.claims.kinds import ReplicationKind, kind_of
+from longlook.instruments.atlas.content import ReplicationKind, kind_of
 from tests.unit.analysis.claims.test_judge import CLAIM, ESTIMATE, NONE, one
 
 EQUIVALENT = replace(ESTIMATE, verdict=Verdict.EQUIVALENT, effect_pct=0.5, ci_low_pct=-1.0, ci_high_pct=2.0)

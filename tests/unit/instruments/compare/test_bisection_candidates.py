@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from longlook.core.errors import InputError
 from longlook.core.versions import build_name, is_build
-from longlook.instruments.compare.candidates import candidates
+from longlook.instruments.compare.bisection import candidates
 
 TREE = ("0.65.0+00-4b653fe", "0.65.0+01-98afe1", "0.65.0+02-3959a97", "0.65.0+03-9a0a390")
 RELEASES = ("0.63.0", "0.64.1+knobs", "0.64.1", "0.65.0+knobs", "0.65.0")

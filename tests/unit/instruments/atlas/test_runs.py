@@ -10,7 +10,7 @@ from longlook.core.run_folder import RunFolder
 from longlook.engines.fake import FakeEngine
 from longlook.instruments.atlas.claims.entries import make_entry
 from longlook.instruments.atlas.claims.entry import Effort
-from longlook.instruments.atlas.cost import megabytes, minutes
+from longlook.instruments.atlas.runs import megabytes, minutes
 from longlook.pipeline.options import Observer, RunOptions
 from longlook.pipeline.run import run_study
 from longlook.study.plan import make_plan
