@@ -158,12 +158,13 @@ def _command_section(name: str, command: Any) -> str:
     usage = " ".join([f"    {name}", *(_argument(each) for each in arguments), "[OPTIONS]"])
     help_text = inspect.cleandoc(command.help or "").replace("\b", "").partition("\f")[0]
     paragraphs = [sentences(_plain(paragraph)) for paragraph in help_text.split("\n\n")]
-    items = [_option(each) for each in command.params if not getattr(each, "hidden", False) and each.name != "help"]
+    options = [each for each in command.params if each not in arguments and not each.hidden and each.name != "help"]
+    items = [_option(each) for each in (*arguments, *options)]
     return "\n\n".join([f"## {name}", usage, *paragraphs, "\n".join(filter(None, items))]) + "\n"
 
 
 def _argument(each: Any) -> str:
-    shown = _metavar(each) + ("…" if each.nargs == -1 else "")
+    shown = _metavar(each).rstrip("…") + ("…" if each.nargs == -1 else "")
     return shown if each.required else f"[{shown}]"
 
 
