@@ -47,10 +47,8 @@ quick: build
 
 test: ready .venv/bin/vale
 	cargo test --quiet --locked --workspace
-	cd adapters/quic-go && go test ./...
-	cd adapters/traffic && go test ./...
-	rm -f .pytest_cache/v/cache/lastfailed  # of earlier runs, whose tests may be gone
-	$(BIN)/pytest -n auto --dist loadgroup -m "not stacks" || $(BIN)/python -m scripts.alone
+	$(BIN)/pytest -n auto --dist loadgroup --no-loadscope-reorder -m "not realtime and not stacks"
+	$(BIN)/pytest -p no:xdist -m "realtime and not stacks"
 
 # The documents as a site, by packages that nothing else needs.
 .venv/site: .venv/packages site.lock

@@ -27,15 +27,6 @@ class GeneratedFile:
     make: Callable[[str], str]
 
 
-def kinds_of_rows(current: str) -> str:
-    """Return docs/reference/timeline.md with the kinds of rows that the timeline has."""
-    from longlook.timeline.timeline import KINDS
-
-    return with_table(
-        current, "| kind | the observer", [f"| `{kind}` | {summary} |" for kind, summary in KINDS.items()]
-    )
-
-
 def classes_of_time(current: str) -> str:
     """Return docs/reference/ledger.md with the classes that a ledger has."""
     from longlook.explain.ledger import CLASSES
@@ -109,7 +100,6 @@ def _without_current(make: Callable[[], str], _current: str) -> str:
 DOCUMENTS: Mapping[str, Callable[[str], str]] = {
     "docs/reference/studies.md": settings_of_tcp,
     "docs/reference/stacks.md": knobs,
-    "docs/reference/timeline.md": kinds_of_rows,
     "docs/reference/ledger.md": classes_of_time,
     "docs/reference/run-folders.md": tables_of_trials,
     "docs/explanation/trust.md": trust,

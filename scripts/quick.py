@@ -14,7 +14,7 @@ from scripts.affected import ROOT, affected_tests, changed_files, core_tests
 
 BIN = ".venv/bin"
 PYTHON_FOLDERS = ("src", "tests", "adapters", "benches", "scripts", "style")
-GO_MODULES = ("adapters/quic-go", "adapters/traffic")
+GO_MODULES = sorted(file.parent.relative_to(ROOT).as_posix() for file in ROOT.glob("adapters/*/go.mod"))
 
 
 @dataclass(frozen=True)

@@ -307,10 +307,37 @@ def atlas() -> str:
     )
 
 
+def row_kinds() -> str:
+    """Return the page of the kinds of rows of a trial's two tables, and of the states of senders."""
+    from longlook.timeline.events import EVENT_KINDS, SOURCES
+    from longlook.timeline.states import STATES
+    from longlook.timeline.timeline import KINDS
+
+    def table(header: str, rows: Mapping[Any, str]) -> str:
+        lines = (f"| `{name}` | {summary} |" for name, summary in rows.items())
+        return f"| {header} |\n|---|---|\n" + "\n".join(lines)
+
+    def item(name: object, summary: str) -> str:
+        return f"- `{name}`: {sentences(summary)}".replace("\n", "\n  ")
+
+    return _page(
+        "Kinds of rows",
+        "[The timeline](timeline.md) has the columns and the rules of both tables, [states](states-rules.md) how a "
+        "state is found.",
+        (
+            "## `timeline.parquet`\n" + table("kind | the observer: the event; the columns that are used", KINDS),
+            "## `events.parquet`\n" + "\n".join(item(*each) for each in EVENT_KINDS.items()),
+            "### Sources\n" + table("source | what it is", SOURCES),
+            "## States\n" + table("state | what it means", STATES),
+        ),
+    )
+
+
 PAGES: Mapping[str, Callable[[], str]] = {
     "docs/reference/metrics.md": metrics,
     "docs/reference/causes.md": causes,
     "docs/reference/commands.md": commands,
+    "docs/reference/row-kinds.md": row_kinds,
     "docs/reference/study-keys.md": study_keys,
     "docs/reference/study-list.md": studies,
     "docs/reference/atlas-table.md": atlas,

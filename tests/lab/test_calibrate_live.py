@@ -17,7 +17,7 @@ from longlook.instruments.calibrate.link.queues import DropTail
 from longlook.instruments.calibrate.link.verdicts import judge
 from longlook.lab.topology import PACKET, TUN
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.realtime]
 
 
 @pytest.mark.parametrize("law", [Gilbert, DropTail])

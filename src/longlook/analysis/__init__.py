@@ -5,7 +5,7 @@
 the estimates. `results_digest.results_digest` identifies the results of a run. The pipeline and the conformance suite
 use these.
 
-Later packages also import `bottleneck` (was a host too slow?), `congestion_check` (did a sender do what it declares?),
+Later packages also import `bottleneck` (was a host too slow?), `trace_checks` (did a sender do what it declares?),
 and `measure_cache` and `statistics_cache` (results that are not computed again).
 From `stats` they import `cells` (a contrast's values), `libraries` (scipy and statsmodels, imported at their first
 use), `procedures` and `sequential` (the tests on arrays). They also import `verdicts` (their verdict) and `stopping`

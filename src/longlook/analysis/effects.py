@@ -8,7 +8,7 @@ is proven by `longlook stacks check` alone, in trials of its own: a run that set
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from longlook.analysis.parameter_check import KNOBS as OFFERED
+from longlook.analysis.trace_checks import KNOBS as OFFERED
 from longlook.core import registry
 from longlook.core.flows import MULTIPATH
 from longlook.core.model import Endpoint, Scalar, Trial

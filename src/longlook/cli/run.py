@@ -42,7 +42,7 @@ class RunSize:
 
 
 @dataclass(frozen=True)
-class RunPlace:
+class RunFolderOptions:
     """The folder of a run: a new one, or one that is continued."""
 
     out: Annotated[Path | None, typer.Option(help="The run folder; default runs/STUDY-TIME.")] = None
@@ -65,7 +65,7 @@ class RunRequest:
 
     @classmethod
     def from_options(
-        cls, study: str, engine: EngineOptions, changes: StudyChanges, size: RunSize, place: RunPlace
+        cls, study: str, engine: EngineOptions, changes: StudyChanges, size: RunSize, place: RunFolderOptions
     ) -> "RunRequest":
         """Return the request; InputError if the study or an option cannot be."""
         resumed = place.resume is not None
@@ -92,7 +92,7 @@ def run(
     engine: EngineOptions,
     changes: StudyChanges,
     size: RunSize,
-    place: RunPlace,
+    place: RunFolderOptions,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would run, and run nothing.")] = False,
     as_json: AsJson = False,
 ) -> None:

@@ -39,11 +39,6 @@ drew; absent where there are no such rows."""
 SAMPLES = "samples.parquet"
 """The table of a run folder with every attempt and metric, failed attempts included."""
 
-READ_VERSIONS = (1, SCHEMA_VERSION)
-"""Schema versions of run folders that can be read; only folders of the current one can be continued."""
-_RENAMED = {"seat": "address_slot"}
-"""Fields of a flow in plans of schema version 1, and their present names."""
-
 ALTERED = "altered"
 """The folder of attempts that were not as they were sealed, and that ran again."""
 
@@ -129,11 +124,10 @@ class RunFolder:
             raise InputError(f"{path / 'manifest.json'} is damaged: {error}", _DAMAGED) from error
         if not isinstance(manifest, dict):
             raise InputError(f"{path / 'manifest.json'} is damaged: it holds no object", _DAMAGED)
-        if manifest.get("schema_version") not in READ_VERSIONS:
-            known = " and ".join(map(str, READ_VERSIONS))
+        if (version := manifest.get("schema_version")) != SCHEMA_VERSION:
             raise InputError(
-                f"{path} has schema version {manifest.get('schema_version')}, this Longlook reads {known}",
-                "use the Longlook version named in its manifest.json",
+                f"{path} has schema version {version}, this Longlook reads {SCHEMA_VERSION}",
+                "run its study again, or use the Longlook version named in its manifest.json",
             )
         _refuse_links(path)
         return cls(path)
@@ -179,11 +173,8 @@ class RunFolder:
 
     @cached_property
     def plan(self) -> Plan:
-        """Return the plan as it was made, also by a Longlook of schema version 1."""
+        """Return the plan as it was made."""
         with self._damage_named("plan.json") as data:
-            for trial in data["trials"]:
-                flows = trial.get("flows", [])
-                trial["flows"] = [{_RENAMED.get(key, key): value for key, value in flow.items()} for flow in flows]
             return codec.decode(Plan, data)
 
     @contextmanager

@@ -12,8 +12,7 @@ which one thing is changed. `judge` concludes from their values by `attribution`
 from the signs that a change leaves. `answer` is the result that is written and shown. If much of a gap remains,
 `search` looks beyond the knowledge of detectors: `search.factors`, `search.screening_design` and `search.screen` are
 about settings, `search.losses` is about losses, and `search.suspects` has their results. `failing` says what failed
-trials share. Causes also import `changes`, `signs`, `moments`, `effective_settings` and `remedies`, which several of
-them share.
+trials share. Causes also import `changes`, `signs` and `effective_settings`, which several of them share.
 
 The pipeline and the report also import `inside.series`, `inside.playback` (a video and its stalls), `states` (also as
 sequences) and `infer.machine` (an inferred machine).

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from longlook.core.errors import InputError
-from longlook.core.model import SCHEMA_VERSION, Plan, Study
+from longlook.core.model import Plan, Study
 from longlook.core.paths import cache_dir
 from longlook.core.run_folder import RunFolder
 from longlook.pipeline.by_engine import trials_by_engine
@@ -39,11 +39,6 @@ def check(study: Study, plan: Plan, out: Path, options: RunOptions) -> None:
 def reopen(out: Path, plan: Plan) -> RunFolder:
     """Return the run folder of an earlier session; InputError where this plan cannot go on in it."""
     folder = RunFolder.open(out)
-    if folder.manifest["schema_version"] != SCHEMA_VERSION:
-        raise InputError(
-            f"{out} was begun by an earlier Longlook, whose runs can be read and not continued",
-            f"longlook report {out} analyses what it has; for the rest start anew without --resume",
-        )
     planned = folder.manifest["plan_hash"]
     if planned != plan.hash:
         raise InputError(

@@ -11,7 +11,7 @@ A TOML file goes in; a `core.model.Study`, and from it a `core.model.Plan`, come
 - `virtual_time.check_virtual` refuses what virtual time cannot measure, `remote` what a client elsewhere cannot do.
 - `releases.releases` dates the arms of a trend.
 - `processors` reads what computing costs an endpoint, and prints it; `tcp.SETTINGS` are those of the kernel's TCP.
-- `settings` and `flow_groups` refuse what no study file could set.
+- `settings` and `flow_groups` refuse what no study file could set; `arm_settings` reads all that applies to an arm.
 - `around` draws what rounds vary about a cell, and names the columns of it; `laws` has what can be drawn and how.
 - `cells` names cells, `resolve` makes settings of a cell, `schema` has the tables of a study file, `seeded` randomness.
 """

@@ -86,7 +86,7 @@ def test_a_change_concerns_what_imports_it_however_deep(project: Path, changed: 
         ("workloads/echo", "provision/test_content"),
         ("metrics/link", "metrics/test_metrics"),
         ("causes/receivers", "causes/test_every_cause"),
-        ("explain/remedies", "causes/test_every_cause"),
+        ("explain/changes", "causes/test_every_cause"),
     ],
 )
 def test_a_change_of_a_plugin_concerns_the_test_of_all_of_its_kind(changed: str, test: str) -> None:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scripts import reference
+from syrupy.assertion import SnapshotAssertion
 
 from longlook.core.errors import InputError
 from longlook.core.model import Claim, Contrast, Expected, Figure, Verdict
@@ -61,10 +62,10 @@ def test_a_contrast_may_be_a_pair_and_its_metric_is_the_first(tmp_path: Path, sh
 
 
 @pytest.mark.parametrize("wrong", ['["tcp"]', '["tcp", "quic", "other"]', '["tcp", 5]'])
-def test_what_is_no_pair_is_no_contrast(tmp_path: Path, wrong: str) -> None:
+def test_what_is_no_pair_is_no_contrast(tmp_path: Path, wrong: str, snapshot: SnapshotAssertion) -> None:
     path = study_file(tmp_path, (BLOCK, ""), (TITLE, f"{TITLE}contrasts = [{wrong}]\n"))
     (line,) = [line for line in problems(path) if "contrasts" in line]
-    assert "contrasts[0] = " in line and "must be a table" in line
+    assert line == snapshot
 
 
 def test_labels_stay_as_written_and_values_become_canonical(tmp_path: Path) -> None:
@@ -91,10 +92,10 @@ def test_extending_in_a_circle_is_an_error(tmp_path: Path) -> None:
     assert "extend each other in a circle" in problems(tmp_path / "one.toml")[0]
 
 
-def test_extending_nothing_names_the_nearest(tmp_path: Path) -> None:
+def test_extending_nothing_names_the_nearest(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     path = tmp_path / "one.toml"
     path.write_text('extends = "dmo"\n')
-    assert "did you mean 'demo'?" in problems(path)[0]
+    assert problems(path)[0] == snapshot
 
 
 def test_an_unknown_study_names_the_nearest() -> None:
@@ -232,12 +233,12 @@ def test_a_trend_knows_when_its_arms_were_released(tmp_path: Path) -> None:
     assert releases(replace(study, figure=Figure("size", ("rate",))), dated()) == {}
 
 
-def test_a_trend_needs_dates_and_arms_that_keep_their_programs(tmp_path: Path) -> None:
+def test_a_trend_needs_dates_and_arms_that_keep_their_programs(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     assert any("no date of release" in line for line in problems(study_file(tmp_path, more=TREND)))
     factor = '\n[[factors]]\nname = "who"\nsets = "client"\nlevels = ["go@1.0", "go@2.0"]\n'
     path = study_file(tmp_path, more=TREND.replace('["rate"]', '["rate", "who"]') + factor)
     path.write_text(path.read_text().partition("[[claims]]")[0] + TREND.replace('["rate"]', '["rate", "who"]') + factor)
-    assert any("factor who sets server or client" in line for line in problems(path))
+    assert problems(path) == snapshot
 
 
 LEVELS = """

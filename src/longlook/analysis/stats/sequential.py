@@ -12,7 +12,7 @@ PRECISION/(PRECISION + n). The e-process is
 
     e = √r · ((1 + u)/(1 + r·u))^(n/2),
 
-the mixture over a normal effect size of precision PRECISION. The values that it does not refute at 1 − a have
+the mixture over a normal effect size of precision PRECISION. The values that it does not refute at 1 − a are within
 
     |m − value| ≤ s·√((n − 1)(K − 1)/(1 − K·r)/n),  K = (1/(a·√r))^(2/n),  without a bound where K·r ≥ 1.
 
@@ -28,8 +28,7 @@ Advantages that equal the value count for neither.
 
 The first is sharp and trusts the normal law, the second trusts nothing and keeps the first from deciding by a few equal
 or skewed advantages. An interval that holds the ends of both holds the median always, and the mean if the advantages
-are not too skewed; tests/unit/analysis/stats/test_sequential.py measures how often, and docs/explanation/method.md has
-the numbers.
+are not too skewed. The tests of this module measure how often, and docs/explanation/method.md has the numbers.
 """
 
 import math

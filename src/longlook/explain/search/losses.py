@@ -16,10 +16,9 @@ from longlook.explain.answer import FewestLosses, FoundBy
 from longlook.explain.cause import Change, Evidence, Finding, Intervention, Says, Sign, Surgery, Target, Touches
 from longlook.explain.facts import LinkFacts
 from longlook.explain.judge import Gap
-from longlook.explain.moments import drops
 from longlook.explain.pair import Pair, Side
 from longlook.explain.search.suspects import Suspect, searched_cause
-from longlook.explain.signs import RANDOM_REASONS
+from longlook.explain.signs import RANDOM_REASONS, drops
 
 AT_ONCE = 4
 """How many subsets are tried at the same time; those behind the first that does it are tried for nothing."""
