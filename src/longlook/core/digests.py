@@ -51,8 +51,9 @@ def code_files(*modules: str) -> set[Path]:
 def source_digest(file: Path) -> str:
     """Return the digest of a plug-in's source file, and of all code that it depends on, of Longlook and of its own.
 
-    Its own code is every file of its package, or of its folder in a root of LONGLOOK_PLUGINS with the Python files
-    beside that; and so on for every module that these import and that is neither Longlook's nor Python's own.
+    The plug-in's own code is every file of its package, or of its folder in a root of LONGLOOK_PLUGINS with the Python
+    files next to that folder. The modules that these files import count in the same way, unless they are Longlook's or
+    Python's own.
     """
     own = [file] if file.is_relative_to(Path(__file__).parents[1]) else _own_files(file)
     folders = frozenset(folder for each in own for folder in _named_folders(each))

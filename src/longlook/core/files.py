@@ -1,8 +1,8 @@
 """Files that somebody else may have made: only regular files are opened, no link is followed, nothing is waited for.
 
 Whatever reads a run folder, an entry of the atlas or a cache opens its files here: a link may lead to a secret, a named
-pipe never answers, a device never ends. What others may still change meanwhile is opened by `open_below`. Standard
-library only.
+pipe never answers, a device never ends. Files that others may still change meanwhile are opened by `open_below`.
+Standard library only.
 """
 
 import ctypes
@@ -186,10 +186,10 @@ def digest(path: Path) -> str:
 
 
 def below(folder: Path, shallow: Collection[str] = ()) -> Iterator[tuple[str, str | None]]:
-    """Yield what is below a folder but folders, by relative name, each with what it is where that is no regular file.
+    """Yield everything below a folder except folders: the relative name, and the kind of file if it is no regular file.
 
-    What is in the folders of a folder whose name is in `shallow` is left out. No link is followed. OSError for a folder
-    that cannot be read.
+    If a folder's name is in `shallow`, the contents of its subfolders are left out. No link is followed. OSError for a
+    folder that cannot be read.
     """
     waiting = [""]
     while waiting:

@@ -21,7 +21,7 @@ def is_one(path: Path) -> bool:
 
 
 def reader_of(path: Path) -> str:
-    """Return which command reads a file, by its content, or which folder is meant by that of a trial."""
+    """Return a hint: the command that reads this file, by its content, or the run folder of this trial's folder."""
     if path.is_dir():
         run = path.resolve().parents[1]
         return f"the run folder of this trial is {run}; longlook trace show {path} reads the trial alone"

@@ -86,5 +86,5 @@ class Engine(Protocol):
         ...
 
     def run_together(self, jobs: Sequence[Job]) -> list[Run]:
-        """Run trials one after another as `run` does, with one session client where they have one."""
+        """Run trials one after another as `run` does, with one session client if their client is one."""
         ...

@@ -43,7 +43,7 @@ class LiveEngine(SequentialEngine):
         self._end_agent(gracefully=kind is None)
 
     def notes(self) -> Sequence[str]:
-        """Return how packets reach the link, where that is not the usual way."""
+        """Return how packets reach the link, if it is not the usual way."""
         path = datapath()
         return (
             () if path == PACKET else (f"packets reach the link by LONGLOOK_DATAPATH={path} (docs/explanation/lab.md)",)

@@ -42,7 +42,9 @@ _BUS_ERROR = "Bus error - the host"  # the kernel prints this when it touches me
 
 @dataclass(frozen=True)
 class Guest:
-    """A kernel and how to boot it. `userspace`: how it runs programs, `seccomp`, or `ptrace` where that is refused."""
+    """A kernel and how to boot it. `userspace`: how it runs programs, `seccomp`, or `ptrace` if the
+    host refuses that.
+    """
 
     kernel: str
     userspace: str = "seccomp"
@@ -64,7 +66,7 @@ class Guest:
 
 @dataclass(frozen=True)
 class Boot:
-    """What to boot a guest with: its first process, that process's environment, and the limits of the boot."""
+    """The parameters of a boot: the guest's first process, that process's environment, and the limits of the boot."""
 
     init: Sequence[str]  # full argument list
     environment: Mapping[str, str]
@@ -98,9 +100,9 @@ def boot(guest: Guest, options: Boot, exchange: Path, stop: threading.Event | No
     The kernel's command line goes into its pool of randomness, so it names no path: it is the same on every machine.
 
     The guest is killed when no trial of it ends within the time limit, when a program spins (it keeps the CPU while
-    virtual time does not move), when it writes without end, when `stop` is set (then InterruptedByUserError is raised),
-    and when the calling thread dies. No process of it runs when this returns, and what is in `exchange` is Longlook's.
-    Raise MachineError if no box can be made.
+    virtual time does not move), and when it writes without end. It is also killed when `stop` is set and when the
+    calling thread dies. No process of the guest runs when this returns, and the files in `exchange` belong to Longlook.
+    Raise InterruptedByUserError if `stop` was set, and MachineError if no box can be made.
     """
     script = exchange / "init"
     script.write_text(_init_script(options.init, options.environment))

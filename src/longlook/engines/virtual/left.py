@@ -1,4 +1,4 @@
-"""What a guest left in its exchange directory, before anything here reads it.
+"""Checks the files that a guest left in its exchange directory, before anything here reads them.
 
 A program that got out of its guest could write there: links, pipes, files without end. Only files and folders stay that
 Longlook owns and that have one name each; a guest that left anything else is not believed in anything.
@@ -30,7 +30,7 @@ _KINDS = {
 
 @dataclass(frozen=True)
 class Bounds:
-    """How much the guest of so many trials may leave: bytes and files in all, and bytes of its console."""
+    """How much a guest may leave, by the number of its trials: bytes and files in all, and bytes of its console."""
 
     trials: int
     byte_count: int = _BYTES_A_TRIAL

@@ -47,12 +47,12 @@ class BootLimits:
 
 
 def spin_timeout_s() -> float:
-    """Return the value of LONGLOOK_SPIN_TIMEOUT_S, 20 where it is not set; raise InputError for a bad one."""
+    """Return the value of LONGLOOK_SPIN_TIMEOUT_S, 20 if it is not set; raise InputError for a bad one."""
     return _seconds(SPIN_TIMEOUT if os.environ.get(SPIN_TIMEOUT) else _OLD_SPIN_TIMEOUT, _SPIN_TIMEOUT_S)
 
 
 def wall_limit_s() -> float:
-    """Return the value of LONGLOOK_WALL_LIMIT_S, 900 where it is not set; raise InputError for a bad one."""
+    """Return the value of LONGLOOK_WALL_LIMIT_S, 900 if it is not set; raise InputError for a bad one."""
     return _seconds("LONGLOOK_WALL_LIMIT_S", _WALL_LIMIT_S)
 
 
@@ -77,8 +77,8 @@ def watch(
 ) -> str | None:
     """Wait for the end of a guest; return why it must be killed, or None when it has ended by itself.
 
-    `pid` is that of its launcher, which passes SIGUSR2 on. `finished` returns how many of its trials are done,
-    `too_much` why it has written too much. Raise InterruptedByUserError when `stop` is set.
+    `pid` is its launcher's, which passes SIGUSR2 on. `finished` returns how many of its trials are done, `too_much` why
+    it has written too much. Raise InterruptedByUserError when `stop` is set.
     """
     spin = _Spin(pid, console, limits.spin_timeout_s)
     weigh_at_s = time.monotonic() + _WEIGH_EVERY_S
