@@ -26,7 +26,7 @@ _KEPT = "a trace", "move the cache: LONGLOOK_CACHE"
 
 
 def folder() -> Path:
-    """Where they are kept."""
+    """Return the folder in which they are kept."""
     return paths.cache_dir() / "traces"
 
 
@@ -41,7 +41,7 @@ def digest_of(text: str, role: Role) -> str:
 
 
 def read_trace(path: Path, role: Role) -> Json:
-    """What a file says for a role; TraceError names file and line."""
+    """Return the content of a file for a role; TraceError names file and line."""
     try:
         data = packed.read_unpacked(path, traces.LARGEST_BYTES)
     except (InputError, OSError, ValueError) as error:
@@ -86,7 +86,7 @@ def lay(digests: Iterable[str], into: Path) -> dict[str, str]:
 
 
 def adopt(run_traces: Path) -> None:
-    """Put a run's copies into the cache where it lacks them, so that its study can be planned again."""
+    """Put a run's copies into the cache if it lacks them, so that the run's study can be planned again."""
     kept_files.adopt(run_traces, folder(), *_KEPT)
 
 
