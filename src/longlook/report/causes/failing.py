@@ -1,4 +1,4 @@
-"""What trials of an arm that failed share, in words."""
+"""The common traits of an arm's failed trials, in words."""
 
 from longlook.explain.answer import Answer
 from longlook.explain.failing import FailedArm

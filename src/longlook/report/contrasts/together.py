@@ -21,7 +21,7 @@ MOST_CELLS = 8
 
 @dataclass(frozen=True)
 class TogetherSection(Section):
-    """Several contrasts on one metric; `squares` and `details` are those of the contrasts' own sections.
+    """Several contrasts on one metric; `squares` and `details` are from the contrasts' own sections.
 
     `baseline` and `contender` are the labels of the arms that all of them share, or just these words.
     """
