@@ -1,4 +1,5 @@
-"""From study files to a plan: a file is read, checked and resolved into a list of trials. Pure, but for reading files.
+"""From study files to a plan: a file is read, checked and resolved into a list of trials. Pure, except for reading
+files.
 
 A TOML file goes in; a `core.model.Study`, and from it a `core.model.Plan`, come out. Others import:
 
@@ -10,7 +11,8 @@ A TOML file goes in; a `core.model.Study`, and from it a `core.model.Plan`, come
 - `catalogue.installed` is what a study may name; `arms.arm_differences` lists the settings in which its arms differ.
 - `virtual_time.check_virtual` refuses what virtual time cannot measure, `check_remote` what a client elsewhere cannot.
 - `releases.releases` dates the arms of a trend.
-- `processors` reads what computing costs an endpoint, and prints it; `tcp.SETTINGS` are those of the kernel's TCP.
+- `processors` reads what computing costs an endpoint, and prints it; `tcp.SETTINGS` are the settings of the kernel's
+  TCP.
 - `settings` and `flow_groups` refuse what no study file could set; `arm_settings` reads all that applies to an arm.
 - `around` draws what rounds vary about a cell, and names the columns of it; `laws` has what can be drawn and how.
 - `cells` names cells, `resolve` makes settings of a cell, `schema` has the tables of a study file.

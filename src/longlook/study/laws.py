@@ -110,7 +110,7 @@ SIZE = DrawnQuantity(
 )
 SHARE = DrawnQuantity(units.parse_share, lambda _, share: units.print_share(share), _decimal_step, "_pct", 1)
 LENGTH = DrawnQuantity(_queue_number, _queue_text, _queue_step, "_bytes", 1)
-"""Of a queue, in bytes, packets or bandwidth-delay products."""
+"""The length of a queue, in bytes, packets or bandwidth-delay products."""
 
 _OF_MAIN: Mapping[str, DrawnQuantity] = {
     RTT: TIME,
@@ -158,7 +158,7 @@ def standard_laws(links: Iterable[str]) -> dict[str, str]:
 
 
 def law(setting: str, value: object) -> str:
-    """Return the canonical text of a law; SettingError, with the key `around.SETTING`, where it cannot be."""
+    """Return the canonical text of a law; SettingError, with the key `around.SETTING`, for a value that is no law."""
     key = f"around.{setting}"
     if setting not in SETTINGS:
         raise SettingError(key, f"nothing that a round can draw; {allowed(setting, SETTINGS)}")

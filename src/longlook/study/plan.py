@@ -340,7 +340,7 @@ def _filters(study: Study, only: Sequence[str]) -> tuple[dict[str, set[str]], se
 
 
 def with_operations(trial: Trial, up: str, down: str) -> Trial:
-    """Return the trial with operations on packets of each direction, beside those that it has already.
+    """Return the trial with operations on packets of each direction added to its own.
 
     `up` and `down` are texts as of `network.surgery.up` and `network.surgery.down`; `off` adds nothing, and with both
     off the trial stays what it is. Otherwise it gets an id of its own, and keeps the link's seed and the programs'
