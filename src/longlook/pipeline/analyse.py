@@ -43,7 +43,7 @@ RESULTS = (
     *(table.file for table in TABLES if table.file is not None),
     POPULATION_TABLE,
 )
-"""What an analysis leaves in a run folder for other commands, which is sealed."""
+"""The files that an analysis leaves in a run folder for other commands; they are sealed."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ def measure(folder: RunFolder, observer: Observer) -> list[MeasuredAttempt]:
 
 
 def write_digest(folder: RunFolder, measured: Sequence[MeasuredAttempt]) -> ResultsDigest | None:
-    """Note the digest of all exact results in the manifest; None where no trial is exact."""
+    """Note the digest of all exact results in the manifest; None if no trial is exact."""
     found = results_digest((entry.run, entry.values) for entry in measured)
     if found is not None:
         folder.note(results=codec.encode(found))
@@ -190,7 +190,7 @@ def report_content(
     claims: list[ClaimResult],
     wanted: Wanted | None,
 ) -> ReportContent:
-    """Gather what the report draws; it links the pages of cells that there are and those that are `wanted`."""
+    """Gather what the report draws; it links the pages of cells that exist and the pages that are `wanted`."""
     study, manifest, trials = folder.study, folder.manifest, folder.plan.trials
     arms = [arm.name for arm in study.arms]
     traces = collected(folder, trials)

@@ -14,10 +14,10 @@ from longlook.study.virtual_time import check_live, check_remote, check_virtual
 
 
 def check(study: Study, plan: Plan, out: Path, options: RunOptions) -> None:
-    """Raise InputError where trials cannot repeat, cannot run by their engine, or cannot go to the folder `out`.
+    """Raise InputError if trials cannot repeat, cannot run by their engine, or cannot go to the folder `out`.
 
-    LonglookError where trials are to be verified that are not as they were sealed, MachineError where there is no place
-    for the cache.
+    LonglookError if trials that differ from their seals are to be verified, MachineError if there is no room for the
+    cache.
     """
     cache_dir()  # before a program of others, such as Go's, makes the home folder that is missing
     if options.verify:

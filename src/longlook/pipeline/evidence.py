@@ -1,4 +1,4 @@
-"""What commands do where the files of a run are not as they were sealed (docs/reference/run-folders.md)."""
+"""The reactions of commands to a run whose files differ from their seals (docs/reference/run-folders.md)."""
 
 from collections.abc import Iterable, Mapping
 
@@ -14,8 +14,8 @@ _SHOWN = 3
 
 
 def set_aside_altered(folder: RunFolder, trials: Iterable[Trial], observer: Observer) -> None:
-    """Move the trials that are not as they were sealed out of the way, and say so: they run again. What was added among
-    them is moved, too.
+    """Move trials that differ from their seals out of the way, and say so: they run again. Foreign files among them are
+    moved, too.
     """
     for name, what in folder.added().items():
         observer.say(f"{folder.trials / name} is not counted ({what}), and is now {folder.move_aside(name)}")

@@ -38,7 +38,7 @@ def run_study(study: Study, out: Path, options: RunOptions, observer: Observer) 
 def verify(plan: Plan, folder: RunFolder, provisions: Provisions, options: RunOptions, observer: Observer) -> None:
     """Run every finished trial `options.verify` times more, without the cache, and write `verification.json`.
 
-    LonglookError where one is not as it was sealed.
+    LonglookError if a trial differs from its seal.
     """
     repeats = options.verify
     if not repeats:

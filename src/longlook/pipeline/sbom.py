@@ -1,6 +1,6 @@
-"""What the programs of a run are made of: kept in the run folder when it begins, and written as CycloneDX.
+"""The components of a run's programs: kept in the run folder when the run begins, and written as CycloneDX.
 
-The folder of a run keeps it, because the lock files of a checkout are those of another day when somebody asks.
+The run folder keeps them, because the lock files of a checkout may have changed by the time somebody asks.
 """
 
 import uuid

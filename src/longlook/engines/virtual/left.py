@@ -30,7 +30,7 @@ _KINDS = {
 
 @dataclass(frozen=True)
 class Bounds:
-    """How much a guest may leave, by the number of its trials: bytes and files in all, and bytes of its console."""
+    """How much a guest may leave: bytes and files for each of its trials, and bytes of its console in all."""
 
     trials: int
     byte_count: int = _BYTES_A_TRIAL
