@@ -30,8 +30,8 @@ def code_digest(*modules: str) -> str:
     """Return the digest of all code that modules of Longlook depend on, 64 hexadecimal digits.
 
     A module depends on every file of its folder, and so on for every module that one of these files imports, wherever
-    in the file. Whole folders are more than is needed: that costs a result that could have been kept, where a missing
-    file would keep a result that is wrong.
+    in the file. Whole folders are more than is needed. The excess discards some results that could have been kept; a
+    missing file would keep a wrong result.
     """
     return _digest_behind(frozenset(map(_folder_of, modules)))
 

@@ -88,7 +88,7 @@ def open_below(folder: Path, name: str, most_bytes: int = LARGEST_STREAMED_BYTES
 
 
 def _open_at(top: int, name: str) -> int:
-    """Open a file for reading below a folder's descriptor; OSError with ELOOP where a link is in the way."""
+    """Open a file for reading below a folder's descriptor; OSError with ELOOP if a link is in the way."""
     how = struct.pack("=3Q", _READ, 0, _NO_SYMLINKS_BELOW)
     arguments = (ctypes.c_int(top), os.fsencode(name), how, ctypes.c_size_t(len(how)))
     if (file := _LIBC.syscall(ctypes.c_long(_OPENAT2), *arguments)) >= 0:
@@ -100,7 +100,7 @@ def _open_at(top: int, name: str) -> int:
 
 
 def _open_step_by_step(top: int, name: str) -> int:
-    """Do as `_open_at` where the kernel cannot open a whole path without links."""
+    """Do as `_open_at` if the kernel cannot open a whole path without links."""
     *folders, last = name.split("/")
     here = os.dup(top)
     try:

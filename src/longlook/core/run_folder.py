@@ -354,7 +354,7 @@ def write_json(path: Path, data: Any) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file in UTF-8, atomically and durably: where that fails, the file is as it was before."""
+    """Write a file in UTF-8, atomically and durably: if that fails, the file is as it was before."""
     temporary = path.with_name(f".{path.name}.new")
     try:
         with temporary.open("w", encoding="utf-8") as file:

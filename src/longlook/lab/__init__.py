@@ -15,7 +15,7 @@ Entry points: `laboratory.Laboratory`, `agent.main`, `guest.main`, `guest.run_as
 `instruments.calibrate` also imports `link_options` (how the router is started) and `timing` (whose time it is), and
 the engines `host_paths` (the paths that programs need), `limits`, and of `linux` the modules `folders`,
 `limit_groups` and `proctable`.
-`longlook link` shares `linux.nat` with `remote_client_routes`, the client's side where the client is another machine.
+`longlook link` shares `linux.nat` with `remote_client_routes`, the client's side if the client is another machine.
 
 `analysis` also imports `judge_knobs` and `judge_settings` (what trials measure of knobs and settings), `engines` also
 `artefacts`, `testbed` and `topology` (names of files, and addresses).

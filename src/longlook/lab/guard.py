@@ -51,7 +51,7 @@ def limits(*, limited_client: bool) -> Thresholds:
     """Return the thresholds of a trial.
 
     With a CPU-limited client, an overflow of its receive buffer is part of the result, as it is on a phone, and not a
-    reason to reject the trial. Its share of a CPU is worth less where the CPU's frequency falls.
+    reason to reject the trial. Its share of a CPU is worth less if the CPU's frequency falls.
     """
     return Thresholds(udp_errors=math.inf, frequency_change=0.1) if limited_client else Thresholds()
 

@@ -151,7 +151,7 @@ class KnobCheck:
     first: str = ""
 
     def judged(self, value: Scalar, knobs: Mapping[str, Scalar]) -> Scalar | None:
-        """Return the value that a trial can contradict where an end has these knobs; None: it can contradict none."""
+        """Return the value that a trial can contradict if an end has these knobs; None: it can contradict none."""
         if not self.first:
             return value
         return None if self.first not in knobs else max(float(value), float(knobs[self.first]))

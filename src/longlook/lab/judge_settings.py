@@ -132,7 +132,7 @@ class _Sender:
 
 
 def _of_window(case: FlowCase, segments: Sequence[TcpSegment]) -> Iterator[tuple[str, str]]:
-    """Yield the initial window where the server, with more to send, stopped before it was full, or went on beyond."""
+    """Yield the initial window if the server, with more to send, stopped before it was full, or went on beyond."""
     if "initial_window_packets" not in case.tcp or case.kind is not FlowKind.FINITE or case.trial.proxy is not None:
         return
     if case.log is None:

@@ -186,7 +186,9 @@ class LinkLog:
     logs: tuple[Records, ...] = ()
 
     def monotonic_ns(self, unix_ns: int) -> int:
-        """Return a time in ns since 1970 as the first log has it, by which all others are put."""
+        """Convert a time in ns since 1970 to the monotonic clock of the first log, to which all other logs are
+        converted.
+        """
         return unix_ns - self.logs[0].unix_minus_monotonic_ns if self.logs else unix_ns
 
     def opening_ns(self, since_ns: int, until_ns: int) -> int | None:

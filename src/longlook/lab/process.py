@@ -350,7 +350,7 @@ def kill_orphan(pid: int) -> None:
 
 
 def _offer_to_memory_killer(pid: int) -> None:
-    """Let the kernel end this program and what it starts before anything else where memory runs out."""
+    """Let the kernel end this program and what it starts before anything else if memory runs out."""
     with suppress(OSError):  # it has ended
         Path(f"/proc/{pid}/oom_score_adj").write_text("1000")
 

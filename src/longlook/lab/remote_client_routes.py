@@ -1,4 +1,4 @@
-"""The client's side of the network where the client is another machine, such as a phone.
+"""The client's side of the network if the client is another machine, such as a phone.
 
     phone ─network─ this machine ══veth══ client's namespace [c0] ══veth══ [rc] longlook-link [rs] ══veth══ server
 

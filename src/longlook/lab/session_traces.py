@@ -74,7 +74,7 @@ def cut_netlog(folder: Path, name: str, begin: int, target: Path) -> None:
     """Write a complete netlog: the constants of the one below a folder, and its events from byte `begin` to its end.
 
     `begin` may lie in the middle of an event, which then counts; an event without its end is left out. Nothing is
-    written where the netlog has no events yet, or is no regular file any more.
+    written if the netlog has no events yet, or is no regular file any more.
     """
     try:
         whole = open_below(folder, name)

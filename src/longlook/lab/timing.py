@@ -15,7 +15,7 @@ _HALF_A_TICK_NS = 128  # of the guest's clock: waking then means its next tick, 
 
 
 def unix_minus_monotonic_ns() -> int:
-    """Return by how much the clock of this machine is ahead of its monotonic one; it changes where the clock is set."""
+    """Return by how much the clock of this machine is ahead of its monotonic one; it changes if the clock is set."""
     return time.time_ns() - time.monotonic_ns()
 
 

@@ -73,7 +73,7 @@ class Watcher:
             _break_all(processes.get("client", []), grown)
 
     def count_tasks(self) -> None:
-        """Kill the programs that have too many processes and threads, or use too much memory, where no group counts."""
+        """Kill the programs that have too many processes and threads, or use too much memory, if no group counts."""
         if self._virtual:
             self._count_by_user()
             return

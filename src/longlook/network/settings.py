@@ -247,7 +247,7 @@ def _link_of(made: Mapping[str, Sequence[MadeStage]]) -> Link:
 
 
 def _rate_key(side: DirectionSettings, given: Mapping[str, Scalar]) -> str:
-    """Return the key of a direction's rate: its own where the other direction has one and this one has none."""
+    """Return the key of a direction's rate: its own if the other direction has one and this one has none."""
     other = f"network.{'down' if side.direction == 'up' else 'up'}.rate"
     return f"network.{side.direction}.rate" if other in given and not side.given("rate") else side.key("rate")
 

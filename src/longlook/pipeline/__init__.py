@@ -10,7 +10,7 @@ page comes out. Only `terminal`, instruments and `cli` use this package. Others 
 - `analyse.analyse` repeats every stage after the engine, from files alone, and returns an `analyse.Result`.
 - `preview.preview` returns what `run_study` would do, and does none of it.
 - `provide.provide` installs and generates what the trials of a plan need.
-- `evidence` decides what commands do where a run's files are not as they were sealed.
+- `evidence` decides how commands react if a run's files differ from their seals.
 - `hars.export_hars` writes the page loads of a run folder for other tools.
 - `sbom.bill_of_materials` says what the programs of a run are made of.
 """

@@ -66,7 +66,7 @@ class Result:
 def analyse(folder: RunFolder, observer: Observer, wanted: Wanted | None = None) -> Result:
     """Measure, estimate, judge and report a run; `wanted` are the cells whose inside is drawn too.
 
-    Raises InputError where the folder holds no finished trial.
+    Raises InputError if the folder holds no finished trial.
     """
     measured = measure(folder, observer)
     digest = write_digest(folder, measured)
@@ -159,13 +159,15 @@ def write_estimates(folder: RunFolder, measured: Sequence[MeasuredAttempt], stat
 
 
 def write_spread(folder: RunFolder, statistics: Statistics) -> None:
-    """Write `wins.parquet` and `tails.parquet`, where the rounds were fixed: what the means of estimates hide."""
+    """Write `wins.parquet` and `tails.parquet`, if the rounds were fixed: differences between rounds that the means of
+    estimates hide.
+    """
     for name, found in ((WINS, statistics.wins), (TAILS, statistics.tails)):
         _write(folder, name, spread_table(found) if found else None)
 
 
 def write_population(folder: RunFolder, samples: pd.DataFrame) -> pd.DataFrame | None:
-    """Write `population.parquet`, where the study has a population: its share below each value of the figure's metric,
+    """Write `population.parquet`, if the study has a population: its share below each value of the figure's metric,
     for each arm and the levels of the other factors.
     """
     found = population_curves(samples, folder.study, folder.study.figure_metric)

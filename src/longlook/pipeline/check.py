@@ -36,7 +36,7 @@ def check(study: Study, plan: Plan, out: Path, options: RunOptions) -> None:
 
 
 def reopen(out: Path, plan: Plan) -> RunFolder:
-    """Return the run folder of an earlier session; InputError where this plan cannot go on in it."""
+    """Return the run folder of an earlier session; InputError if this plan cannot go on in it."""
     folder = RunFolder.open(out)
     planned = folder.manifest["plan_hash"]
     if planned != plan.hash:

@@ -27,7 +27,7 @@ def set_aside_altered(folder: RunFolder, trials: Iterable[Trial], observer: Obse
 
 
 def refuse_altered(folder: RunFolder, trials: Iterable[Trial]) -> None:
-    """Raise LonglookError where trials are not as they were sealed, since no repeat can prove what they say."""
+    """Raise LonglookError if trials are not as they were sealed, since no repeat can prove what they say."""
     altered = _not_as_sealed(folder, trials)
     if altered:
         raise LonglookError(
@@ -51,7 +51,7 @@ def note_altered(folder: RunFolder, observer: Observer) -> dict[str, str]:
 
 
 def check_analysed(folder: RunFolder, files: Iterable[str]) -> None:
-    """Raise InputError where an analysis no longer stands for what is there.
+    """Raise InputError if an analysis no longer stands for what is there.
 
     Either a trial was altered since, or one of the analysis' own `files` was.
     """

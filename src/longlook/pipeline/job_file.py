@@ -49,7 +49,7 @@ def job_of(run: Path, trial_id: str, folder: Path, engine: str = VIRTUAL) -> Job
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write the job file and print its path, then run the job where an engine is named; return the exit code."""
+    """Write the job file and print its path, then run the job if an engine is named; return the exit code."""
     parser = argparse.ArgumentParser(prog="longlook.pipeline.job_file")
     for name in ("run", "trial", "folder"):
         parser.add_argument(name)

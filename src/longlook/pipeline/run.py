@@ -23,7 +23,7 @@ from longlook.study.plan import make_plan
 def run_study(study: Study, out: Path, options: RunOptions, observer: Observer) -> Result:
     """Plan, run and report a study in the run folder `out`.
 
-    Raises InputError where the study cannot run as asked, MachineError where this machine cannot go on; finished
+    Raises InputError if the study cannot run as asked, MachineError if this machine cannot go on; finished
     trials stay. The folder is made after everything is installed, so that a failed installation leaves none.
     """
     plan = make_plan(study, options.only, most=options.most_trials)

@@ -39,7 +39,7 @@ def keep_components(folder: RunFolder, made: Iterable[Made]) -> None:
 
 
 def bill_of_materials(folder: RunFolder) -> dict[str, Any]:
-    """Return the software bill of materials of a run in CycloneDX; InputError where the run has no record of it.
+    """Return the software bill of materials of a run in CycloneDX; InputError if the run has no record of it.
 
     The same record gives the same text.
     """

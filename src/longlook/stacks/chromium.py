@@ -68,7 +68,7 @@ def browser_version(browser: Path) -> str:
 
 
 def check_decoder() -> None:
-    """Raise MachineError where this Chromium cannot decode H.264: a headless one is asked, which takes a second."""
+    """Raise MachineError if this Chromium cannot decode H.264: a headless one is asked, which takes a second."""
     browser = find_browser()
     with tempfile.TemporaryDirectory(prefix="longlook-") as profile:
         command = (str(browser), "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}")

@@ -51,7 +51,7 @@ _PHONES = phones(os.environ.get(VARIABLE, ""))
 
 
 def install(version: str) -> Program:
-    """Ask the machine for its browser, and return a file that says which it is; MachineError where none answers.
+    """Ask the machine for its browser, and return a file that says which it is; MachineError if none answers.
 
     Nothing is installed. The digest covers the browser's version and the driver's sources.
     """

@@ -80,7 +80,7 @@ def session_command(program: Program, identity: Identity) -> Command:
 
 
 def check_decoder() -> None:
-    """Raise MachineError where this Firefox would not decode H.264."""
+    """Raise MachineError if this Firefox would not decode H.264."""
     decoder.check(find_browser())
 
 

@@ -4,7 +4,7 @@ In virtual time rounds of one point are replays of it, and a verdict about a poi
 to it. A round therefore draws each setting of `Study.around` once, for all arms of a cell alike: the place in the
 neighbourhood is random, and arms are compared at the same place. `laws` lists the settings that can be drawn.
 
-A setting is drawn where the cell has a plain number for it: its own, one of its levels', a preset's, or the default of
+A setting is drawn if the cell has a plain number for it: its own, one of its levels', a preset's, or the default of
 a queue. A value that varies by itself (a trace, a schedule), that is 0 or that is off is left as it is. A draw is for
 the path: the values of both directions move together. A queue in bandwidth-delay products follows the rate and round
 trip that were drawn, and then its own draw.

@@ -28,7 +28,7 @@ _ROUNDING_PCT = 1e-6
 def check_study(study: Study, catalogue: Catalogue, problems: Problems) -> None:
     """Add to `problems` all that is wrong between the parts of a study.
 
-    A check is left out where a part that it reads was dropped from the file, because it would report what is missing
+    A check is left out if a part that it reads was dropped from the file, because it would report what is missing
     there under another name.
     """
     _check_size(study, problems)
@@ -54,7 +54,7 @@ def check_study(study: Study, catalogue: Catalogue, problems: Problems) -> None:
 
 
 def _check_size(study: Study, problems: Problems) -> None:
-    """Raise InputError at once where the levels make more cells than can be looked at one by one."""
+    """Raise InputError at once if the levels make more cells than can be looked at one by one."""
     combinations_of_levels = math.prod(len(factor.levels) for factor in study.factors)
     if combinations_of_levels > MOST_CELLS:
         message = f"{combinations_of_levels} combinations of levels; allowed: at most {MOST_CELLS}, before exclude"

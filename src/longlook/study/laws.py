@@ -44,7 +44,7 @@ SEED_BITS = 63
 class DrawnQuantity:
     """A kind of value that is drawn about what the cell has.
 
-    `number` reads it in its base unit; `text` writes a number like another text, which matters where units are not
+    `number` reads it in its base unit; `text` writes a number like another text, which matters if units are not
     exchangeable; `step` is the lattice about a text of that half width. `column` ends the name of its column in the
     samples, whose unit is `scale` base units.
     """

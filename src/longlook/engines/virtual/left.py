@@ -17,7 +17,7 @@ _FILES_A_TRIAL = 32_768
 _CONSOLE_BYTES = 64 << 20
 _DEEPEST = 32
 WROTE = "the guest wrote more than"
-"""How the reason begins where a guest took too much of the disk."""
+"""The beginning of the reason if a guest took too much of the disk."""
 
 _KINDS = {
     stat.S_IFLNK: "a link",

@@ -22,7 +22,7 @@ SPIN_TIMEOUT = "LONGLOOK_SPIN_TIMEOUT_S"
 
 _OLD_SPIN_TIMEOUT = "LONGLOOK_PATIENCE_S"  # its name until 2026-11-22; still read where the new one is not set
 PROGRAM, SPINS = "the program", "spins"
-"""How the reason begins where a program under test spins, and its verb."""
+"""The beginning of the reason if a program under test spins, and its verb."""
 
 _SPIN_TIMEOUT_S = 20.0
 _WALL_LIMIT_S = 900.0
@@ -147,7 +147,7 @@ class _Spin:
         return size if cpu_s - self._crowded_from_cpu_s >= self._timeout_s else None
 
     def look(self, descriptor: int) -> str | None:
-        """Return what spins, as the subject of a sentence; None while nothing is known to."""
+        """Return the program that spins, as the subject of a sentence; None while no program is known to spin."""
         if time.monotonic() < self._look_at_s:
             return None
         self._look_at_s = time.monotonic() + self._timeout_s / 10

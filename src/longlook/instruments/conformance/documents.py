@@ -49,7 +49,7 @@ def saved_matrix(protocol: str) -> Matrix | None:
 
 
 def update(path: Path) -> list[Block]:
-    """Write every block of a document again and return the blocks; raise InputError where the document has none."""
+    """Write every block of a document again and return the blocks; raise InputError if the document has none."""
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:

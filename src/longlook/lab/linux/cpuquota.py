@@ -130,7 +130,7 @@ def _prefix(marker: str) -> str:
 
 
 def _own_group(found: Controller) -> Path:
-    """Return the group of this process; the top one where its own is not visible here."""
+    """Return the group of this process; the top one if its own is not visible here."""
     place = own_places(Path("/proc/self/cgroup").read_text()).get("cpu" if found.version == 1 else "")
     if place is not None:
         group = found.folder / place.lstrip("/")

@@ -105,7 +105,7 @@ def _make(content: ReportContent, group: Sequence[ContrastSection], number: int,
 
 
 def _row_labels(group: Sequence[ContrastSection]) -> list[str]:
-    """Return the contenders where the baseline is the same, else both arms; the contrast's name where two are alike."""
+    """Return the contenders if the baseline is the same, else both arms; the contrast's name if two are alike."""
     one_baseline = len({section.contrast.baseline for section in group}) == 1
     labels = [
         section.contender if one_baseline else f"{section.contender} against {section.baseline}" for section in group
