@@ -15,7 +15,7 @@ from textwrap import wrap
 
 import grimp
 
-from longlook.core.faces import resolved, shown_by
+from longlook.core.faces import CALL, resolved, shown_by
 
 ROOT = Path(__file__).parents[1]
 FACES = ROOT / "scripts" / "faces.toml"
@@ -88,7 +88,7 @@ def faces(root: Path = ROOT) -> dict[str, Path]:
     found = {}
     for file in sorted((source / PROJECT).rglob("__init__.py")):
         package = ".".join(file.parent.relative_to(source).parts)
-        if shown_by(file, package):
+        if CALL in file.read_text(encoding="utf-8"):
             found[package] = file
     return found
 
@@ -124,9 +124,7 @@ def with_table(file: Path, package: str) -> str:
     if modules:
         lines += _written("", " ".join(modules), 8)
     call = next(
-        node
-        for node in ast.walk(ast.parse(text))
-        if isinstance(node, ast.Call) and ast.unparse(node).startswith("lazy(__name__")
+        node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call) and ast.unparse(node).startswith(CALL)
     )
     rows = text.splitlines()
     before, after = rows[: call.lineno], rows[call.end_lineno or 0 :]

@@ -11,7 +11,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-_CALL = "lazy(__name__"
+CALL = "lazy(__name__"
+"""How the table of a face begins in its file."""
 
 
 def lazy(package: str, names: Mapping[str, str], modules: str = "") -> tuple[list[str], Callable[[str], Any]]:
@@ -41,10 +42,10 @@ def resolved(package: str, names: Mapping[str, str], modules: str = "") -> dict[
 def shown_by(file: Path, package: str) -> dict[str, tuple[str, str]]:
     """Return what the face in a package's `__init__.py` shows, as `resolved` does; empty if the file has no face."""
     text = file.read_text(encoding="utf-8") if file.is_file() else ""
-    if _CALL not in text:
+    if CALL not in text:
         return {}
     import ast  # guests read no faces, and it takes long to load
 
     calls = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call))
-    call = next(call for call in calls if ast.unparse(call).startswith(_CALL))
+    call = next(call for call in calls if ast.unparse(call).startswith(CALL))
     return resolved(package, *map(ast.literal_eval, call.args[1:]))
