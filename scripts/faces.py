@@ -6,7 +6,6 @@ out those that no other package imports any more.
 """
 
 import ast
-import sys
 import tomllib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -15,7 +14,7 @@ from textwrap import wrap
 
 import grimp
 
-from longlook.core.faces import CALL, resolved, shown_by
+from longlook.core.faces import CALL
 
 ROOT = Path(__file__).parents[1]
 FACES = ROOT / "scripts" / "faces.toml"
@@ -93,18 +92,18 @@ def faces(root: Path = ROOT) -> dict[str, Path]:
     return found
 
 
-def imported_by(file: Path, package: str) -> tuple[dict[str, list[str]], list[str]]:
-    """Return what a face imports for type checkers: the names of each module, and modules as a whole.
+def imported_by(text: str, package: str, root: Path = ROOT) -> tuple[dict[str, list[str]], list[str]]:
+    """Return what the text of a face imports for type checkers: the names of each module, and modules as a whole.
 
     Modules are named as seen from the package, as in the face's table.
     """
     names: dict[str, list[str]] = defaultdict(list)
     modules = []
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    for node in ast.walk(ast.parse(text)):
         if not isinstance(node, ast.ImportFrom) or not f"{node.module}.".startswith(f"{package}."):
             continue
-        module = (node.module or "").removeprefix(package).removeprefix(".")
-        folder = file.parent.joinpath(*module.split("."))
+        module = str(node.module).removeprefix(package).removeprefix(".")
+        folder = root.joinpath("src", *str(node.module).split("."))
         for alias in node.names:
             if (folder / f"{alias.name}.py").is_file() or (folder / alias.name / "__init__.py").is_file():
                 modules.append(f"{module}.{alias.name}".removeprefix("."))
@@ -113,18 +112,19 @@ def imported_by(file: Path, package: str) -> tuple[dict[str, list[str]], list[st
     return {module: sorted(found) for module, found in sorted(names.items())}, sorted(modules)
 
 
-def with_table(file: Path, package: str) -> str:
-    """Return the text of a face with the table that its imports for type checkers give."""
-    text = file.read_text(encoding="utf-8")
-    names, modules = imported_by(file, package)
+def with_table(text: str, package: str, root: Path = ROOT) -> str:
+    """Return the text of a package's face with the table that its imports for type checkers give."""
+    names, modules = imported_by(text, package, root)
     lines = ["lazy(", "        __name__,", "        {"]
     for module, found in names.items():
         lines += _written(f'"{module}": ', " ".join(found), 12)
-    lines.append("        },")
+    lines.append("        }," if names else "")
+    if not names:
+        lines[-2:] = ["        {},"]
     if modules:
         lines += _written("", " ".join(modules), 8)
     call = next(
-        node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call) and ast.unparse(node).startswith(CALL)
+        node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call) and ast.unparse(node.func) == "lazy"
     )
     rows = text.splitlines()
     before, after = rows[: call.lineno], rows[call.end_lineno or 0 :]
@@ -143,21 +143,11 @@ def _written(key: str, words: str, indent: int) -> list[str]:
     return [f"{blanks}{key}(", *(f"{blanks}    {part}" for part in quoted), f"{blanks}),"]
 
 
-def out_of_date(root: Path = ROOT) -> list[Path]:
-    """Return the faces whose table is not what they import for type checkers."""
-    return [file for package, file in faces(root).items() if shown_by(file, package) != _imported(file, package)]
-
-
-def _imported(file: Path, package: str) -> dict[str, tuple[str, str]]:
-    names, modules = imported_by(file, package)
-    return resolved(package, {module: " ".join(found) for module, found in names.items()}, " ".join(modules))
-
-
 def main() -> None:
     """Write the tables of all faces, from what they import for type checkers."""
     for package, file in faces().items():
-        file.write_text(with_table(file, package), encoding="utf-8")
+        file.write_text(with_table(file.read_text(encoding="utf-8"), package), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -57,9 +57,9 @@ def source_digest(file: Path) -> str:
     beside that; and so on for every module that these import and that is neither Longlook's nor Python's own.
     """
     own = [file] if file.is_relative_to(Path(__file__).parents[1]) else _own_files(file)
-    folders = frozenset(folder for each in own for folder in _named_folders(each))
+    modules = {module for each in own for module in _named_modules(each)}
     digests = [(path.name, file_digest(path)) for path in own]
-    return content_hash([digests, _digest_behind(folders)], 64)
+    return content_hash([digests, sorted(modules), _digest_behind(frozenset(map(_folder_of, modules)))], 64)
 
 
 def _own_files(file: Path) -> list[Path]:
@@ -136,8 +136,8 @@ def _nodes(file: Path) -> Iterator[ast.AST]:
         return  # importing it reports that
 
 
-def _named_folders(file: Path) -> Iterator[Path]:
-    """Yield the folders of all modules of Longlook that a file imports or names in a text, in any notation."""
+def _named_modules(file: Path) -> Iterator[str]:
+    """Yield all modules of Longlook that a file imports or names in a text, in any notation, or names in modules."""
     for node in _nodes(file):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -150,7 +150,7 @@ def _named_folders(file: Path) -> Iterator[Path]:
             continue
         for name in names:
             if name.startswith(f"{_PACKAGE}."):
-                yield from (_folder_of(module) for module in _modules_behind(name))
+                yield from _modules_behind(name)
 
 
 def _modules_behind(name: str) -> Iterator[str]:
@@ -158,15 +158,14 @@ def _modules_behind(name: str) -> Iterator[str]:
 
     A name of a package as a whole is used for any name that its face shows.
     """
-    package, _, rest = name.removeprefix(f"{_PACKAGE}.").partition(".")
-    shown = _shown(package)
-    first = rest.partition(".")[0]
-    if first in shown:
-        yield shown[first][0]
-        return
+    parts = name.split(".")
+    for end in range(2, len(parts)):
+        shown = _shown(".".join(parts[:end]))
+        if parts[end] in shown:
+            yield shown[parts[end]][0]
+            return
     yield name
-    if not rest:
-        yield from {module for module, _ in shown.values()}
+    yield from {module for module, _ in _shown(name).values()}
 
 
 def forget() -> None:
@@ -178,11 +177,16 @@ def forget() -> None:
 
 @cache
 def _shown(package: str) -> dict[str, tuple[str, str]]:
-    return shown_by(_face_of(package), f"{_PACKAGE}.{package}")
+    """Return what the face of a package of Longlook shows; empty for anything else."""
+    return shown_by(_face_of(package), package)
 
 
 def _face_of(package: str) -> Path:
-    return _ROOT / package / "__init__.py"
+    return _ROOT.joinpath(*package.split(".")[1:], "__init__.py")
+
+
+def _is_face(file: Path) -> bool:
+    return file.name == "__init__.py" and bool(_shown(".".join((_PACKAGE, *file.parent.relative_to(_ROOT).parts))))
 
 
 @cache
@@ -215,7 +219,7 @@ def _files_behind(folders: Iterable[Path]) -> tuple[set[Path], set[tuple[str, st
             continue
         files = {path for path in folder.iterdir() if path.suffix in (".py", ".json")}
         files |= {parent / "__init__.py" for parent in folder.parents if parent.is_relative_to(_ROOT)}
-        files = {file for file in files if not (file.parent.parent == _ROOT and _shown(file.parent.name))}
+        files = {file for file in files if not _is_face(file)}
         found |= files
         for file in files:
             imports = _imports(file)
@@ -233,10 +237,8 @@ def _imports(file: Path) -> list[tuple[str, list[str]]]:
 def _names_by_faces(imports: Iterable[tuple[str, list[str]]]) -> Iterator[tuple[str, str, str]]:
     """Yield each name that is imported of a package's face: the package, the name and the module that defines it."""
     for module, names in imports:
-        package = module.partition(".")[2]
-        if package and "." not in package:
-            shown = _shown(package)
-            yield from ((package, name, shown[name][0]) for name in names if name in shown)
+        shown = _shown(module)
+        yield from ((module, name, shown[name][0]) for name in names if name in shown)
 
 
 def _folders_of(imports: Iterable[tuple[str, list[str]]]) -> Iterator[Path]:
@@ -244,7 +246,7 @@ def _folders_of(imports: Iterable[tuple[str, list[str]]]) -> Iterator[Path]:
     for module, names in imports:
         if module == _PACKAGE and not names:
             continue
-        shown = _shown(module.partition(".")[2])
+        shown = _shown(module)
         yield from (_folder_of(shown[name][0]) for name in names if name in shown)
         others = [name for name in names if name not in shown]
         if module != _PACKAGE and (others or not names):

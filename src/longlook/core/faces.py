@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-CALL = "lazy(__name__"
+CALL = "__getattr__ = lazy("
 """How the table of a face begins in its file."""
 
 
@@ -47,5 +47,5 @@ def shown_by(file: Path, package: str) -> dict[str, tuple[str, str]]:
     import ast  # guests read no faces, and it takes long to load
 
     calls = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call))
-    call = next(call for call in calls if ast.unparse(call).startswith(CALL))
+    call = next(call for call in calls if ast.unparse(call.func) == "lazy")
     return resolved(package, *map(ast.literal_eval, call.args[1:]))

@@ -33,7 +33,7 @@ def touched(path: Path) -> None:
     ("result", "file"),
     [
         *(("trial", name) for name in ("core/flows.py", "core/paths.py", "core/units.py", "network/traces.py")),
-        *(("trial", name) for name in ("lab/__init__.py", "lab/linux/system.py", "engines/virtual/boot.py")),
+        *(("trial", name) for name in ("lab/linux/__init__.py", "lab/linux/system.py", "engines/virtual/boot.py")),
         *(("measurement", name) for name in ("core/flows.py", "network/stages.py", "timeline/collectors.py")),
         *(("measurement", name) for name in ("core/model.py", "core/codec.py", "metrics/link.py")),
         *(("calibration", name) for name in ("lab/router.py", "network/config.py", "lab/linux/netlink.py")),
@@ -151,6 +151,53 @@ def test_a_plug_in_depends_on_its_package(tmp_path: Path) -> None:
     helper.write_text("FACTOR = 2\n")
     forget_digests()
     assert digests.source_digest(plugin) != before
+
+
+FACE = """
+if TYPE_CHECKING:
+    from longlook.extra.far.other import OTHER as OTHER
+    from longlook.extra.near.one import ONE as ONE
+else:
+    __all__, __getattr__ = lazy(
+        __name__,
+        {"far.other": "OTHER", "near.one": "ONE"},
+    )
+"""
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "counts"),
+    [
+        ("near/one.py", "1", "2", True),
+        ("near/two.py", "1", "2", True),
+        ("far/other.py", "1", "2", False),
+        ("__init__.py", "OTHER", "ANOTHER", False),
+        ("__init__.py", "near.one", "near.two", True),
+    ],
+)
+@pytest.mark.parametrize(
+    "way",
+    ["from longlook.extra import ONE", "def late():\n    from longlook.extra import (\n        ONE as TWO,\n    )"],
+)
+def test_a_name_of_a_face_counts_as_the_module_that_defines_it(
+    package: Path, tmp_path: Path, file: str, old: str, new: str, counts: bool, way: str
+) -> None:
+    extra = package / "extra"
+    for folder in ("near", "far"):
+        (extra / folder).mkdir(parents=True)
+        (extra / folder / "__init__.py").touch()
+    (extra / "__init__.py").write_text(FACE)
+    (extra / "near" / "one.py").write_text("from longlook.core import codec\nONE = 1\n")
+    (extra / "near" / "two.py").write_text("ONE = 1\n")
+    (extra / "far" / "other.py").write_text("OTHER = 1\n")
+    plugin = tmp_path / "mine.py"
+    plugin.write_text(way)
+    forget_digests()
+    before = digests.source_digest(plugin)
+    changed = extra / file
+    changed.write_text(changed.read_text().replace(old, new))
+    forget_digests()
+    assert (digests.source_digest(plugin) != before) is counts
 
 
 DERIVED = """
