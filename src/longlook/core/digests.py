@@ -154,7 +154,7 @@ def _named_modules(file: Path) -> Iterator[str]:
 
 
 def _modules_behind(name: str) -> Iterator[str]:
-    """Yield the modules on which depends who uses a dotted name: those that define it, if a face shows it.
+    """Yield the modules on which code depends that uses a dotted name: the module that defines it, if a face shows it.
 
     A name of a package as a whole is used for any name that its face shows.
     """
@@ -193,7 +193,7 @@ def _is_face(file: Path) -> bool:
 def _digest_behind(folders: frozenset[Path]) -> str:
     """Return the digest of all files behind folders; plug-ins that import the same share the walk over the files.
 
-    Of a face count the names that these files import by it, with the modules that define them, and not its text.
+    A face counts by the names that these files import from it, with the modules that define them, and not by its text.
     """
     files, shown = _files_behind(folders)
     digests = sorted((path.relative_to(_ROOT).as_posix(), file_digest(path)) for path in files)

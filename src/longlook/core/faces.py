@@ -1,9 +1,9 @@
 """The faces of packages: which of its modules' names a package shows to others, each loaded when it is asked for.
 
 The face of a package is its `__init__.py`. It imports what it shows for type checkers alone, and has the same as a
-table for Python: an import of the package loads nothing, and an import of a name loads the one module that defines it.
-Digests of code and the tools in `scripts` resolve names by the same table (`shown_by`), so that who imports one name of
-a package depends on the module of that name, and not on all that the package shows.
+table for Python. An import of the package loads nothing, and an import of a name loads the one module that defines it.
+Digests of code and the tools in `scripts` resolve names by the same table (`shown_by`). So code that imports one name
+of a package depends on the module of that name, and not on all that the package shows.
 """
 
 from collections.abc import Callable, Mapping
