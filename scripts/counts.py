@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from scripts import faces, prose
+from scripts import prose
 from scripts.architecture import read_packages
 from scripts.reference import is_generated
 from scripts.study_walk import visited_modules
@@ -196,11 +196,19 @@ def _imported_across(file: PythonFile) -> Iterator[tuple[str, str]]:
 
 @_count(20)
 def modules_shown(checkout: Checkout) -> int:
-    """Modules below a package's face that other packages may import: the lines of scripts/faces.toml.
+    """Modules below a package that other packages import: as a whole by its face, or past it.
 
-    The target is faces only: a package shows its entry points itself. 20 leaves room for what a guest imports lazily.
+    `from longlook.core import codec` and `from longlook.lab.judge import MEASURED` each import one. A face that shows
+    every name itself shows no module.
     """
-    return sum(map(len, faces.listed(checkout.root / "scripts" / "faces.toml").values()))
+    modules = {f"longlook.{'.'.join(file.place.with_suffix('').parts)}" for file in checkout.source}
+    modules |= {module.removesuffix(".__init__") for module in modules}
+    found = {
+        f"{module}.{name}" if f"{module}.{name}" in modules else module
+        for file in checkout.source
+        for module, name in _imported_across(file)
+    }
+    return sum(module.count(".") > 1 for module in found)
 
 
 @_count(12)
