@@ -7,7 +7,7 @@ window, credit or buffer that bounds what is on its way can be smaller. The link
 from collections import deque
 from collections.abc import Iterable
 
-from longlook.core.model import Link, Scalar, Stage
+from longlook.core import Link, Scalar, Stage
 from longlook.lab.link_log import DELIVERED, DOWN, UDP
 from longlook.lab.observations import FlowCase
 

@@ -6,8 +6,7 @@ Of Multipath TCP: its second subflow, what programs get to know, and the proof o
 
 from collections.abc import Iterable, Mapping
 
-from longlook.core.flows import over_several_paths
-from longlook.core.model import Outcome, Trial
+from longlook.core import Outcome, Trial, over_several_paths
 from longlook.lab.linux import mptcp
 from longlook.lab.linux.namespace import Namespace
 from longlook.lab.observations import Judgement, Observations

@@ -7,7 +7,7 @@ Each value is from the source, or its notes call it a choice. A setting of the s
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from longlook.core.model import Scalar
+from longlook.core import Scalar
 
 PRESET = "network.preset"
 

@@ -19,7 +19,7 @@ PACKAGE = Path(longlook.__file__).parent
 KEYS: dict[str, Callable[[], str]] = {
     "trial": virtual.agent_digest,
     "measurement": measure_cache.code_of_measurements,
-    "calibration": calibration.code_digest,
+    "calibration": calibration.calibration_code_digest,
 }
 
 
