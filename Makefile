@@ -57,7 +57,7 @@ test-stacks: ready
 	$(BIN)/longlook stacks check --all || status=1; \
 	$(BIN)/pytest -m stacks || status=1; \
 	$(BIN)/longlook stacks matrix || status=1; \
-	$(BIN)/longlook stacks docs docs/stacks.md || status=1; \
+	$(BIN)/longlook stacks docs docs/reference/stacks.md || status=1; \
 	exit $$status
 
 lint: build .venv/bin/vale
@@ -89,7 +89,7 @@ fuzz: build
 
 torture: ready
 	$(BIN)/python -m tests.torture --minutes $${TORTURE_MINUTES:-120} --out $${TORTURE_OUT:-runs/torture} \
-		--record $${TORTURE_RECORD:-docs/torture.json}
+		--record $${TORTURE_RECORD:-docs/data/torture.json}
 
 clean:
 	rm -rf .venv target

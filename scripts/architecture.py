@@ -1,4 +1,5 @@
-"""Draw the packages of src/longlook and their imports as SVG: `make architecture` writes docs/architecture.svg.
+"""Draw the packages of src/longlook and their imports as SVG: `make architecture` writes
+docs/pictures/architecture.svg.
 
 Packages, lines and arrows are read from the source, so the drawing shows what is, not what was meant. The same source
 gives the same bytes. `--check` writes nothing and fails where the committed drawing is no longer what the source gives.
@@ -22,7 +23,7 @@ from longlook.report.machines.lettering import text_width, wrapped
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "longlook"
-DRAWING = ROOT / "docs" / "architecture.svg"
+DRAWING = ROOT / "docs" / "pictures" / "architecture.svg"
 
 NAME_PX, TEXT_PX, LINE_PX, PAD_PX, BAR_PX = 15.0, 11.5, 15.0, 11.0, 5.0
 WIDEST_BAR_PX = 210.0

@@ -18,7 +18,7 @@ from scripts.architecture import read_packages
 from scripts.study_walk import visited_modules
 
 PLUGINS = ("stacks", "workloads", "metrics", "causes")
-INSTRUMENTS = ("calibration", "certification", "compare", "conformance", "linktool", "instruments")
+INSTRUMENTS = ("instruments",)
 SHORT = 60
 LONG_PAGE_WORDS = 3_500
 TABLE, TABLE_SECTION = "cpu_work", "report/cpu"
@@ -165,7 +165,7 @@ def short_files(checkout: Checkout) -> int:
 
 @_count(80)
 def package_arrows(checkout: Checkout) -> int:
-    """Pairs of packages of which the first imports the second, wherever in a file; docs/architecture.svg shows them."""
+    """Pairs of packages of which the first imports the second; docs/pictures/architecture.svg shows them."""
     return sum(len(package.imports) for package in read_packages(checkout.package).values())
 
 

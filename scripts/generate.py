@@ -25,7 +25,7 @@ class GeneratedFile:
 
 
 def kinds_of_rows(current: str) -> str:
-    """Return docs/timeline.md with the kinds of rows that the timeline has."""
+    """Return docs/reference/timeline.md with the kinds of rows that the timeline has."""
     from longlook.timeline.timeline import KINDS
 
     return with_table(
@@ -34,7 +34,7 @@ def kinds_of_rows(current: str) -> str:
 
 
 def classes_of_time(current: str) -> str:
-    """Return docs/ledger.md with the classes that a ledger has."""
+    """Return docs/reference/ledger.md with the classes that a ledger has."""
     from longlook.explain.ledger import CLASSES
 
     return with_table(
@@ -43,25 +43,25 @@ def classes_of_time(current: str) -> str:
 
 
 def tables_of_trials(current: str) -> str:
-    """Return docs/run-folders.md with the tables that an analysis makes of all trials."""
-    from longlook.analysis.outputs import OUTPUTS
+    """Return docs/reference/run-folders.md with the tables that an analysis makes of all trials."""
+    from longlook.analysis.outputs import TABLES
 
     rows = []
-    for each in OUTPUTS:
+    for each in TABLES:
         file = f"`{each.file}`" if each.file else "drawn, not written"
         rows.append(f"| {file} | {each.summary} | `{'`, `'.join(each.columns)}` |")
     return with_table(current, "| table | a row |", rows)
 
 
 def settings_of_tcp(current: str) -> str:
-    """Return docs/studies.md with what a trial measures of each setting of the kernel's TCP."""
+    """Return docs/reference/studies.md with what a trial measures of each setting of the kernel's TCP."""
     from longlook.analysis.effects import tcp_rows
 
     return with_table(current, "| setting of TCP |", tcp_rows())
 
 
 def knobs(current: str) -> str:
-    """Return docs/stacks.md with what a trial measures of each knob."""
+    """Return docs/reference/stacks.md with what a trial measures of each knob."""
     from longlook.analysis.effects import knob_rows
 
     return with_table(current, "| knob | shown in each trial by |", knob_rows())
@@ -79,54 +79,54 @@ def with_table(text: str, header: str, rows: Iterable[str]) -> str:
 
 
 def metrics(current: str) -> str:
-    """Return docs/metrics.md with a section for each metric."""
+    """Return docs/reference/metrics.md with a section for each metric."""
     from longlook.metrics.__main__ import updated
 
     return updated(current)
 
 
 def causes(current: str) -> str:
-    """Return docs/causes.md with a section for each cause."""
+    """Return docs/reference/causes.md with a section for each cause."""
     from longlook.causes.__main__ import updated
 
     return updated(current)
 
 
 def trust(current: str) -> str:
-    """Return docs/trust.md with the tables of the certificate beside it."""
-    from longlook.certification.certificate import load
-    from longlook.certification.document import TABLES
+    """Return docs/explanation/trust.md with the tables of the certificate beside it."""
+    from longlook.instruments.certify.certificate import load
+    from longlook.instruments.certify.document import TABLES
 
-    certificate = load(ROOT / "docs" / "certificate.json")
+    certificate = load(ROOT / "docs" / "data" / "certificate.json")
     for header, rows in TABLES.items():
         current = with_table(current, header, rows(certificate))
     return current
 
 
 def torture(current: str) -> str:
-    """Return docs/torture.md with the tables of the counts beside it."""
+    """Return docs/reference/torture.md with the tables of the counts beside it."""
     from tests.torture.tally import TABLES, read
 
-    counts = read(ROOT / "docs" / "torture.json")
+    counts = read(ROOT / "docs" / "data" / "torture.json")
     for header, rows in TABLES.items():
         current = with_table(current, header, rows(counts))
     return current
 
 
 def atlas(current: str) -> str:
-    """Return docs/atlas.md with the tables of the entries beside it; shipped studies without one are not run yet."""
-    from longlook.analysis.claims.atlas import SummaryRow, summary_row
+    """Return docs/guide/atlas.md with the tables of the entries; shipped studies without an entry are not run yet."""
     from longlook.analysis.claims.judge import REPRODUCED
-    from longlook.analysis.claims.kinds import ReplicationKind, kind_of
-    from longlook.analysis.claims.papers import PAPERS, checks_laboratory, paper_key, reading_order
     from longlook.core.document import read_toml
-    from longlook.pipeline.entries import EntryFolder
-    from longlook.report.atlas import summary_markdown
+    from longlook.instruments.atlas.claims.entries import EntryFolder
+    from longlook.instruments.atlas.claims.kinds import ReplicationKind, kind_of
+    from longlook.instruments.atlas.content import SummaryRow, summary_row
+    from longlook.instruments.atlas.page import summary_markdown
+    from longlook.instruments.atlas.papers import PAPERS, checks_laboratory, paper_key, reading_order
     from longlook.study.files import read_study
     from longlook.study.plan import make_plan
 
     files = {path.stem: path for path in (ROOT / "src" / "longlook" / "studies").glob("*.toml")}
-    entries = EntryFolder(ROOT / "docs" / "atlas" / "entries", files).all()
+    entries = EntryFolder(ROOT / "docs" / "data" / "entries", files).all()
     papers = [paper.key for paper in PAPERS]
     rows = []
     for name in sorted(files, key=lambda name: (papers.index(paper_key(name)), reading_order(name))):
@@ -144,16 +144,16 @@ def atlas(current: str) -> str:
 
 
 DOCUMENTS: Mapping[str, Callable[[str], str]] = {
-    "docs/studies.md": settings_of_tcp,
-    "docs/stacks.md": knobs,
-    "docs/timeline.md": kinds_of_rows,
-    "docs/ledger.md": classes_of_time,
-    "docs/metrics.md": metrics,
-    "docs/run-folders.md": tables_of_trials,
-    "docs/causes.md": causes,
-    "docs/trust.md": trust,
-    "docs/torture.md": torture,
-    "docs/atlas.md": atlas,
+    "docs/reference/studies.md": settings_of_tcp,
+    "docs/reference/stacks.md": knobs,
+    "docs/reference/timeline.md": kinds_of_rows,
+    "docs/reference/ledger.md": classes_of_time,
+    "docs/reference/metrics.md": metrics,
+    "docs/reference/run-folders.md": tables_of_trials,
+    "docs/reference/causes.md": causes,
+    "docs/explanation/trust.md": trust,
+    "docs/reference/torture.md": torture,
+    "docs/guide/atlas.md": atlas,
 }
 QUICK = tuple(GeneratedFile(path, make) for path, make in DOCUMENTS.items())
 

@@ -17,8 +17,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from longlook.calibration.probe import Arrivals, ProbeProcess, Receiver
 from longlook.core.programs import link_program
+from longlook.instruments.calibrate.link.probe import Arrivals, ProbeProcess, Receiver
 from longlook.lab.linux.namespace import Namespace
 
 RATTAN = os.environ.get("LONGLOOK_BENCH_RATTAN") or shutil.which("rattan")

@@ -13,8 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from benches.link.peers import MAHIMAHI, RATTAN, Peer, Shape
-from longlook.calibration.link_probe import LinkBed
-from longlook.calibration.probe import FLOOD_PRIORITY, SENDER_PRIORITY, Arrivals, Receiver, send_regularly, stream_bps
+from longlook.instruments.calibrate.link.link_probe import LinkBed
+from longlook.instruments.calibrate.link.probe import (
+    FLOOD_PRIORITY,
+    SENDER_PRIORITY,
+    Arrivals,
+    Receiver,
+    send_regularly,
+    stream_bps,
+)
 from longlook.lab.linux.namespace import Namespace
 from longlook.lab.topology import CLIENT, OFFLOAD, PACKET, SERVER, TUN, EndpointNamespace
 

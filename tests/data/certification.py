@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from longlook.analysis.stats.procedures import Floats
-from longlook.certification.populations import Population
 from longlook.core.model import Arm, Contrast, Study
+from longlook.instruments.certify.populations import Population
 from tests.data import samples
 
 

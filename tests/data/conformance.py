@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from longlook.conformance import Want
-from longlook.conformance.evidence import RouterPackets, Seen
-from longlook.conformance.proofs.ask import Ask
-from longlook.conformance.qlogs import Event
 from longlook.core.model import Endpoint, Outcome
 from longlook.core.stack import Knob
+from longlook.instruments.conformance.checks import Want
+from longlook.instruments.conformance.evidence import RouterPackets, Seen
+from longlook.instruments.conformance.proofs.ask import Ask
+from longlook.instruments.conformance.qlogs import Event
 from tests.data import trials
 
 DELAY_S = 0.05

@@ -4,9 +4,9 @@ from dataclasses import replace
 from typing import Any
 
 from longlook.analysis.stats.procedures import fails_more
-from longlook.compare.spec import BASELINE, CONTENDER
 from longlook.core.model import Verdict
 from longlook.core.results import Estimate
+from longlook.instruments.compare.spec import BASELINE, CONTENDER
 
 
 def estimate(effect: float | None, half: float = 1.0, p: float | None = 0.0001, **changes: Any) -> Estimate:

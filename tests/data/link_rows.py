@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from longlook.timeline.normalise.tables import table_of_rows
-from longlook.timeline.timeline import Timeline
+from longlook.timeline.timeline import Timeline, table_of_rows
 
 MS = 1_000_000
 FLOW = "udp a b"

@@ -9,8 +9,7 @@ from typing import Any
 
 from longlook.core.model import Link, Stage, Trial
 from longlook.explain.ledger import Ledger, make_ledger
-from longlook.timeline.normalise.tables import table_of_rows
-from longlook.timeline.timeline import Timeline
+from longlook.timeline.timeline import Timeline, table_of_rows
 from tests.data.events import events_of, row
 from tests.data.trials import trial
 

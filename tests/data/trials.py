@@ -226,7 +226,7 @@ def records(packets: Sequence[Mapping[str, int | bytes]], dtype: np.dtype[Any] =
 
 
 def write_link_log(path: Path, array: np.ndarray[Any, Any], config: Mapping[str, Any] | None = None) -> None:
-    """The format of docs/link-formats.md, of the version that the array's type belongs to."""
+    """The format of docs/reference/link-formats.md, of the version that the array's type belongs to."""
     version = 2 if array.dtype == RECORD_2 else 1
     fields = array.dtype.fields or {}
     default = {"version": version, "seed": 1, "linger_ns": 0, "up": [RATE_10MBIT], "down": [RATE_10MBIT]}

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from longlook.certification.certificate import CERTIFICATE, load
-from longlook.certification.disturbances import DISTURBANCES
-from longlook.certification.exactness import repeat_exactly
-from longlook.certification.run import CertifyOptions, certify
-from longlook.certification.trial_bank import BankRun, Scale
-from longlook.cli.show.certify import show_certificate
-from longlook.cli.terminal import console
+from longlook.instruments.certify.certificate import CERTIFICATE, load
+from longlook.instruments.certify.disturbances import DISTURBANCES
+from longlook.instruments.certify.exactness import repeat_exactly
+from longlook.instruments.certify.run import CertifyOptions, certify
+from longlook.instruments.certify.show import show_certificate
+from longlook.instruments.certify.trial_bank import BankRun, Scale
 from longlook.pipeline.options import Observer
+from longlook.terminal.console import console
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.timeout(900)]
 

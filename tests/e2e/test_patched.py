@@ -12,14 +12,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from longlook.conformance import Want
-from longlook.conformance.evidence import Seen
-from longlook.conformance.links import path
-from longlook.conformance.proofs.ask import transfer
-from longlook.conformance.runner import run_wants
 from longlook.core.job import Program
 from longlook.core.model import Endpoint, Link, Stage
 from longlook.engines.choice import make_engine
+from longlook.instruments.conformance.checks import Want
+from longlook.instruments.conformance.evidence import Seen
+from longlook.instruments.conformance.links import path
+from longlook.instruments.conformance.proofs.ask import transfer
+from longlook.instruments.conformance.runner import run_wants
 from longlook.provision.setup import install
 from longlook.stacks.quic_go import PATCHED_VERSION
 

@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from longlook.conformance import CheckStatus, tcp_settings
-from longlook.conformance.runner import judged, run_wants
-from longlook.conformance.subject import REFERENCE
 from longlook.engines.choice import make_engine
+from longlook.instruments.conformance import tcp_settings
+from longlook.instruments.conformance.checks import CheckStatus
+from longlook.instruments.conformance.runner import judged, run_wants
+from longlook.instruments.conformance.subject import REFERENCE
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.timeout(300)]
 

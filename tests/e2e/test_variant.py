@@ -5,16 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from longlook.conformance import Want, wire
-from longlook.conformance.evidence import Seen
-from longlook.conformance.links import path
-from longlook.conformance.proofs.ask import transfer
-from longlook.conformance.runner import run_wants
 from longlook.core import registry
 from longlook.core.model import Endpoint
 from longlook.core.paths import adapters_dir
 from longlook.core.stack import Stack
 from longlook.engines.choice import make_engine
+from longlook.instruments.conformance import wire
+from longlook.instruments.conformance.checks import Want
+from longlook.instruments.conformance.evidence import Seen
+from longlook.instruments.conformance.links import path
+from longlook.instruments.conformance.proofs.ask import transfer
+from longlook.instruments.conformance.runner import run_wants
 from longlook.provision.catalogue import catalogue
 
 ROOT = adapters_dir() / "example" / "variant"

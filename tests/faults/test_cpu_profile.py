@@ -10,7 +10,7 @@ import pytest
 from longlook.core.model import Capture, Outcome
 from longlook.engines.live import LiveEngine
 from longlook.lab import cpu_profiler
-from longlook.timeline.cpu_profile import read_folded
+from longlook.timeline.cpu_work import read_folded
 from tests.faults.harness import Home, results
 from tests.faults.test_machine import UNPRIVILEGED
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from longlook.core.job import Job
+from longlook.core.links import BEHIND
 from longlook.core.model import Endpoint, Outcome
 from longlook.engines.live import LiveEngine
-from longlook.lab.middle import MIDDLE_ADDRESS
-from longlook.network.extra_links import BEHIND
+from longlook.lab.topology import MIDDLE_ADDRESS
 from tests.faults.harness import FAST, Home
 
 pytestmark = pytest.mark.lab

@@ -1,4 +1,4 @@
-"""One of each experiment of `make torture` that takes seconds; hours of them are for docs/torture.md."""
+"""One of each experiment of `make torture` that takes seconds; hours of them are for docs/reference/torture.md."""
 
 from pathlib import Path
 

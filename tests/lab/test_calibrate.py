@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from longlook.calibration import certificate, virtual
-from longlook.calibration.catalogue import CASES
 from longlook.cli import app
+from longlook.core import calibration as certificate
 from longlook.core.programs import link_program
+from longlook.instruments.calibrate.link import virtual
+from longlook.instruments.calibrate.link.catalogue import CASES
 from longlook.provision.guest_kernel import kernel_program
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.timeout(600)]

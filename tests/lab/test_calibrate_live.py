@@ -6,13 +6,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from longlook.calibration import host
-from longlook.calibration.cases import OURS, DropTail, Gilbert
-from longlook.calibration.catalogue import LIVE_CASES
-from longlook.calibration.check import LIVE
-from longlook.calibration.host import LOG
-from longlook.calibration.measure import COLUMNS
-from longlook.calibration.verdicts import judge
+from longlook.instruments.calibrate.link import host
+from longlook.instruments.calibrate.link.cases import OURS, DropTail, Gilbert
+from longlook.instruments.calibrate.link.catalogue import LIVE_CASES
+from longlook.instruments.calibrate.link.check import LIVE
+from longlook.instruments.calibrate.link.host import LOG
+from longlook.instruments.calibrate.link.measure import COLUMNS
+from longlook.instruments.calibrate.link.verdicts import judge
 from longlook.lab.topology import PACKET, TUN
 
 pytestmark = pytest.mark.lab

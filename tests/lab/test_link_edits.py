@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from longlook.calibration.link_probe import LinkBed
+from longlook.instruments.calibrate.link.link_probe import LinkBed
 from longlook.lab.topology import OFFLOAD, PACKET, TUN, EndpointNamespace
 from longlook.timeline.normalise.link_log import read_link_log
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from longlook.calibration.link_probe import LinkBed, Source
 from longlook.core.errors import LonglookError
 from longlook.core.programs import link_program
+from longlook.instruments.calibrate.link.link_probe import LinkBed, Source
 from longlook.lab.linux.namespace import Namespace
 from longlook.timeline.normalise.link_log import read_link_log
 

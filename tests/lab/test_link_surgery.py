@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from longlook.lab.topology import OFFLOAD, PACKET, TUN
-from longlook.timeline.normalise.conservation import conservation
-from longlook.timeline.normalise.link_log import read_link_log
+from longlook.timeline.normalise.link_log import conservation, read_link_log
 from tests.lab.test_link_router import MBIT, MS, Stages, delay, loss, rate, transfer
 from tests.support.link_host import PYTHON, LinkHost
 

@@ -8,9 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from longlook.calibration.link_probe import LinkBed
-from longlook.calibration.probe import ProbePacket, Receiver, send_by_schedule, send_regularly, stream_bps
 from longlook.core.programs import link_program
+from longlook.instruments.calibrate.link.link_probe import LinkBed
+from longlook.instruments.calibrate.link.probe import (
+    ProbePacket,
+    Receiver,
+    send_by_schedule,
+    send_regularly,
+    stream_bps,
+)
 
 pytestmark = pytest.mark.lab
 

@@ -44,7 +44,7 @@ THRESHOLDS = {"TCP": {"contrast": "threshold 3 vs tcp", "arm": BASELINE}} | {
 QUEUES = each("queue", "0.1bdp", "0.25bdp", "0.5bdp", "1bdp", "2bdp")
 TABLES = (
     Table(
-        "cpu.md",
+        "explanation/processors.md",
         "| | 1 ms | 2 ms |",
         "fast-paths",
         {
@@ -54,7 +54,7 @@ TABLES = (
         each("rtt", "1ms", "2ms", "5ms", "20ms"),
     ),
     Table(
-        "cpu.md",
+        "explanation/processors.md",
         "| at 1 Gbit/s, against QUIC as it is |",
         "fast-paths",
         {
@@ -68,14 +68,14 @@ TABLES = (
         each("rtt", "1ms", "2ms", "5ms", "20ms", rate="1Gbit"),
     ),
     Table(
-        "cpu.md",
+        "explanation/processors.md",
         "| 50 Mbit/s | 5 KB |",
         "kakhki2017-fig12",
         {"MotoG, ours": {"phone": "moto-g"}, "Nexus 6, ours": {"phone": "nexus6"}},
         [{**size, "path": "none", "rate": "50Mbit"} for size in SIZES[:6]],
     ),
     Table(
-        "cpu.md",
+        "explanation/processors.md",
         "| | 5 KB | 10 KB |",
         "kakhki2017-fig12-chromium",
         {
@@ -89,7 +89,7 @@ TABLES = (
         SIZES,
     ),
     Table(
-        "slow-clients.md",
+        "results/slow-clients.md",
         "| rate | client's computing |",
         "slow-clients",
         {
@@ -103,7 +103,7 @@ TABLES = (
         each("size", "100KB", "1MB", "5MB"),
     ),
     Table(
-        "slow-clients.md",
+        "results/slow-clients.md",
         "| share, beside a processor of | 1 MB, share |",
         "slow-clients-live",
         {
@@ -114,7 +114,7 @@ TABLES = (
         words=False,
     ),
     Table(
-        "slow-clients.md",
+        "results/slow-clients.md",
         "| share, beside a processor of | 1 MB, share |",
         "slow-clients",
         {
@@ -124,7 +124,7 @@ TABLES = (
         [None, {"size": "1MB", "rate": "50Mbit"}, None, {"size": "5MB", "rate": "50Mbit"}],
     ),
     Table(
-        "papers.md",
+        "results/papers.md",
         "| QUIC 0-RTT against |",
         "first-request",
         {
@@ -135,7 +135,7 @@ TABLES = (
         [{**size, "rtt": rtt} for rtt in ("20ms", "100ms") for size in TO_1_MB],
     ),
     Table(
-        "papers.md",
+        "results/papers.md",
         "| page load time, 50 Mbit/s |",
         "reordering-undo",
         {
@@ -153,7 +153,7 @@ TABLES = (
         each("size", "500KB", "1MB", "10MB", rate="50Mbit"),
     ),
     Table(
-        "papers.md",
+        "results/papers.md",
         "| 1 MB in sequence, at 100 Mbit/s |",
         "demello2022-http10",
         {
@@ -167,14 +167,14 @@ TABLES = (
         words=False,
     ),
     Table(
-        "kakhki2017-fig10.md",
+        "results/kakhki2017-fig10.md",
         "| threshold |",
         "kakhki2017-fig10",
         THRESHOLDS,
         [place for rate in (10, 50, 100) for place in ({"rate": f"{rate}Mbit"}, None)],
     ),
     Table(
-        "kakhki2017-fig10.md",
+        "results/kakhki2017-fig10.md",
         "| sender | steady |",
         "reordering-by-stack",
         {
@@ -189,7 +189,7 @@ TABLES = (
         each("path", "steady", "in order", "overtaking", "overtaking"),
     ),
     Table(
-        "kakhki2017-fig6a.md",
+        "results/kakhki2017-fig6a.md",
         "| queue, in bandwidth-delay products |",
         "kakhki2017-large-objects",
         {
@@ -206,7 +206,7 @@ TABLES = (
         words=False,
     ),
     Table(
-        "fairness.md",
+        "results/fairness.md",
         "| QUIC's Cubic acts for |",
         "corbel2019-emulation",
         {
@@ -217,7 +217,7 @@ TABLES = (
         [None, {"tcp": "1"}, None, {"tcp": "2"}, None],
     ),
     Table(
-        "fairness.md",
+        "results/fairness.md",
         "| bandwidth, redrawn every |",
         "kakhki2017-fig11-ranges",
         {
@@ -249,7 +249,7 @@ PATHS = [
 ]
 LEVELS = (
     Table(
-        "fairness.md",
+        "results/fairness.md",
         "| QUIC against |",
         "kakhki2017-tab4",
         {"1 TCP": {"against": "1 TCP"}, "2 TCP": {"against": "2 TCP"}, "4 TCP": {"against": "4 TCP"}},
@@ -257,7 +257,7 @@ LEVELS = (
         after="results a38b92322c2af3f1",
     ),
     Table(
-        "fairness.md",
+        "results/fairness.md",
         "| QUIC |",
         "kakhki2017-fair-buffer",
         {
@@ -270,7 +270,7 @@ LEVELS = (
         after="results 4f559027511433cf",
     ),
     Table(
-        "fairness.md",
+        "results/fairness.md",
         "| QUIC's Cubic acts for |",
         "corbel2019-emulation",
         {
@@ -281,7 +281,7 @@ LEVELS = (
         [{"tcp": "1", "metric": SHARE}, None, {"tcp": "2", "metric": SHARE}, None, None],
     ),
     Table(
-        "fairness.md",
+        "results/fairness.md",
         "| QUIC's share beside |",
         "demello2022-fairness",
         {
@@ -293,7 +293,7 @@ LEVELS = (
         each("tcp", "1", "2", "3", "5", metric=SHARE),
     ),
     Table(
-        "fairness.md",
+        "results/fairness.md",
         "| half of the flows | share of its half",
         "flows-200",
         {
@@ -304,7 +304,7 @@ LEVELS = (
         [*each("flows", "10 and 10", "100 and 100", metric=SHARE), None, None],
     ),
     Table(
-        "fairness.md",
+        "results/fairness.md",
         "| sender | 10 ms: 0.5 BDP |",
         "mishra-conformance",
         {

@@ -1,7 +1,7 @@
 """`make torture`: experiments in turn until the time is over, each noted, and a table of what was survived.
 
 The same --out goes on where it ended; what broke is kept in `broken/NUMBER` there, with all its files. --record adds
-the counts to a file that outlives the folder: `make torture` takes docs/torture.json.
+the counts to a file that outlives the folder: `make torture` takes docs/data/torture.json.
 """
 
 import argparse
@@ -117,7 +117,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         table.add_row(row.experiment, row.deed, str(row.made), str(row.survived), f"{row.seconds / 60:.1f}")
     Console().print(table)
     if given.record:
-        print(f"counted in {given.record}; `make generate` puts it into docs/torture.md")
+        print(f"counted in {given.record}; `make generate` puts it into docs/reference/torture.md")
     return 0 if all(record.broken is None for record in records) else 1
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from longlook.analysis.claims.entry import Entry
 from longlook.core.model import Verdict
 from longlook.core.results import Estimate
-from longlook.pipeline.entries import read_entry
+from longlook.instruments.atlas.claims.entries import read_entry
+from longlook.instruments.atlas.claims.entry import Entry
 from longlook.report.wording import MINUS, NBSP, effect, interval, quantity
 from tests.support.page_tables import BASELINE, LEVELS, RATES, SIZES, TABLES, Place, Table
 
@@ -29,7 +29,7 @@ MARKS = {"contradicted": " ✗", "inconclusive": " ?", "reproduced": ""}
 @cache
 def entry(study: str) -> Entry:
     """Return a study's entry."""
-    return read_entry(DOCS / "atlas" / "entries" / f"{study}.json")
+    return read_entry(DOCS / "data" / "entries" / f"{study}.json")
 
 
 def estimate(study: str, place: Place) -> Estimate:
@@ -134,7 +134,7 @@ def test_tables_of_proxies_show_the_claims_and_what_was_found(figure: str) -> No
         for item in entry(f"kakhki2017-fig{figure}").claim_results()
     }
     faults = []
-    for row in rows("proxies.md", "| rate |", f"(fig. {figure}"):
+    for row in rows("results/proxies.md", "| rate |", f"(fig. {figure}"):
         rate = RATES[row[0]]["rate"]
         for size, text in zip(SIZES, row[1:], strict=True):
             item = results.pop((rate, size["size"]))
@@ -192,16 +192,16 @@ DSACK = "tcp without dsack"
 ONE_PACKET = "share: one packet at a time vs bursts of 10"
 GOOGLES = "share: Google's vs quic-go with bursts of 10"
 SENTENCES: Sequence[tuple[str, str, str, Sequence[Value]]] = (
-    ("papers.md", "kakhki2017-fig7", "{} % for 5 KB, where the paper had", [spread(size="5KB")]),
-    ("papers.md", "kakhki2017-fig15", "(500 KB at 10 Mbit/s, {} %)", [within(**LARGER)]),
+    ("results/papers.md", "kakhki2017-fig7", "{} % for 5 KB, where the paper had", [spread(size="5KB")]),
+    ("results/papers.md", "kakhki2017-fig15", "(500 KB at 10 Mbit/s, {} %)", [within(**LARGER)]),
     (
-        "papers.md",
+        "results/papers.md",
         "langley2017-fig10",
         "ten objects of 10 KB gain {}, {}, {} and {} %",
         [unsigned(transfer="10KBx10", percentile=loss) for loss in LOSSES],
     ),
     (
-        "papers.md",
+        "results/papers.md",
         "langley2017-table3",
         "at 5 Mbit/s {} % ({}), {} % ({}) and {} % ({}).",
         [
@@ -211,38 +211,43 @@ SENTENCES: Sequence[tuple[str, str, str, Sequence[Value]]] = (
         ],
     ),
     (
-        "papers.md",
+        "results/papers.md",
         "kakhki2017-jitter-recovery",
         "({} and {} at 10 and 50 Mbit/s), nearly",
         [signed(**RECOVERY, delay="jitter", rate=rate) for rate in ("10Mbit", "50Mbit")],
     ),
     (
-        "papers.md",
+        "results/papers.md",
         "kakhki2017-jitter-recovery",
         "time in recovery is undecided ({} and {} %)",
         [within(**RECOVERY, delay="stable", rate=rate) for rate in ("10Mbit", "50Mbit")],
     ),
     (
-        "papers.md",
+        "results/papers.md",
         "langley2017-quiescence",
         "undecided where it has a quarter ({} and {} %)",
         [within(**IDLE, idle=idle) for idle in ("1s", "10s")],
     ),
-    ("papers.md", "langley2017-two-connections", "by {} % over TCP with 2 % loss", [unsigned(**TWO, loss="2%")]),
     (
-        "papers.md",
+        "results/papers.md",
+        "langley2017-two-connections",
+        "by {} % over TCP with 2 % loss",
+        [unsigned(**TWO, loss="2%")],
+    ),
+    (
+        "results/papers.md",
         "langley2017-two-connections",
         "by {} and {} % with 8 %; 1 % loss",
         [unsigned(**TWO, loss="8%"), unsigned(**TWO_QUIC, loss="8%")],
     ),
     (
-        "papers.md",
+        "results/papers.md",
         "kakhki2017-fig5",
         "no difference of the windows is shown ({}, {})",
         [signed(**ALIKE), within(**ALIKE)],
     ),
     (
-        "papers.md",
+        "results/papers.md",
         "reordering-by-stack",
         "ngtcp2 {} ({}), quiche {}, Google's {}, quic-go {}, quinn {}",
         [
@@ -255,7 +260,7 @@ SENTENCES: Sequence[tuple[str, str, str, Sequence[Value]]] = (
         ],
     ),
     (
-        "fairness.md",
+        "results/fairness.md",
         "kakhki2017-fig11",
         "has {} % more than TCP at 50 to 150 Mbit/s ({}), quic-go's Reno {} % ({}) and a TCP with BBR {} % ({})",
         [
@@ -265,31 +270,31 @@ SENTENCES: Sequence[tuple[str, str, str, Sequence[Value]]] = (
         ],
     ),
     (
-        "fairness.md",
+        "results/fairness.md",
         "fairness-google",
         "one packet at a time instead of up to 10 gains {} ({}), Google's {} ({})",
         [value(contrast=name) for name in (ONE_PACKET, GOOGLES) for value in (signed, within)],
     ),
     (
-        "fairness.md",
+        "results/fairness.md",
         "fairness-google",
         "Of the other 5 points ({}, {},",
         [value(contrast="share: Google's vs one packet at a time") for value in (signed, within)],
     ),
     (
-        "proxies.md",
+        "results/proxies.md",
         "proxy-ends-tls",
         "QUIC's lead over it is {} and {} %",
         [unsigned(contrast="quic vs ended", size=size) for size in ("100KB", "1MB")],
     ),
     (
-        "kakhki2017-fig10.md",
+        "results/kakhki2017-fig10.md",
         "kakhki2017-fig10",
         "the untouched TCP ({}, {}); at 10 Mbit/s ({}, {}) and 50 Mbit/s ({}, {})",
         [value(contrast=DSACK, rate=rate) for rate in ("100Mbit", "10Mbit", "50Mbit") for value in (signed, within)],
     ),
-    ("kakhki2017-fig10.md", "kakhki2017-fig10", "324 trials, results {};", [results]),
-    ("kakhki2017-fig10.md", "reordering-by-stack", "210 trials, results {};", [results]),
+    ("results/kakhki2017-fig10.md", "kakhki2017-fig10", "324 trials, results {};", [results]),
+    ("results/kakhki2017-fig10.md", "reordering-by-stack", "210 trials, results {};", [results]),
 )
 
 

@@ -118,6 +118,6 @@ def test_a_session_of_no_minutes_records_what_its_folder_has(tmp_path: Path) -> 
 
 
 def test_the_counts_of_this_checkout_add_up() -> None:
-    for counts in tally.read(ROOT / "docs" / "torture.json").values():
+    for counts in tally.read(ROOT / "docs" / "data" / "torture.json").values():
         assert all(count.made == count.survived + count.broken > 0 for count in counts)
         assert all(count.deed and count.experiment for count in counts)

@@ -1,4 +1,4 @@
-//! A machine as the JSON that other programs read (docs/infer.md describes it).
+//! A machine as the JSON that other programs read (docs/guide/infer.md describes it).
 
 use serde_json::{Value, json};
 

@@ -2,7 +2,7 @@
 //!
 //! The caller gives the time, in nanoseconds of any clock that never goes back. Nothing here reads a clock, opens a
 //! file or touches the network. A [`Direction`] is a list of [`stages`], which a packet meets in the order of the
-//! configuration. `docs/link.md` defines each stage and lists its limits.
+//! configuration. `docs/reference/link.md` defines each stage and lists its limits.
 //!
 //! # The modules, bottom up
 //!

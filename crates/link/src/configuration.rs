@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 #[derive(Args)]
 pub struct Options {
-    /// Configuration of the link, JSON (docs/link-formats.md); standard input if it is not given
+    /// Configuration of the link, JSON (docs/reference/link-formats.md); standard input if it is not given
     #[arg(long)]
     config: Option<PathBuf>,
 }

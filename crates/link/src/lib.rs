@@ -1,6 +1,6 @@
 //! `longlook-link`: the router between client and server. It moves packets, shapes them and logs the fate of each.
 //!
-//! Standard output carries JSON lines only (docs/link-formats.md); what is for people goes to standard error.
+//! Standard output carries JSON lines only (docs/reference/link-formats.md); what is for people goes to standard error.
 
 mod configuration;
 mod counters;

@@ -75,7 +75,7 @@ impl Field for [u8; 16] {
 
 macro_rules! record {
     ($($name:ident: $type:ty, $unit:literal;)*) => {
-        /// One packet (docs/link-formats.md).
+        /// One packet (docs/reference/link-formats.md).
         #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
         pub struct Record {
             $(pub $name: $type,)*

@@ -21,7 +21,7 @@ const FIFO_PRIORITY: i32 = 50;
 #[derive(Args)]
 #[command(group(ArgGroup::new("backend").required(true).args(["client_if", "client_tun_fd"])))]
 pub struct Options {
-    /// Configuration of the link, JSON (docs/link-formats.md)
+    /// Configuration of the link, JSON (docs/reference/link-formats.md)
     #[arg(long)]
     config: PathBuf,
     /// Where the packet log is written

@@ -1,5 +1,5 @@
 //! The recorder of the kernel's TCP: tracepoints in an instance of tracefs of its own, and the sockets' own state by
-//! `sock_diag(7)`. docs/capture.md describes what is recorded and how; `file` is the format of what it leaves.
+//! `sock_diag(7)`. docs/reference/capture.md describes what is recorded and how; `file` is the format of what it leaves.
 
 pub mod cli;
 mod diag;

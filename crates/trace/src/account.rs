@@ -68,7 +68,7 @@ pub struct Connection {
 
 /// The origin of a trace, and how much of it was read.
 #[derive(Clone, Debug, Serialize)]
-#[allow(missing_docs, reason = "docs/traces.md has the fields")]
+#[allow(missing_docs, reason = "docs/reference/traces.md has the fields")]
 pub struct Account {
     pub schema_version: u32,
     pub format: &'static str,

@@ -128,7 +128,7 @@ vocabulary! {
 
 /// A row of the table; values that its kind does not have are `None`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[allow(missing_docs, reason = "docs/traces.md has the columns")]
+#[allow(missing_docs, reason = "docs/reference/traces.md has the columns")]
 pub struct Event {
     /// Nanoseconds since the trace's reference.
     pub time_ns: i64,

@@ -6,10 +6,10 @@ the estimates. `results_digest.results_digest` identifies the results of a run. 
 use these.
 
 Later packages also import `bottleneck` (was a host too slow?), `congestion_check` (did a sender do what it declares?),
-`measure_cache` and `statistics_cache` (what is not computed again), `claims.entry` (a run of an atlas), and from
-`stats` the modules `cells` (a contrast's values), `libraries` (scipy and statsmodels, imported where they are used),
-`procedures` and `sequential` (the tests on arrays), `verdicts` (their verdict), `stopping` (which cells need more
-rounds, and sides of a gate) and `shares` (the interval of a share).
+`measure_cache` and `statistics_cache` (what is not computed again), and from `stats` the modules `cells` (a contrast's
+values), `libraries` (scipy and statsmodels, imported where they are used), `procedures` and `sequential` (the tests on
+arrays), `verdicts` (their verdict), `stopping` (which cells need more rounds, and sides of a gate) and `shares` (the
+interval of a share).
 
 `pipeline` also imports `effects`: what measures settings and knobs.
 """

@@ -15,9 +15,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from longlook.core import registry
-from longlook.core.flows import view_of
 from longlook.core.model import Trial, Vantage
 from longlook.core.protocol import EITHER
+from longlook.core.stack import WINDOW_AFTER_LOSS
 from longlook.timeline.competition import server_of
 from longlook.timeline.events import EventKind, Events, among
 from longlook.timeline.timeline import Kind, Timeline
@@ -25,7 +25,6 @@ from longlook.timeline.timeline import Kind, Timeline
 COLUMNS = ("time_ns", "vantage", "source", "kind", "priming", "flow", "name", "cwnd_bytes", "srtt_ns", "size_bytes")
 """The columns of a file of events that `contradictions` reads."""
 
-AFTER_LOSS: Mapping[str, float] = {"reno": 0.5, "cubic": 0.7}
 _AFTER_LOSS = "window_after_loss"
 """The knob, and the setting of the kernel's Cubic, that changes it."""
 FEWEST_LOSSES = 5
@@ -99,11 +98,11 @@ def _drops_ns(timeline: Timeline) -> Integers:
 
 def declared_of(trial: Trial, timeline: Timeline, flow: str) -> tuple[str, Trial] | None:
     """Return the flow's name and the trial as that flow declares it, or None if the flow is not part of the trial."""
-    if not trial.flows:
+    if not trial.competes:
         return "", _as_carried(trial, flow)
     places = {fact["server_address"]: fact["name"] for fact in timeline.metadata["competition"]["flows"]}
     return next(
-        ((own.name, view_of(trial, own)) for own in trial.flows if own.name == places.get(server_of(flow))), None
+        ((own.name, trial.with_only(own)) for own in trial.each_flow() if own.name == places.get(server_of(flow))), None
     )
 
 
@@ -166,12 +165,12 @@ def _wrong_controller(
 def _expected(controller: str, trial: Trial) -> float | None:
     """Return the share of the window that one loss leaves, or None if the controller is unknown."""
     if trial.congestion_control is not None:
-        usual = AFTER_LOSS.get(controller)
+        usual = WINDOW_AFTER_LOSS.get(controller)
         return float(trial.tcp[_AFTER_LOSS]) if _AFTER_LOSS in trial.tcp and controller == "cubic" else usual
     knobs: Mapping[str, Any] = trial.server.knobs
     stack = registry.stack(trial.server.stack)
     own = knobs.get(_AFTER_LOSS, stack.knobs["congestion_control"].window_after_loss.get(controller))
-    left = own if own is not None else AFTER_LOSS.get(controller)
+    left = own if own is not None else WINDOW_AFTER_LOSS.get(controller)
     if left is None or controller != "cubic":
         return left
     return 1 - (1 - left) / int(knobs.get("emulated_connections", 1))

@@ -90,7 +90,7 @@ def _of_trial(trial: Trial) -> Iterator[Unmeasured]:
         name = tcp.parameter(key)
         if name in trial.tcp and trial.tcp[name] != usual.get(name) and name not in shown:
             yield Unmeasured(trial.arm, "", key, trial.tcp[name])
-    for flow in trial.flows or (trial,):
+    for flow in trial.each_flow():
         yield from _of_end(trial, "server", flow.server)
         yield from _of_end(trial, "client", flow.client)
     if trial.proxy is not None:

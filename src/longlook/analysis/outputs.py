@@ -1,10 +1,10 @@
 """The tables that an analysis makes of the trials of a run: the one list that measuring, writing and drawing read.
 
-A table more is an entry of OUTPUTS: its rows are measured with the metrics, kept in the cache with these, written to
-the run folder, sealed, and given to the report as `content.table(name)`.
+One more table is one more entry of OUTPUTS: its rows are measured with the metrics, kept in the cache with these,
+written to the run folder, sealed, and given to the report as `content.table(name)`.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import chain, repeat
@@ -16,20 +16,18 @@ import pandas as pd
 
 from longlook.core.model import Run, Trial
 from longlook.core.run_folder import FLOWS, POINTS, RATES, STATES
-from longlook.network.extra_links import SECOND
-from longlook.timeline import cpu_profile
-from longlook.timeline.competition import Competition
+from longlook.timeline.competition import FLOW_COLUMNS, RATE_COLUMNS, Competition, flow_columns, rate_columns
+from longlook.timeline.cpu_work import ROLES, WORK_COLUMNS, pooled_stacks, work_columns
 from longlook.timeline.envelope import points_of
 from longlook.timeline.events import Events
-from longlook.timeline.flow_tables import FLOW_COLUMNS, RATE_COLUMNS, flow_columns, rate_columns
 from longlook.timeline.loss_epochs import epochs_by_size
 from longlook.timeline.over_links import LINK_COLUMNS, link_columns
 from longlook.timeline.payload import goodput_timeline
-from longlook.timeline.state_times import EVENT_COLUMNS, times_in_states
+from longlook.timeline.states import EVENT_COLUMNS, times_in_states
 from longlook.timeline.timeline import Timeline
 
 Columns = Mapping[str, list[Any]]
-"""Rows of one attempt, column by column: what identifies the trial is added where they become a table (`rows_of`)."""
+"""Rows of one attempt, column by column: `rows_of` makes a table of them and adds what identifies the trial."""
 
 GOODPUT_BINS_S = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 """The widths of a bin of goodput over time; the first that needs no more than GOODPUT_MOST_BINS is used."""
@@ -62,10 +60,25 @@ class Attempt:
 
 
 @dataclass(frozen=True)
+class Pooled:
+    """A table that is made of all rows of an output, None if these give it no row.
+
+    `of` gets the folder of the trials beside the rows, and returns a table with `columns`.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    of: Callable[[Path, pd.DataFrame], pd.DataFrame | None]
+    file: str
+    summary: str
+
+
+@dataclass(frozen=True)
 class Output:
     """A table of all trials. `of` returns an attempt's rows in `columns`, or None if it has none.
 
-    `file` is the name of the table in the run folder, None for a table that is drawn and not written.
+    `file` is the name of the table in the run folder, None for a table that is drawn and not written. `pooled` is a
+    table that is made of this one.
     """
 
     name: str
@@ -73,6 +86,36 @@ class Output:
     of: Callable[[Attempt], Columns | None]
     file: str | None
     summary: str
+    pooled: Pooled | None = None
+
+    @property
+    def tables(self) -> tuple["Output | Pooled", ...]:
+        """The table itself, and the table that is made of it if there is one."""
+        return (self,) if self.pooled is None else (self, self.pooled)
+
+
+@dataclass(frozen=True)
+class FilledTable:
+    """A table of a run by its name, and its file in the run folder. `rows` is None if no attempt has any."""
+
+    name: str
+    file: str | None
+    rows: pd.DataFrame | None
+
+
+def filled_tables(
+    trials: Path, attempts: Sequence[tuple[Trial, Mapping[str, Columns | None]]]
+) -> Iterator[FilledTable]:
+    """Return all tables of a run in the order of OUTPUTS.
+
+    `trials` is the folder of the trials; `attempts` has every trial with the rows of its attempt by the name of the
+    output.
+    """
+    for output in OUTPUTS:
+        rows = rows_of(attempts, output.name)
+        yield FilledTable(output.name, output.file, rows)
+        if (pooled := output.pooled) is not None:
+            yield FilledTable(pooled.name, pooled.file, None if rows is None else pooled.of(trials, rows))
 
 
 def rows_of(attempts: Iterable[tuple[Trial, Mapping[str, Columns | None]]], name: str) -> pd.DataFrame | None:
@@ -91,21 +134,51 @@ def rows_of(attempts: Iterable[tuple[Trial, Mapping[str, Columns | None]]], name
     return pd.DataFrame(rows)
 
 
-def sampled_stacks(trials: Path, cpu_work: pd.DataFrame) -> pd.DataFrame:
-    """Return the call stacks of every cell, arm and end, pooled over the trials of `cpu_work`, whose folders are below
-    `trials`.
+def sampled_stacks(trials: Path, work: pd.DataFrame) -> pd.DataFrame:
+    """Return the call stacks of every cell, arm and end, pooled over the trials that have CPU work.
 
-    The columns are cell_id, arm, role, stack and cpu_s: the CPU seconds of a trial that were spent there, on average.
+    The folders of the trials are below `trials`. The columns are cell_id, arm, role, stack and cpu_s: the CPU seconds
+    of a trial that were spent there, on average.
     """
     rows = []
-    for (cell_id, arm), own in cpu_work.groupby(["cell_id", "arm"], sort=True):
+    for (cell_id, arm), own in work.groupby(["cell_id", "arm"], sort=True):
         folders = [trials / name for name in sorted(set(own["trial_id"]))]
-        for role in cpu_profile.ROLES:
-            stacks, seconds = cpu_profile.pooled_stacks(folders, role)
+        for role in ROLES:
+            stacks, seconds = pooled_stacks(folders, role)
             rows += [
                 (cell_id, arm, role, stack, count * seconds / len(folders)) for stack, count in sorted(stacks.items())
             ]
-    return pd.DataFrame(rows, columns=["cell_id", "arm", "role", "stack", "cpu_s"])
+    return pd.DataFrame(rows, columns=list(_STACK_COLUMNS))
+
+
+def mean_work(work: pd.DataFrame) -> pd.DataFrame:
+    """Return cell_id, arm, role, work, trials, and the mean, least and most CPU seconds of these trials.
+
+    `counted_cpu_s` is the mean of all that the kernel counted for that end, whatever it was doing.
+    """
+    table = (
+        work.groupby(["cell_id", "arm", "role", "work"], sort=True)
+        .agg(
+            trials=("cpu_s", "count"),
+            mean_cpu_s=("cpu_s", "mean"),
+            least_cpu_s=("cpu_s", "min"),
+            most_cpu_s=("cpu_s", "max"),
+            counted_cpu_s=("counted_s", "mean"),
+        )
+        .reset_index()
+    )
+    return table.sort_values(["cell_id", "arm", "role", "work"], ignore_index=True)
+
+
+def share_of_epochs(epochs: pd.DataFrame, most_lost: int) -> list[tuple[int, float]]:
+    """Return the cumulative distribution of rows with `lost` and `epochs`: (packets, % of epochs with at most these).
+
+    It has a point for 1, for `most_lost`, and for every number between them that an epoch lost.
+    """
+    sizes = epochs.groupby("lost")["epochs"].sum()
+    total = sizes.sum()
+    steps = sorted({1, most_lost, *(int(lost) for lost in sizes.index if lost < most_lost)})
+    return [(lost, float(100 * sizes[sizes.index <= lost].sum() / total)) for lost in steps]
 
 
 def _count(columns: Columns) -> int:
@@ -123,7 +196,7 @@ def _goodput(attempt: Attempt) -> Columns | None:
 
 
 def _links(attempt: Attempt) -> Columns | None:
-    return link_columns(attempt.timeline) if SECOND in attempt.trial.further else None
+    return link_columns(attempt.timeline) if attempt.trial.has_second_path else None
 
 
 def _of_flows(of: Callable[[Competition], Columns]) -> Callable[[Attempt], Columns | None]:
@@ -148,9 +221,10 @@ def _epochs(attempt: Attempt) -> Columns | None:
 
 
 def _cpu_work(attempt: Attempt) -> Columns | None:
-    return cpu_profile.work_columns(attempt.path, attempt.run.cpu_s)
+    return work_columns(attempt.path, attempt.run.cpu_s)
 
 
+_STACK_COLUMNS = ("cell_id", "arm", "role", "stack", "cpu_s")
 _STATE_COLUMNS = ("vantage", "flow", "state", "source", "time_s", "share", "visits")
 
 OUTPUTS: Sequence[Output] = (
@@ -167,7 +241,14 @@ OUTPUTS: Sequence[Output] = (
         "How many loss epochs of a load lost so many packets, if a metric reads loss epochs.",
     ),
     Output(
-        "cpu_work", cpu_profile.COLUMNS, _cpu_work, "cpu_work.parquet",
+        "cpu_work", WORK_COLUMNS, _cpu_work, "cpu_work.parquet",
         "On what each end spent CPU time, if CPU time was sampled.",
+        Pooled(
+            "cpu_stacks", _STACK_COLUMNS, sampled_stacks, "cpu_stacks.parquet",
+            "A call stack in a cell, arm and end, with its CPU seconds in a trial on average.",
+        ),
     ),
 )  # fmt: skip
+
+TABLES = tuple(table for output in OUTPUTS for table in output.tables)
+"""Every table that an analysis makes of the trials, in order."""

@@ -27,7 +27,7 @@ _REMOTE, _LOCAL = "remote", "local"
 
 def sets_parameters(trial: Trial) -> bool:
     """Return whether a knob of a trial's ends sets a parameter that they send each other."""
-    ends = [end for flow in trial.flows or (trial,) for end in (flow.client, flow.server)]
+    ends = [end for flow in trial.each_flow() for end in (flow.client, flow.server)]
     return any(not KNOBS.isdisjoint(end.knobs) for end in ends)
 
 

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 
 import pandas as pd
 
+from longlook.core.metric import Metric, find_metric
 from longlook.core.model import Outcome, Run, Study, Trial
-from longlook.metrics import Metric, find_metric
 from longlook.study.around import columns, drawn_number
 
 FACTOR_PREFIX = "factor."
@@ -59,7 +59,7 @@ def samples_table(study: Study, entries: Iterable[tuple[Trial, Run, Mapping[str,
 
 def loses_at_random(trial: Trial) -> bool:
     """Return whether the path of a trial loses packets at random, apart from its queues."""
-    return any(stage.kind in _RANDOM_LOSSES for link in trial.links for stage in (*link.up, *link.down))
+    return any(stage.kind in _RANDOM_LOSSES for link in trial.links.values() for stage in (*link.up, *link.down))
 
 
 def random_losses(run: Run) -> float | None:

@@ -7,10 +7,11 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from longlook.cli.options import AsJson
-from longlook.cli.terminal import console, print_json
 from longlook.core import codec
 from longlook.core.errors import InputError
+from longlook.terminal.console import console
+from longlook.terminal.options import AsJson
+from longlook.terminal.printer import Renderings, Unwrapped, document_printer
 
 cache_app = typer.Typer(help="Show or prune the cache of finished trials.", no_args_is_help=True)
 
@@ -24,33 +25,27 @@ def doctor(
     """Check that this machine has everything that Longlook needs, and print the command that fixes what is missing."""
     from longlook.engines.doctor import examine
 
+    printer = document_printer(as_json=as_json)
     if provenance:
-        _list_downloads(as_json=as_json)
+        printer.show(_downloads())
         return
     needs = examine()
-    if as_json:
-        print_json([codec.encode(need) for need in needs])
-    else:
-        table = Table("", "need", "found", "fix", box=None)
-        for need in needs:
-            missing = Text("missing", "red") if need.required else Text("absent", "yellow")
-            mark = Text("ok", "green") if need.met else missing
-            table.add_row(mark, need.name, need.detail, "" if need.met else need.fix)
-        console().print(table)
+    table = Table("", "need", "found", "fix", box=None)
+    for need in needs:
+        missing = Text("missing", "red") if need.required else Text("absent", "yellow")
+        mark = Text("ok", "green") if need.met else missing
+        table.add_row(mark, need.name, need.detail, "" if need.met else need.fix)
+    printer.show(Renderings(lambda: [table], lambda: [codec.encode(need) for need in needs]))
     if any(need.required and not need.met for need in needs):
         raise typer.Exit(3)
 
 
-def _list_downloads(*, as_json: bool) -> None:
+def _downloads() -> Renderings:
     from longlook.cli.show.provenance import downloads
-    from longlook.provision.provenance.installed import all_made
+    from longlook.provision.provenance.made import all_made
 
     made = all_made()
-    if as_json:
-        print_json([codec.encode(each) for each in made])
-        return
-    for part in downloads(made):
-        console().print(part)
+    return Renderings(lambda: downloads(made), lambda: [codec.encode(each) for each in made])
 
 
 def diff_runs(
@@ -64,12 +59,12 @@ def diff_runs(
     from longlook.run.diff import compare
 
     found = compare(left, right, context)
-    if as_json:
-        print_json(codec.encode(found))
-    else:
-        out = console()
-        for part in difference_lines(found, left, right, out.width):
-            out.print(part, soft_wrap=True)
+    document_printer(as_json=as_json).show(
+        Renderings(
+            people=lambda: map(Unwrapped, difference_lines(found, left, right, console().width)),
+            data=lambda: codec.encode(found),
+        )
+    )
     if found.differing:
         raise typer.Exit(1)
 
@@ -82,10 +77,9 @@ def cache_show(as_json: AsJson = False) -> None:
     from longlook.core.units import print_bytes
 
     entries, size_bytes = ContentStore(cache_root()).held()
-    if as_json:
-        print_json({"place": str(cache_root()), "entries": entries, "bytes": size_bytes})
-    else:
-        console().print(f"{cache_root()}: {entries} trials, {print_bytes(size_bytes)}", markup=False, soft_wrap=True)
+    line = f"{cache_root()}: {entries} trials, {print_bytes(size_bytes)}"
+    data = {"place": str(cache_root()), "entries": entries, "bytes": size_bytes}
+    document_printer(as_json=as_json).show(Renderings(lambda: [line], lambda: data))
 
 
 @cache_app.command("prune")
@@ -108,10 +102,6 @@ def cache_prune(
     pruned = ContentStore(cache_root()).prune(unused_for_s)
     for beside in (measured_root(), statistics_root(), drawn_root()):
         ContentStore(beside).prune(unused_for_s)
-    if as_json:
-        print_json(codec.encode(pruned))
-        return
-    console().print(
-        f"removed {pruned.removed} trials ({print_bytes(pruned.removed_bytes)}), "
-        f"kept {pruned.kept} ({print_bytes(pruned.kept_bytes)})"
-    )
+    removed = f"removed {pruned.removed} trials ({print_bytes(pruned.removed_bytes)})"
+    line = f"{removed}, kept {pruned.kept} ({print_bytes(pruned.kept_bytes)})"
+    document_printer(as_json=as_json).show(Renderings(lambda: [Text(line)], lambda: codec.encode(pruned)))

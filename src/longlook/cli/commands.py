@@ -8,26 +8,17 @@ from typing import Annotated, NoReturn
 import typer
 
 from longlook import __version__
-from longlook.cli import (
-    atlas,
-    calibrate,
-    certify,
-    checks,
-    claims,
-    compare,
-    explain,
-    infer,
-    link,
-    phone,
-    run,
-    sbom,
-    setup,
-    stacks,
-    study,
-    trace,
-)
-from longlook.cli.terminal import error_console
+from longlook.cli import checks, explain, phone, run, sbom, setup, stacks, study, trace
 from longlook.core.errors import InterruptedByUserError, LonglookError, MachineError
+from longlook.instruments.atlas import command as atlas
+from longlook.instruments.atlas.claims import command as claims
+from longlook.instruments.calibrate import command as calibrate
+from longlook.instruments.certify import command as certify
+from longlook.instruments.compare import command as compare
+from longlook.instruments.conformance import command as conformance
+from longlook.instruments.infer import command as infer
+from longlook.instruments.link import command as link
+from longlook.terminal.console import error_console
 
 app = typer.Typer(
     help="Is A faster, fairer or cheaper than B, where, and why?", no_args_is_help=True, pretty_exceptions_enable=False
@@ -37,6 +28,9 @@ app.add_typer(link.link_app, name="link")
 app.add_typer(trace.trace_app, name="trace")
 app.add_typer(checks.cache_app, name="cache")
 app.add_typer(stacks.stacks_app, name="stacks")
+stacks.stacks_app.command("check")(conformance.stacks_check)
+stacks.stacks_app.command("matrix")(conformance.stacks_matrix)
+stacks.stacks_app.command("docs")(conformance.stacks_docs)
 app.command("diff-runs")(checks.diff_runs)
 app.command()(setup.setup)
 stacks.stacks_app.command("install")(setup.setup)

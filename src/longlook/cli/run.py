@@ -3,13 +3,13 @@
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from longlook.cli.options import AsJson, EngineOptions, StudyChanges, expand_options, new_folder
 from longlook.core.errors import InputError, InterruptedByUserError, LonglookError, MachineError
-from longlook.core.model import Outcome, Study
+from longlook.core.model import Study
+from longlook.terminal.options import AsJson, EngineOptions, StudyChanges, expand_options, new_folder
 
 
 @dataclass(frozen=True)
@@ -22,10 +22,6 @@ class _Extent:
     many: Annotated[
         bool, typer.Option("--many", help="Take a plan of more than 100 000 trials, without a question.")
     ] = False
-
-
-if TYPE_CHECKING:
-    from longlook.pipeline.analyse import Result
 
 
 @expand_options
@@ -46,6 +42,7 @@ def run(
     from longlook.pipeline.options import RunOptions
     from longlook.provision.recorded import store as recorded
     from longlook.study.plan import MOST_TRIALS_ASKED_FOR
+    from longlook.terminal.printer import document_printer, lines_printer
 
     if out is not None and resume is not None:
         raise InputError("--out and --resume exclude each other", "--resume names the folder to continue")
@@ -70,16 +67,16 @@ def run(
         command=("longlook", *sys.argv[1:]),
     )
     if dry_run:
-        from longlook.cli.show.study import show_preview
+        from longlook.cli.show.study import preview_shown
         from longlook.pipeline.preview import preview
 
-        show_preview(preview(chosen, path, options), as_json=as_json)
+        document_printer(as_json=as_json).show(preview_shown(preview(chosen, path, options)))
         return
     # Here, so that a mistake in the study is reported before the libraries of the report are loaded.
-    from longlook.cli.show.run import RunDisplay
     from longlook.pipeline.run import run_study
+    from longlook.terminal.run_display import RunDisplay, fail_where_altered, fail_without_trials
 
-    display = RunDisplay(as_json=as_json)
+    display = RunDisplay(lines_printer(as_json=as_json))
     try:
         with display:
             result = run_study(chosen, path, options, display.observer())
@@ -110,33 +107,19 @@ def report(
     as_json: AsJson = False,
 ) -> None:
     """Write a run's report again from its raw artefacts."""
-    from longlook.cli.show.run import RunDisplay
     from longlook.core.run_folder import RunFolder
     from longlook.explain.rounds import wanted
     from longlook.pipeline.analyse import analyse
+    from longlook.terminal.console import console
+    from longlook.terminal.printer import MarkdownPrinter, lines_printer
+    from longlook.terminal.run_display import RunDisplay, fail_where_altered
 
-    display = RunDisplay(as_json=as_json, as_markdown=markdown)
+    as_markdown = markdown and not as_json
+    display = RunDisplay(MarkdownPrinter(console()) if as_markdown else lines_printer(as_json=as_json))
     with display, RunFolder.open(run_folder) as folder:
         result = analyse(folder, display.observer(), wanted(inside or (), round_number))
     display.conclude(result)
     fail_where_altered(result)
-
-
-def fail_without_trials(result: "Result") -> None:
-    """Raise LonglookError where no trial of a run succeeded."""
-    if Outcome.OK not in result.outcomes:
-        raise LonglookError("no trial succeeded", f"the report gives the reasons: {result.report}")
-
-
-def fail_where_altered(result: "Result") -> None:
-    """Raise LonglookError where trials are not as they were sealed."""
-    if result.altered:
-        from longlook.pipeline.evidence import described
-
-        raise LonglookError(
-            f"{described(result.altered)}, and counted out",
-            f"the run's command with --resume {result.path} in place of --out runs them again",
-        )
 
 
 def _most_trials(study: Study, engine: EngineOptions, changes: StudyChanges) -> int:

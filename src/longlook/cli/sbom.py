@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from longlook.cli.terminal import console, print_json
 from longlook.core.errors import InputError
+from longlook.terminal.console import console, print_json
 
 
 def sbom(

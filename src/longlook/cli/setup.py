@@ -4,9 +4,9 @@ from typing import Annotated
 
 import typer
 
-from longlook.cli.options import AsJsonLines
 from longlook.core.cpus import usable_cpus
 from longlook.core.errors import InterruptedByUserError
+from longlook.terminal.options import AsJsonLines
 
 
 def setup(
@@ -17,13 +17,14 @@ def setup(
     jobs: Annotated[int | None, typer.Option(min=1, help="Parts at once; default: one for each CPU.")] = None,
     as_json: AsJsonLines = False,
 ) -> None:
-    """Install stacks side by side: build or fetch what is missing into the cache. Exit 3 where one fails."""
+    """Install stacks side by side: build or fetch what is missing into the cache. Exit 3 if one fails."""
     from longlook.cli.show.setup import SetupDisplay
     from longlook.provision.parallel import install_all
     from longlook.provision.setup import DEFAULT_PARTS, spelt_out
+    from longlook.terminal.printer import lines_printer
 
     wanted = spelt_out(parts or DEFAULT_PARTS)
-    display = SetupDisplay(wanted, as_json=as_json)
+    display = SetupDisplay(wanted, lines_printer(as_json=as_json))
     try:
         with display:
             at_once = jobs or len(usable_cpus())

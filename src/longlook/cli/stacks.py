@@ -1,22 +1,11 @@
-"""Commands about stacks; no logic of their own."""
+"""`longlook stacks` and its list; the instrument conformance and `setup` have the other commands about stacks."""
 
-import shutil
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from longlook.cli.options import AsJson
-from longlook.cli.terminal import console, print_json
 from longlook.core import codec
-from longlook.core.cpus import usable_cpus
-from longlook.core.errors import InputError
-
-Engine = Annotated[str, typer.Option(help="Where a trial's time comes from: virtual or live.")]
-Jobs = Annotated[int | None, typer.Option(min=1, help="Trials at once; default: one for each CPU.")]
+from longlook.terminal.options import AsJson
 
 stacks_app = typer.Typer(
     help="The stacks: their versions, and whether they do what they declare.", no_args_is_help=True
@@ -31,133 +20,8 @@ def stacks_list(
     """List every stack and version: its publication, protocols and knobs, and whether it is installed."""
     from longlook.cli.show.stacks import stacks_list as shown
     from longlook.provision.catalogue import catalogue
+    from longlook.terminal.printer import Renderings, document_printer
 
     entries = catalogue(names or ())
-    if as_json:
-        print_json([codec.encode(entry) for entry in entries])
-    else:
-        console().print(shown(entries))
-
-
-@stacks_app.command("check")
-def stacks_check(
-    parts: Annotated[
-        list[str] | None, typer.Argument(metavar="NAME[@VERSION]…", help="Without a version the newest.")
-    ] = None,
-    every: Annotated[
-        bool, typer.Option("--all", help="Every version of every stack; installs what is missing.")
-    ] = False,
-    engine: Engine = "virtual",
-    peer: Annotated[
-        str | None,
-        typer.Option(metavar="NAME[@VERSION]", help="Stack at the other end; default: the stack itself, else quic-go."),
-    ] = None,
-    jobs: Jobs = None,
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Run again what the cache holds.")] = False,
-    out: Annotated[Path | None, typer.Option(help="Keep the trials and conformance.json in this new folder.")] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Check what a version declares, knob by knob; exit 1 where something does not hold."""
-    from longlook.cli.show.conformance import report_table
-    from longlook.conformance.saved import write_reports
-    from longlook.conformance.session import check_all
-    from longlook.provision.catalogue import catalogue
-
-    if every == bool(parts):
-        raise InputError("name the versions to check, or all of them with --all", "longlook stacks list names them")
-    chosen = [entry.name for entry in catalogue()] if every else parts or []
-    reports = []
-    with _place(out) as place:
-        made = check_all(chosen, engine, place, _say(as_json), peer=peer, jobs=_jobs(jobs), use_cache=not no_cache)
-        for report in made:
-            reports.append(report)
-            if out is None and not report.failed:
-                shutil.rmtree(place / f"{report.stack}@{report.version}", ignore_errors=True)
-            if not as_json:
-                console().print(report_table(report))
-        if out is not None:
-            write_reports(reports, out / "conformance.json")
-    if as_json:
-        print_json([codec.encode(report) for report in reports])
-    if any(report.failed for report in reports):
-        raise typer.Exit(1)
-
-
-@stacks_app.command("matrix")
-def stacks_matrix(
-    names: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME[@VERSION]…]", help="NAME is its newest; default: every stack.")
-    ] = None,
-    every: Annotated[
-        bool, typer.Option("--all", help="Every installed version, not only the newest: hours where there are many.")
-    ] = False,
-    protocol: Annotated[list[str] | None, typer.Option(help="h3 or h2; repeat for both, which is the default.")] = None,
-    engine: Engine = "virtual",
-    jobs: Jobs = None,
-    out: Annotated[Path | None, typer.Option(help="Write matrix.json, matrix.md and index.html here.")] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Try every client against every server; exit 1 where a pair that shares a protocol fails."""
-    from longlook.cli.show.conformance import matrix_lines
-    from longlook.conformance.session import matrices, write_matrices
-
-    with _place(None) as place:
-        say = _say(as_json)
-        made = matrices(names or (), protocol or ("h3", "h2"), engine, place, say, every=every, jobs=_jobs(jobs))
-        for matrix in made:
-            if not matrix.reasons:
-                shutil.rmtree(place / matrix.protocol, ignore_errors=True)
-    if out is not None:
-        write_matrices(made, out)
-    if as_json:
-        print_json([codec.encode(matrix) for matrix in made])
-    else:
-        for matrix in made:
-            console().print(matrix_lines(matrix))
-    if any(matrix.reasons for matrix in made):
-        raise typer.Exit(1)
-
-
-@stacks_app.command("docs")
-def stacks_docs(
-    path: Annotated[Path, typer.Argument(help="The document whose generated blocks are made anew.")],
-) -> None:
-    """Write the tables of docs/stacks.md from the results of checks and matrices on this machine.
-
-    Results in the document that were not measured again stay, and are listed.
-    """
-    from longlook.conformance.documents import update
-
-    for block in update(path):
-        kept = f"; kept, not measured here: {', '.join(block.kept)}" if block.kept else ""
-        console().print(f"{path}: {block.name}{kept}", markup=False)
-
-
-@contextmanager
-def _place(out: Path | None) -> Iterator[Path]:
-    """Yield the folder for the trials: `out`, or a temporary one.
-
-    A temporary one is removed at the end unless something is left in it: the trials of a failure, to look into.
-    """
-    if out is not None:
-        out.mkdir(parents=True, exist_ok=True)
-        yield out
-        return
-    folder = Path(tempfile.mkdtemp(prefix="longlook-stacks-"))
-    try:
-        yield folder
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
-    if any(folder.iterdir()):
-        typer.echo(f"the trials of what failed are kept in {folder}: see docs/debugging.md, and remove it", err=True)
-    else:
-        folder.rmdir()
-
-
-def _say(as_json: bool) -> Callable[[str], None]:
-    return (lambda _text: None) if as_json else lambda text: console().print(text, markup=False)
-
-
-def _jobs(jobs: int | None) -> int:
-    return jobs or len(usable_cpus())
+    data = [codec.encode(entry) for entry in entries]
+    document_printer(as_json=as_json).show(Renderings(lambda: [shown(entries)], lambda: data))

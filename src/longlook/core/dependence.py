@@ -1,4 +1,4 @@
-"""How an effect depends on a setting that each round draws from its neighbourhood (docs/method.md)."""
+"""How an effect depends on a setting that each round draws from its neighbourhood (docs/explanation/method.md)."""
 
 from dataclasses import dataclass
 from enum import StrEnum

@@ -62,7 +62,7 @@ def check_document(document: Mapping[str, Any], name: str) -> None:
             raise InputError(f"{name}: {_dotted(place)}: {problem}", _HINT)
 
 
-_HINT = "docs/studies.md lists every key with its unit and default, and the limits of a file"
+_HINT = "docs/reference/studies.md lists every key with its unit and default, and the limits of a file"
 _TOO_DEEP = f"nested too deeply; allowed: at most {MOST_NESTED} tables and lists inside one another"
 _TOO_LARGE = f"a whole number is too large; allowed: from {-_LARGEST - 1} to {_LARGEST}"
 

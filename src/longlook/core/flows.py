@@ -1,6 +1,6 @@
 """The flows of a trial: one, or several that compete. Pure, and light: the agent needs it."""
 
-from dataclasses import replace
+from pathlib import Path
 
 from longlook.core.model import Endpoint, Flow, Scalar, Trial, Workload
 from longlook.core.protocol import find_protocol
@@ -19,15 +19,16 @@ WARM_UP = "warm_up_s"
 """Parameter of a workload: after the last start, not measured."""
 WATCH = "watch_s"
 """Parameter of a workload: after that time a player stops, whatever it has shown."""
+FLOWS, FLOWS_FILE = "flows", "flows.json"
+"""In the folder of a trial whose flows compete: the folder with a folder for each, and the file with their times."""
 OBJECTS, ENDLESS = "objects_bytes", "endless_bytes"
 """Parameters of the content of competing flows: sizes of whole objects, and of the one that never ends."""
 
 
 def endpoints_of(trial: Trial) -> list[Endpoint]:
     """Return every program of a trial, servers, clients and a proxy; one may be there more than once."""
-    flows = trial.flows or (trial,)
     proxies = [] if trial.proxy is None else [trial.proxy]
-    return [*(end for flow in flows for end in (flow.server, flow.client)), *proxies]
+    return [*(end for flow in trial.each_flow() for end in (flow.server, flow.client)), *proxies]
 
 
 def moves(trial: Trial) -> bool:
@@ -52,7 +53,7 @@ def offers_preferred_address(trial: Trial) -> bool:
 
 def runs_tcp(trial: Trial) -> bool:
     """Whether the kernel's TCP carries one of its flows."""
-    return any(flow.congestion_control is not None for flow in trial.flows or (trial,))
+    return any(flow.congestion_control is not None for flow in trial.each_flow())
 
 
 def stop_after_s(workload: Workload) -> float | None:
@@ -67,27 +68,22 @@ def watched_s(workload: Workload) -> float | None:
     return None if watch_s is None else float(watch_s)
 
 
-def view_of(trial: Trial, flow: Flow) -> Trial:
-    """Return the trial as if this flow were its only one."""
-    return replace(
-        trial,
-        protocol=flow.protocol,
-        connection=flow.connection,
-        congestion_control=flow.congestion_control,
-        server=flow.server,
-        client=flow.client,
-        flows=(),
-    )
-
-
-def program_role(end: Endpoint) -> str:
+def program_role(flow: Flow, role: str) -> str:
     """Return the name that a job has for the program of a flow's end; one program may serve several flows."""
+    if not flow.competes:
+        return role
+    end = flow.server if role == "server" else flow.client
     return f"{end.stack}@{end.version}"
+
+
+def flow_folder(folder: Path, flow: Flow) -> Path:
+    """Return the folder of a flow's files; `folder` is its trial's, which has them if the flow does not compete."""
+    return folder / FLOWS / flow.name if flow.competes else folder
 
 
 def content_parameters(trial: Trial) -> dict[str, Scalar]:
     """Return the parameters of a trial that decide which files are served."""
-    if not trial.flows or watched_s(trial.workload) is not None:
+    if not trial.competes or watched_s(trial.workload) is not None:
         return dict(trial.workload.parameters)
     paths = {path for flow in trial.flows for phase in phases_of(flow) for path in phase}
     sizes = sorted({flow.object_bytes for flow in trial.flows if flow.object_bytes is not None})

@@ -1,13 +1,15 @@
-"""The types that every stage shares; of ours this module imports only other types.
+"""The types that every stage shares; of Longlook this module imports nothing but the names of links.
 
 All types are frozen. Physical quantities carry their unit in their name: `_ns`, `_s`, `_bps`, `_bytes`, `_pct`.
 `codec.py` turns any of them into JSON and back.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
+
+from longlook.core.links import BEHIND, MAIN, SECOND
 
 Scalar = str | int | float | bool
 
@@ -67,12 +69,22 @@ class ConnectionState(StrEnum):
     ZERO_RTT = "0rtt"  # TLS session ticket and early data accepted
 
 
+TRACE = "trace"
+"""The only key of a parameter that is a trace."""
+
+
+def trace_of(value: Json) -> str | None:
+    """Return the digest of the trace that is the value of a stage's parameter, or None if it is no trace."""
+    return value[TRACE] if isinstance(value, dict) and value.keys() == {TRACE} else None
+
+
 @dataclass(frozen=True)
 class Stage:
-    """One impairment of one direction, e.g. kind `rate` with `rate_bps` and `queue_bytes` (docs/link.md lists all).
+    """One impairment of one direction, e.g. kind `rate` with `rate_bps` and `queue_bytes` (docs/reference/link.md lists
+    all).
 
-    A parameter that varies with time is a mapping (docs/link-formats.md); a trace stands as `{"trace": "sha256:…"}`,
-    the digest of its JSON in the store (`network.trace_store`), so that no trial carries a copy.
+    A parameter that varies with time is a mapping (docs/reference/link-formats.md); a trace stands as `{"trace":
+    "sha256:…"}`, the digest of its JSON in the store (`network.trace_store`), so that no trial carries a copy.
     """
 
     kind: str
@@ -85,6 +97,11 @@ class Link:
 
     up: tuple[Stage, ...]
     down: tuple[Stage, ...]
+
+    def traces(self) -> Iterator[str]:
+        """Yield the digests of the traces that its stages name, each as often as it is named."""
+        for stage in (*self.up, *self.down):
+            yield from filter(None, map(trace_of, stage.parameters.values()))
 
 
 @dataclass(frozen=True)
@@ -184,7 +201,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Analysis:
-    """The method by which verdicts are reached (docs/method.md)."""
+    """The method by which verdicts are reached (docs/explanation/method.md)."""
 
     alpha: float = 0.01
     confidence: float = 0.95
@@ -200,9 +217,9 @@ class Capture:
 
     qlog: bool = False
     keylog: bool = False
-    tcp: bool = False  # the kernel's TCP at both ends, by a recorder (docs/capture.md)
+    tcp: bool = False  # the kernel's TCP at both ends, by a recorder (docs/reference/capture.md)
     netlog: bool = False  # a browser's own log of its network stack
-    cpu: bool = False  # where both ends spend CPU time, by sampling; in real time alone (docs/capture.md)
+    cpu: bool = False  # where both ends spend CPU time, by sampling; in real time alone (docs/reference/capture.md)
 
 
 @dataclass(frozen=True)
@@ -231,7 +248,8 @@ class Population:
 
 @dataclass(frozen=True)
 class Stopping:
-    """Rounds of a cell go on until all its contrasts are decided, or `Study.rounds` are done (docs/method.md).
+    """Rounds of a cell go on until all its contrasts are decided, or `Study.rounds` are done
+    (docs/explanation/method.md).
 
     A contrast is decided where its interval lies wholly within the margin of equivalence or wholly beyond; with a gate,
     where it lies wholly on one side of −`gate_pct`, and failures of the arms are decided too.
@@ -271,13 +289,14 @@ class Study:
 
 @dataclass(frozen=True)
 class Flow:
-    """One of several flows that share a trial's link (workload `compete`), with a client of its own.
+    """One flow of a trial: its only one, or one of several that share its link (workload `compete`).
 
-    Flows with the same `address_slot` share a server; every flow that is not cross traffic has a server of its own. The
-    first group of an arm that is not cross traffic is the subject, the other groups are its competitors.
+    Each flow has a client of its own. Flows with the same `address_slot` share a server; every other flow that is not
+    cross traffic has a server of its own. The first group of an arm that is not cross traffic is the subject, the other
+    groups are its competitors.
     """
 
-    name: str  # unique in its trial: the group's, numbered where the group has several
+    name: str  # unique in its trial: the group's, with a number if the group has several; "": it does not compete
     group: str
     cross: bool
     address_slot: int  # from 0: which pair of addresses it uses
@@ -290,10 +309,16 @@ class Flow:
     server: Endpoint
     client: Endpoint
 
+    @property
+    def competes(self) -> bool:
+        """Return whether it is a flow of workload `compete`, also if no other flow is there."""
+        return bool(self.name)
+
 
 @dataclass(frozen=True)
 class Processor:
-    """What an endpoint's work costs it in virtual time, where computing is free otherwise (docs/cpu.md)."""
+    """What an endpoint's work costs it in virtual time, where computing is free otherwise
+    (docs/explanation/processors.md)."""
 
     call_ns: int = 0  # a system call of its programs
     wake_ns: int = 0  # a system call that waited, beside call_ns
@@ -325,7 +350,7 @@ class Trial:
     engine: str | None = None  # None: the one that the run was started with
     tcp: Mapping[str, Scalar] = field(default_factory=dict)  # of the kernel's TCP, beside its congestion control
     client_cpu_share: float | None = None  # of one CPU; None: as much as it likes
-    flows: tuple[Flow, ...] = ()  # where several compete; the fields above are then the subject's
+    flows: tuple[Flow, ...] = ()  # those that compete; the fields above are then the subject's. See `each_flow`
     drawn: Mapping[str, str] = field(default_factory=dict, metadata=_LATER)  # what its round drew: setting → value
     start_phase_ns: int = field(default=0, metadata=_LATER)  # the client begins so long after a beat, and the link
     certificate_padding_bytes: int = field(default=0, metadata=_LATER)  # by which the server's certificate is longer
@@ -335,9 +360,61 @@ class Trial:
     proxy: Endpoint | None = field(default=None, metadata=_LATER)  # in the middle, before the link `behind`
 
     @property
-    def links(self) -> tuple[Link, ...]:
-        """Return every emulated link, the main one first."""
-        return (self.link, *self.further.values())
+    def links(self) -> Mapping[str, Link]:
+        """Return every emulated link by its name (`core.links`), the main one first."""
+        return {MAIN: self.link, **self.further}
+
+    @property
+    def has_middle(self) -> bool:
+        """Return whether its path has a middle between two links, in which a proxy may stand."""
+        return BEHIND in self.further
+
+    def traces(self) -> Iterator[str]:
+        """Yield the digests of the traces of all its links, each as often as it is named."""
+        for link in self.links.values():
+            yield from link.traces()
+
+    @property
+    def has_second_path(self) -> bool:
+        """Return whether a second path joins the ends, with a link of its own."""
+        return SECOND in self.further
+
+    @property
+    def competes(self) -> bool:
+        """Return whether its flows are those of workload `compete`."""
+        return bool(self.flows)
+
+    def each_flow(self) -> tuple[Flow, ...]:
+        """Return its flows, at least one: a trial without `flows` has one, which has no name."""
+        if self.flows:
+            return self.flows
+        only = Flow(
+            name="",
+            group="",
+            cross=False,
+            address_slot=0,
+            start_s=0.0,
+            object_bytes=None,
+            protocol=self.protocol,
+            connection=self.connection,
+            congestion_control=self.congestion_control,
+            initial_window_packets=None,
+            server=self.server,
+            client=self.client,
+        )
+        return (only,)
+
+    def with_only(self, flow: Flow) -> "Trial":
+        """Return the trial as if `flow`, which is one of its flows, were its only one."""
+        return replace(
+            self,
+            protocol=flow.protocol,
+            connection=flow.connection,
+            congestion_control=flow.congestion_control,
+            server=flow.server,
+            client=flow.client,
+            flows=(),
+        )
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ class Problems:
     """
 
     file: str
-    hint: str = "docs/studies.md lists every key with its unit and default"
+    hint: str = "docs/reference/studies.md lists every key with its unit and default"
     lines: list[str] = field(default_factory=list)
     dropped: set[str] = field(default_factory=set)
     _keys: set[tuple[str, ...]] = field(default_factory=set)

@@ -6,7 +6,7 @@ defines one constant (STACK, WORKLOAD, METRIC, CAUSE) whose `name` is its key, o
 (STACKS, WORKLOADS, METRICS, CAUSES). `studies` and `disputes` hold TOML files, and the name of a file is its key. A
 module of others that is broken is left out, with a warning; one of ours is an error.
 
-Metrics are typed where they are declared: `longlook.metrics.find_metric`.
+The type of metrics is that of `longlook.core.metric.find_metric`.
 """
 
 import importlib
@@ -30,7 +30,17 @@ _LONGEST_NAME = 200
 """Characters beyond which a text is no misspelt name, and looking for a near one would take long."""
 _MOVED_MODULES = {
     "longlook.explain.side": "longlook.explain.pair",
-    "longlook.explain.checked": "longlook.explain.confounders",
+    "longlook.explain.checked": "longlook.explain.pair",
+    "longlook.explain.confounders": "longlook.explain.pair",
+    "longlook.explain.credit": "longlook.causes.credit",
+    "longlook.explain.in_force": "longlook.explain.effective_settings",
+    "longlook.explain.thresholds": "longlook.causes.retransmissions",
+    "longlook.explain.versions": "longlook.causes.programs",
+    "longlook.provision.go_adapter": "longlook.provision.go",
+    "longlook.timeline.cpu_time": "longlook.metrics.processors",
+    "longlook.timeline.echoing": "longlook.metrics.echo",
+    "longlook.timeline.first_byte": "longlook.metrics.loads",
+    "longlook.timeline.state_times": "longlook.timeline.states",
     "longlook.network.further": "longlook.network.extra_links",
     "longlook.core.visible": "longlook.core.escape",
 }

@@ -57,7 +57,8 @@ class Estimate:
 
 @dataclass(frozen=True)
 class ArmLevel:
-    """The level of one arm in one cell: median over rounds, with an interval for it (docs/method.md); None: unknown."""
+    """The level of one arm in one cell: median over rounds, with an interval for it (docs/explanation/method.md); None:
+    unknown."""
 
     arm: str
     cell: Mapping[str, str]

@@ -47,6 +47,9 @@ def find_version(stack: str, versions: tuple[Version, ...], name: str) -> Versio
 PLAYER_RULES = ("throughput", "bola", "buffer")
 """What may choose the quality of the next segment of a video (adapters/CONTRACT.md, Video)."""
 
+WINDOW_AFTER_LOSS: Mapping[str, float] = {"reno": 0.5, "cubic": 0.7}
+"""Congestion control → the share of the window that remains after one loss by its RFC; see `Knob.window_after_loss`."""
+
 
 @dataclass(frozen=True)
 class Knob:

@@ -1,7 +1,7 @@
 """The names of versions: a release, `0.65.0`, or a build of one, `0.65.0+BUILD`: its sources with patches, or a commit.
 
 The build `knobs` is the tunable one: it behaves as its release does where its knobs are at their defaults
-(docs/stacks.md). It stands in for that release alone, since another build of the release is another program.
+(docs/reference/stacks.md). It stands in for that release alone, since another build of the release is another program.
 """
 
 from collections.abc import Container

@@ -1,12 +1,12 @@
 """The engines: each runs the laboratory in its kind of time, and turns a `Job` into a `Run`.
 
 `virtual` boots a guest for each trial, `live` runs the agent on this host, and `fake` makes results up, for tests of
-what comes after an engine. `run`, `calibration`, `conformance` and `cli` use them.
+what comes after an engine. `run`, `cli` and instruments use them.
 
 Entry points: `Engine` (the protocol), `choice.make_engine`, `live.LiveEngine`, `virtual.VirtualEngine`,
 `fake.FakeEngine`, `doctor.examine`.
 
-`calibration` also imports `virtual.scratch`, exchange directories that go away.
+`instruments.calibrate` also imports `virtual.scratch`, exchange directories that go away.
 """
 
 from collections.abc import Mapping, Sequence

@@ -14,7 +14,7 @@ from longlook.engines.virtual.probe import find_guest, note_on
 from longlook.lab import capability
 from longlook.provision import debian, encoder, guest_kernel, pins, players
 
-_BOX_HINT = "docs/virtual-time.md says what each layer is, and what a machine needs for it"
+_BOX_HINT = "docs/explanation/virtual-time.md says what each layer is, and what a machine needs for it"
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def _stacks() -> Iterator[Need]:
         if stack.remote:
             # Whether it is there now only a run asks, so that a phone that was taken away is no fault of this machine.
             detail = f"{version} {'answered when it was last asked' if ready else 'was never asked'}"
-            yield Need(f"stack {name}", ready, detail, "see docs/phones.md", required=False)
+            yield Need(f"stack {name}", ready, detail, "see docs/guide/phones.md", required=False)
             continue
         older = f"; {others} older available: longlook setup {name}@VERSION" if others else ""
         yield Need(

@@ -9,6 +9,7 @@ missed, as verdicts do (`analysis.stats.rare_losses`).
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, StrEnum
 from functools import partial
@@ -18,6 +19,7 @@ import numpy.typing as npt
 
 from longlook.analysis.stats import libraries, procedures, rare_losses, sequential
 from longlook.analysis.stats.procedures import Paired
+from longlook.analysis.stats.stopping import looks
 from longlook.core.model import Analysis
 
 Floats = npt.NDArray[np.float64]
@@ -224,3 +226,35 @@ def monotone(effects: list[float], doses: list[float]) -> bool:
     steps = np.diff(np.array(effects)[np.argsort(doses, kind="stable")])
     one_way = bool(np.all(steps >= 0) or np.all(steps <= 0))
     return one_way and float(np.ptp(effects)) > LEAST_SPAN * float(np.max(np.abs(effects)))
+
+
+LATEST_FIRST_LOOK = 0.75
+"""The share of the rounds by which the first look must come: fewer are not worth what the last look loses by it."""
+
+
+def looks_at(rounds: int, tests: int, analysis: Analysis) -> Sequence[int]:
+    """Return after how many of the rounds to look, the last time after all; only then if fewer rounds are of no use.
+
+    An ordinary test must not be looked at again and again. If a cell has enough rounds, changes are tested as studies
+    with `rounds = "decide"` are (`analysis.stats.sequential`), whose tests hold however often one looks. Their p values
+    have a floor that falls with the rounds, so that few rounds cannot decide; such cells are read once, after all
+    rounds.
+
+    `tests` is the number of changes whose p values are adjusted together.
+    """
+    first = next((count for count in range(2, rounds) if _floor(count, tests, analysis) < analysis.alpha), rounds)
+    return tuple(looks(first if first <= LATEST_FIRST_LOOK * rounds else rounds, rounds))
+
+
+def is_firm(result: Closed, tests: int, analysis: Analysis) -> bool:
+    """Return whether a change is confirmed or refuted already, whatever the p values of the other tests will be.
+
+    Times the number of tests (Bonferroni) a p value is at least what Holm's correction makes of it in the end. An
+    advantage of the winner is never firm: the loser may yet prove to gain.
+    """
+    count = 1 if analysis.correction == "none" else tests
+    return any(p is not None and p * count < analysis.alpha for p in (result.p, result.p_none))
+
+
+def _floor(count: int, tests: int, analysis: Analysis) -> float:
+    return sequential.least_p(count) * (1 if analysis.correction == "none" else tests)

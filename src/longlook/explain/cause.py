@@ -1,7 +1,7 @@
 """What a cause is: a plug-in that recognises itself in traces and says which change of a trial would remove it.
 
-`longlook.causes` has one file for each; docs/explain.md explains the words. Nothing here runs a trial: a finding stays
-*suspected* until `attribution` has read the trials in which its change was made.
+`longlook.causes` has one file for each; docs/guide/explain.md explains the words. Nothing here runs a trial: a finding
+stays *suspected* until `attribution` has read the trials in which its change was made.
 """
 
 import re
@@ -29,7 +29,7 @@ class Target(StrEnum):
     BOTH = "both"  # the path is the same for both arms, so a change of it is made for both
 
 
-class Kind(StrEnum):
+class Purpose(StrEnum):
     """The purpose of an intervention."""
 
     CURE = "cure"  # removes the cause: the gap closes if it is one
@@ -38,7 +38,7 @@ class Kind(StrEnum):
 
 
 class Touches(StrEnum):
-    """What an intervention touches, which decides what it can show (docs/explain.md)."""
+    """What an intervention touches, which decides what it can show (docs/guide/explain.md)."""
 
     MECHANISM = "mechanism"  # the rule or value that the cause names: it can show why, and its share is the cause's
     OCCASION = "occasion"  # what sets the mechanism going, or the time that it takes: it shows where the gap arises
@@ -54,7 +54,8 @@ class Says(StrEnum):
 
 @dataclass(frozen=True)
 class Surgery:
-    """Operations on single packets of a trial's link, as `network.surgery.up` and `.down` state them (docs/link.md)."""
+    """Operations on single packets of a trial's link, as `network.surgery.up` and `.down` state them
+    (docs/reference/link.md)."""
 
     up: str = ""
     down: str = ""
@@ -76,7 +77,7 @@ class Change:
 class Intervention:
     """One change made for one purpose. `dose` orders interventions of kind DOSE, and the cure that is one of them."""
 
-    kind: Kind
+    kind: Purpose
     target: Target
     touches: Touches
     change: Change
@@ -87,7 +88,7 @@ class Intervention:
 class Untestable:
     """An intervention that cannot be made here, and why: "untestable: quiche@0.28.0 has no knob packet_threshold"."""
 
-    kind: Kind
+    kind: Purpose
     reason: str
     touches: Touches = Touches.MECHANISM
 

@@ -3,18 +3,18 @@
 What an arm has already is no change.
 
 A knob that a version lacks is looked for in its tunable build (`VERSION+knobs`), which behaves as the version does
-where its knobs are at their defaults (docs/stacks.md).
+where its knobs are at their defaults (docs/reference/stacks.md).
 """
 
 from collections.abc import Iterable, Mapping
 
 from longlook.core import registry, versions
+from longlook.core.links import BEHIND
 from longlook.core.model import ConnectionState, Endpoint, Scalar, Trial
 from longlook.core.problems import SettingError
 from longlook.core.protocol import EITHER, find_protocol
 from longlook.core.stack import Knob, Stack
-from longlook.explain.cause import Change, Finding, Intervention, Kind, Surgery, Target, Touches, Untestable
-from longlook.network.extra_links import BEHIND
+from longlook.explain.cause import Change, Finding, Intervention, Purpose, Surgery, Target, Touches, Untestable
 from longlook.study import tcp
 from longlook.study.settings import NO_PROXY, PROXY
 
@@ -158,15 +158,15 @@ def has_early_data(trial: Trial) -> bool:
 
 def cure(touches: Touches, target: Target, change: Change | str, dose: float | None = None) -> Proposal:
     """Return a change as a cure; a reason instead of a change makes it untestable. `dose` is its place among doses."""
-    return made(Kind.CURE, touches, target, change, dose)
+    return made(Purpose.CURE, touches, target, change, dose)
 
 
 def transplant(touches: Touches, change: Change | str) -> Proposal:
     """Return a change as a transplant into the winner; a reason instead of a change makes it untestable."""
-    return made(Kind.TRANSPLANT, touches, Target.WINNER, change)
+    return made(Purpose.TRANSPLANT, touches, Target.WINNER, change)
 
 
-def made(kind: Kind, touches: Touches, target: Target, change: Change | str, dose: float | None = None) -> Proposal:
+def made(kind: Purpose, touches: Touches, target: Target, change: Change | str, dose: float | None = None) -> Proposal:
     """Return an intervention, or what is untestable and why."""
     if isinstance(change, str):
         return Untestable(kind, change, touches)
@@ -175,7 +175,7 @@ def made(kind: Kind, touches: Touches, target: Target, change: Change | str, dos
 
 def doses(touches: Touches, target: Target, changes: Iterable[tuple[float, Change | str]]) -> list[Proposal]:
     """Return the values of a dose, those that can be made; all of them untestable count as one."""
-    found = [made(Kind.DOSE, touches, target, change, dose) for dose, change in changes]
+    found = [made(Purpose.DOSE, touches, target, change, dose) for dose, change in changes]
     possible = [item for item in found if isinstance(item, Intervention)]
     return [*possible] if possible else found[:1]
 
@@ -185,7 +185,7 @@ def path(settings: Mapping[str, Scalar], label: str, trial: Trial | None = None)
 
     Where a trial is given, they are set on the link behind its middle, too, if it has one.
     """
-    links = ("network", *([BEHIND] if trial is not None and BEHIND in trial.further else []))
+    links = ("network", *([BEHIND] if trial is not None and trial.has_middle else []))
     ways = [(link, way) for link in links for way in ("down", "up")]
     return Change(label, {f"{link}.{way}.{name}": value for name, value in settings.items() for link, way in ways})
 

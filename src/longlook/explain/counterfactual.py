@@ -9,10 +9,10 @@ from typing import TypeVar
 
 from longlook.core import codec
 from longlook.core.errors import InputError
+from longlook.core.links import link_of
 from longlook.core.model import Arm, Contrast, Plan, Study, Trial
 from longlook.core.problems import SettingError
 from longlook.explain.cause import Change, Finding, Intervention, Surgery, Target, Untestable
-from longlook.network.extra_links import link_of
 from longlook.network.surgery import OFF as NO_SURGERY
 from longlook.study.catalogue import Catalogue
 from longlook.study.flow_groups import flow_setting, is_flow_setting

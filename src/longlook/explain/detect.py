@@ -11,10 +11,28 @@ from typing import Any
 import numpy as np
 
 from longlook.core import codec
-from longlook.explain.cause import Cause, Finding, Intervention, Kind, Says, Sign, Target, Touches, Untestable
-from longlook.explain.ends import alike
+from longlook.core.model import Trial
+from longlook.explain.cause import Cause, Finding, Intervention, Purpose, Says, Sign, Target, Touches, Untestable
 from longlook.explain.facts import DoubtError
 from longlook.explain.pair import Pair
+
+ENDS = ("server", "client")
+
+
+def same_end(pair: Pair, role: str) -> bool:
+    """Return whether both arms have the same program at an end, with the same settings, over the same protocol.
+
+    Settings of the kernel's TCP are of both ends. A path is no end: False for any other role.
+    """
+    return role in ENDS and _end(pair.loser.trial, role) == _end(pair.winner.trial, role)
+
+
+def _end(trial: Trial, role: str) -> tuple[object, ...]:
+    end = trial.server if role == "server" else trial.client
+    share = trial.client_cpu_share if role == "client" else None
+    transport = trial.protocol, trial.connection, trial.congestion_control, dict(trial.tcp)
+    return end, dict(end.knobs), trial.processors.get(role), share, *transport
+
 
 LEAST_SHARE_OF_GAP = 0.05
 """A cause that could save less of the gap than this, on average over rounds, is not worth a trial."""
@@ -59,9 +77,9 @@ def proposed(cause: Cause, finding: Finding, pair: Pair) -> Sequence[Interventio
             _check_intervention(item)
             _check_words(cause, item)
     except DoubtError as error:
-        return (Untestable(Kind.CURE, str(error)),)
+        return (Untestable(Purpose.CURE, str(error)),)
     except Exception as error:  # of a plug-in, which may raise anything
-        return (Untestable(Kind.CURE, f"its interventions failed with {type(error).__name__}: {error}"),)
+        return (Untestable(Purpose.CURE, f"its interventions failed with {type(error).__name__}: {error}"),)
     return items
 
 
@@ -70,7 +88,7 @@ def _finding(cause: Cause, pairs: Mapping[int, Pair]) -> Finding | None:
     if not signs:
         return None
     arm = next(iter(pairs.values())).loser.trial.arm
-    same = alike(pairs[min(signs)], cause.role)
+    same = same_end(pairs[min(signs)], cause.role)
     finding = Finding(cause.name, arm, cause.role, signs, len(pairs), same)
     cause.said_of(finding)
     return finding
@@ -91,7 +109,7 @@ def _check_intervention(item: Any) -> None:
     _expect(item, Intervention | Untestable, "an intervention")
     if isinstance(item, Untestable):
         return
-    _expect(item.kind, Kind, "a kind of intervention")
+    _expect(item.kind, Purpose, "a kind of intervention")
     _expect(item.target, Target, "a target")
     _expect(item.touches, Touches, "what a change touches (Touches)")
     _check_dose(item.dose)

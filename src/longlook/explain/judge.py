@@ -14,8 +14,46 @@ from longlook.analysis.stats import procedures
 from longlook.core.model import Analysis, Better
 from longlook.explain.answer import Dose, Explained, Judged, Together, direct
 from longlook.explain.attribution import Closed, Conclusion, Look, Parts, closed, concludes, monotone
-from longlook.explain.cause import Cause, Finding, Kind, Touches, Untestable
+from longlook.explain.cause import Cause, Finding, Purpose, Sign, Touches, Untestable
 from longlook.explain.counterfactual import Experiment
+
+_SAME_DOSE = 0.1
+_SAME_STRENGTH, _HALF = 0.9, 0.5
+_GONE_STRENGTH = 0.2
+
+
+def as_before(before: Sign, after: Sign | None) -> bool:
+    """Return whether a detector sees the same with a change as without.
+
+    The same is a value that matters (window, threshold, count) within a tenth, at half of the strength or more; of a
+    sign without a value it is nine tenths of the strength.
+    """
+    if after is None or after.strength_ns <= 0:
+        return False
+    if before.dose is None or after.dose is None:
+        return after.strength_ns >= _SAME_STRENGTH * before.strength_ns
+    same = abs(after.dose - before.dose) <= _SAME_DOSE * abs(before.dose)
+    return same and after.strength_ns >= _HALF * before.strength_ns
+
+
+def is_gone(before: Sign, after: Sign | None) -> bool:
+    """Return whether a detector sees nothing with a change, or a fifth of the strength at most."""
+    return after is None or after.strength_ns <= _GONE_STRENGTH * before.strength_ns
+
+
+def consequences(gone: Mapping[str, frozenset[str]]) -> dict[str, str]:
+    """Return the causes that are consequences of others, each with the other. `gone` has, by the cause that was cured,
+    the causes whose signs went with it.
+
+    One follows from another if its sign goes when that is cured, and the other's stays when it is cured itself.
+    """
+    return {
+        one: other
+        for other, signs in gone.items()
+        for one in sorted(signs)
+        if one in gone and one != other and other not in gone[one]
+    }
+
 
 Values = Mapping[str, Mapping[int, float]]
 """Arm → round → value of the metric, of trials that went well."""
@@ -119,7 +157,7 @@ class RoundsReading:
 
     at_looks: bool = False
     stopped: Mapping[int, int] = field(default_factory=dict)
-    spared: Mapping[Kind, int] = field(default_factory=dict)
+    spared: Mapping[Purpose, int] = field(default_factory=dict)
     untouched: frozenset[int] = frozenset()
 
     def look(self, place: int) -> Look:
@@ -129,7 +167,7 @@ class RoundsReading:
         return Look.EARLY if place in self.stopped else Look.LAST
 
 
-def judge(
+def judge_findings(
     gap: Gap,
     findings: Sequence[Finding],
     tests: Sequence[Experiment],
@@ -144,8 +182,8 @@ def judge(
     for place, test in enumerate(tests):
         seen = gap.until(how.stopped.get(place))
         read.append((test, seen, seen.closed(test.arms, analysis, how.look(place))))
-    judged: dict[tuple[str, Kind], list[Judged]] = {}
-    for kind in (Kind.CURE, Kind.TRANSPLANT):
+    judged: dict[tuple[str, Purpose], list[Judged]] = {}
+    for kind in (Purpose.CURE, Purpose.TRANSPLANT):
         own = [(place, *item) for place, item in enumerate(read) if item[0].intervention.kind is kind]
         p = [
             _adjusted([None if result is None else getattr(result, name) for *_, result in own], analysis, spared)
@@ -157,7 +195,7 @@ def judge(
                 item = replace(item, conclusion=Conclusion.UNTOUCHED)
             judged.setdefault((test.finding.cause, kind), []).append(item)
     found = []
-    illustrated = {test.finding.cause for test in tests if test.intervention.kind is Kind.DOSE}
+    illustrated = {test.finding.cause for test in tests if test.intervention.kind is Purpose.DOSE}
     for finding in findings:
         doses = [
             Dose(test.intervention.dose or 0.0, test.intervention.change.label, result.closed_pct)
@@ -171,8 +209,8 @@ def judge(
             _explained(
                 finding,
                 causes[finding.cause],
-                tuple(judged.get((finding.cause, Kind.CURE), ())),
-                tuple(judged.get((finding.cause, Kind.TRANSPLANT), ())),
+                tuple(judged.get((finding.cause, Purpose.CURE), ())),
+                tuple(judged.get((finding.cause, Purpose.TRANSPLANT), ())),
                 tuple(sorted(doses, key=lambda dose: dose.value)),
                 [item.reason for item in untestable.get(finding.cause, ())],
             )

@@ -1,12 +1,12 @@
-"""One round of a cell as detectors see it: the trial, what was seen in it, and its ledger, of both arms."""
+"""One round of a cell as detectors see it: the trial, its ledger, and everything seen in it, of both arms. Pure."""
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 from longlook.core.model import Trial, Vantage
 from longlook.explain.facts import LinkFacts, SenderFacts
 from longlook.explain.ledger import Ledger, LedgerClass
-from longlook.network.extra_links import BEHIND
 from longlook.timeline.doubts import Doubt, doubts_of
 from longlook.timeline.timeline import Timeline
 
@@ -76,7 +76,7 @@ class Side:
 
     @property
     def _wheres(self) -> tuple[Vantage, ...]:
-        return (Vantage.LINK, Vantage.BEHIND) if BEHIND in self.trial.further else (Vantage.LINK,)
+        return (Vantage.LINK, Vantage.BEHIND) if self.trial.has_middle else (Vantage.LINK,)
 
 
 def _busiest(found: tuple[SenderFacts, ...]) -> SenderFacts | None:
@@ -99,3 +99,35 @@ class Pair:
         """Return by how much the loser's time in a class with some details exceeds the winner's, in ns."""
         own, others = self.loser.ledger.details(name), self.winner.ledger.details(name)
         return sum(own.get(detail, 0) - others.get(detail, 0) for detail in details)
+
+
+def equal_conditions(pairs: Mapping[int, Pair]) -> Iterator[str]:
+    """Yield sentences about what is equal in all rounds, and about settings in which the arms differ by intention."""
+    both = [(pair.loser.trial, pair.winner.trial) for pair in pairs.values()]
+    checks = (
+        ("link and its seed", all((a.links, a.seed) == (b.links, b.seed) for a, b in both)),
+        ("workload", all(a.workload == b.workload for a, b in both)),
+        ("draws of the round", all(a.drawn == b.drawn for a, b in both)),
+        ("connection state", all(a.connection == b.connection for a, b in both)),
+        ("protocol", all(a.protocol == b.protocol for a, b in both)),
+        ("client", all(a.client == b.client for a, b in both)),
+        ("server", all(a.server == b.server for a, b in both)),
+    )
+    for name, same in checks:
+        yield f"{name}: {'the same in both arms' if same else 'differs between the arms'}"
+
+
+def implausible(pairs: Mapping[int, Pair], labels: Mapping[str, str]) -> Iterator[str]:
+    """Yield a sentence for each arm and each kind of contradiction in its traces, the first round's, and how many more.
+
+    `labels` are those of the arms by name.
+    """
+    found: dict[tuple[str, str], list[str]] = {}
+    for number, pair in sorted(pairs.items()):
+        for side in (pair.loser, pair.winner):
+            for doubt in side.doubts:
+                key = side.trial.arm, f"{doubt.check} {doubt.vantage}"
+                found.setdefault(key, []).append(f"round {number + 1}: {doubt.sentence}")
+    for (arm, _), sentences in found.items():
+        more = f"; and {len(sentences) - 1} more of this kind" if len(sentences) > 1 else ""
+        yield f"{labels[arm]}, {sentences[0]}{more}"

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 
 from longlook.core import registry, versions
+from longlook.core.cpus import OFF
 from longlook.core.model import Scalar, Trial
 from longlook.core.protocol import EITHER
 from longlook.explain import changes
 from longlook.explain.cause import Change, Finding
 from longlook.explain.pair import Pair, Side
-from longlook.study import processors
 
 PACKET_BYTES = 1460
 """The payload of a packet of usual size, in which settings count windows."""
@@ -111,7 +111,7 @@ def freed(trial: Trial, role: str) -> list[Change]:
     """Return the changes that take away what slows down an end: its processor, or a client's share of a CPU."""
     found = []
     if role in trial.processors:
-        found.append(Change(f"a {role} whose computing is free", {f"{role}_processor": processors.OFF}))
+        found.append(Change(f"a {role} whose computing is free", {f"{role}_processor": OFF}))
     if role == "client" and trial.client_cpu_share is not None:
         found.append(Change("a client without a limit of its CPU", {"client_cpu": "off"}))
     return found

@@ -3,7 +3,7 @@
 import numpy as np
 
 from longlook.explain.cause import Evidence
-from longlook.explain.facts import DROPPED, UNNUMBERED, Booleans, LinkFacts, Marks, SenderFacts, Steps
+from longlook.explain.facts import DROPPED, UNNUMBERED, Booleans, LinkFacts, LoggedMoments, SenderFacts, Steps
 from longlook.explain.pair import Side
 
 QUEUE_REASONS = ("queue", "aqm")
@@ -86,7 +86,7 @@ def thrown_away(side: Side, what: str) -> tuple[tuple[Evidence, ...], int]:
     return ((), 0) if side.client is None else _marked(side, side.client.discarded, what)
 
 
-def _marked(side: Side, marks: Marks, what: str) -> tuple[tuple[Evidence, ...], int]:
+def _marked(side: Side, marks: LoggedMoments, what: str) -> tuple[tuple[Evidence, ...], int]:
     """Return the first of some marks during the load as evidence, and how many there are."""
     first_ns, last_ns = side.ledger.span_ns
     times = marks.time_ns

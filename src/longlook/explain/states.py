@@ -1,13 +1,16 @@
 """Time in each state over the rounds of a cell, by arm, and the difference of two arms. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from longlook.analysis.stats.procedures import adjust, paired
 from longlook.core.model import Contrast
+from longlook.timeline.events import EventKind, Events
 from longlook.timeline.states import State
 
 STATE_COLUMNS = ("trial_id", "cell_id", "arm", "round", "vantage", "state", "source", "time_s", "visits")
@@ -128,3 +131,22 @@ def _differences(
         )
         for state, item in zip(states, found, strict=True)
     ]
+
+
+COLUMNS = ("time_ns", "vantage", "kind", "priming", "flow", "name")
+"""The columns of events that are read here."""
+
+
+def state_traces(trials: Iterable[tuple[str, Events]], vantage: str) -> dict[str, list[tuple[str | None, int]]]:
+    """Return one trace for each connection of each trial, by the trial's id and flow, up to its connection's last
+    row.
+    """
+    traces: dict[str, list[tuple[str | None, int]]] = {}
+    for trial_id, events in trials:
+        rows = events.select(EventKind.STATE, vantage)
+        for flow in sorted(filter(None, pc.unique(rows["flow"].cast(pa.string())).to_pylist())):
+            own = rows.filter(pc.equal(rows["flow"].cast(pa.string()), flow))
+            every = events.select([str(kind) for kind in EventKind], vantage, flow)
+            steps = zip(own["name"].cast(pa.string()).to_pylist(), own["time_ns"].to_pylist(), strict=True)
+            traces[f"{trial_id} {flow}"] = [*steps, (None, pc.max(every["time_ns"]).as_py())]
+    return traces

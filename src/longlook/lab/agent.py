@@ -63,7 +63,9 @@ def _job_data(file: Path) -> Any:
         folder = Path(data["folder"]).absolute()
         folder.mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{file} is not a job file: {error}", "docs/debugging.md shows how to make one") from error
+        raise InputError(
+            f"{file} is not a job file: {error}", "docs/guide/debugging.md shows how to make one"
+        ) from error
     if (folder / "run.json").exists():
         raise InputError(f"{folder} holds a finished trial", "name an empty folder as the job's `folder`")
     return {**data, "folder": str(folder)}

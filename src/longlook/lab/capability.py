@@ -70,7 +70,7 @@ def has_realtime_priority() -> bool:
 
 
 def _layers() -> Iterator[Capability]:
-    """Yield what confines programs under test in real time (docs/lab.md)."""
+    """Yield what confines programs under test in real time (docs/explanation/lab.md)."""
     users = can_be_others()
     yield Capability(
         "a user for each program",

@@ -48,8 +48,8 @@ class CongestionProof:
         return PROOF_EVERY_S if self._unseen() else math.inf
 
     def seen_of(self, run: FlowRun) -> frozenset[str]:
-        """Return the congestion controls of a flow's connections; of all connections where the flow is the only one."""
-        ends = self._seen if run.flow is None else (run.addresses.client, run.addresses.server)
+        """Return the congestion controls of a flow's connections; of all connections if the flow does not compete."""
+        ends = (run.addresses.client, run.addresses.server) if run.flow.competes else self._seen
         return frozenset().union(*(self._seen.get(address, ()) for address in ends))
 
     def close(self) -> None:

@@ -92,7 +92,7 @@ class SlowSide(EndpointNamespace):
         return super().drops() + sum(each["tx_dropped"] + each["tx_errors"] + each["rx_errors"] for each in between)
 
     def slowness(self) -> dict[str, float]:
-        """Return what the share has done so far, as the guard's numbers (docs/lab.md)."""
+        """Return what the share has done so far, as the guard's numbers (docs/explanation/lab.md)."""
         relay = self._relay
         if relay is None or relay.has_ended():
             raise MachineError(

@@ -28,7 +28,7 @@ class FlowRun:
     addresses: Addresses
     folder: Path
     phases: tuple[tuple[str, ...], ...]
-    flow: Flow | None = None  # None where it is the only one
+    flow: Flow
     began_unix_ns: int | None = None
     ended_unix_ns: int | None = None
     ended_by_itself: bool = False
@@ -37,7 +37,7 @@ class FlowRun:
     def kind(self) -> FlowKind:
         """Return what the flow has to do for its trial to be ok."""
         if (
-            self.flow is None
+            not self.flow.competes
             or watched_s(self.trial.workload) is not None
             or (self.flow.object_bytes is not None and not self.flow.cross)
         ):
@@ -46,8 +46,8 @@ class FlowRun:
 
     @property
     def name(self) -> str:
-        """Return the flow's name, "" where it is the only one."""
-        return self.flow.name if self.flow is not None else ""
+        """Return the flow's name, "" if it does not compete."""
+        return self.flow.name
 
     def server_ready(self) -> bool:
         """Return whether its server has printed its ready line."""
@@ -76,7 +76,7 @@ class FlowRun:
 
     def done(self) -> bool:
         """Return whether its client has ended by itself; the first call that finds it so notes the time."""
-        if self.began_unix_ns is None and self.flow is not None:
+        if self.began_unix_ns is None and self.flow.competes:
             return False
         done = self.client.done()
         if done and self.ended_unix_ns is None:
@@ -90,11 +90,10 @@ class FlowRun:
 
     def record(self) -> dict[str, Any]:
         """Return the flow's entry in `flows.json`; its times are None where it never began."""
-        flow = self.flow
         return {
             "name": self.name,
-            "group": flow.group if flow else "",
-            "cross": bool(flow and flow.cross),
+            "group": self.flow.group,
+            "cross": self.flow.cross,
             "client_address": self.addresses.client,
             "server_address": self.addresses.server,
             "began_unix_ns": self.began_unix_ns,
@@ -127,7 +126,7 @@ class FlowRun:
 
     def content(self, job: Job) -> Content:
         """Return the part of the job's content that its client has to fetch."""
-        if self.flow is None or job.content.video:
+        if not self.flow.competes or job.content.video:
             return job.content
         wanted = {path: job.content.expected[path] for phase in self.phases for path in phase}
         return replace(job.content, phases=self.phases, expected=wanted)
@@ -175,7 +174,7 @@ class FlowSchedule:
 
 
 def _start_s(flow_run: FlowRun) -> float:
-    return flow_run.flow.start_s if flow_run.flow is not None else 0.0
+    return flow_run.flow.start_s
 
 
 def observations_of(process: Process | None) -> Observations:
@@ -188,7 +187,12 @@ def observations_of(process: Process | None) -> Observations:
 
 
 def tcp_of(trial: Trial, flow: Flow) -> dict[str, Scalar]:
-    """Return the trial's settings of TCP with the flow's own initial window, or with the kernel's where it has none."""
+    """Return the settings of TCP of one of a trial's flows, which has its own initial window if it competes.
+
+    A flow that competes and has no window of its own has the kernel's.
+    """
+    if not flow.competes:
+        return dict(trial.tcp)
     shared = {name: value for name, value in trial.tcp.items() if name != "initial_window_packets"}
     own = flow.initial_window_packets
     return shared if own is None else {**shared, "initial_window_packets": own}
@@ -196,5 +200,5 @@ def tcp_of(trial: Trial, flow: Flow) -> dict[str, Scalar]:
 
 def tcp_of_sides(trial: Trial) -> dict[str, Scalar]:
     """Return the trial's settings of TCP with the largest initial window of its flows, for which buffers need room."""
-    windows = [flow.initial_window_packets for flow in trial.flows if flow.initial_window_packets is not None]
+    windows = [flow.initial_window_packets for flow in trial.each_flow() if flow.initial_window_packets is not None]
     return {**trial.tcp, "initial_window_packets": max(windows)} if windows else dict(trial.tcp)

@@ -26,7 +26,7 @@ class CounterReading:
 
 @dataclass(frozen=True)
 class Thresholds:
-    """The limits beyond which a trial is invalid. docs/lab.md gives the measurements behind the numbers.
+    """The limits beyond which a trial is invalid. docs/explanation/lab.md gives the measurements behind the numbers.
 
     A share alone would reject a short transfer for one late packet, so each share has a count below which it is
     ignored, and CPU shares are read only over intervals long enough for the kernel's ticks of 10 ms. Busy CPUs do not

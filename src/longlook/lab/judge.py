@@ -86,7 +86,7 @@ def judge(case: FlowCase) -> Judgement:
 
 def _elsewhere(case: FlowCase) -> Judgement | None:
     reason = fault_elsewhere(case)
-    return None if reason is None else Judgement(Outcome.INVALID, reason, "see docs/phones.md")
+    return None if reason is None else Judgement(Outcome.INVALID, reason, "see docs/guide/phones.md")
 
 
 def succeeded(client: Observations, *, session: bool) -> bool:
@@ -191,7 +191,7 @@ def _crash_hint(case: FlowCase, role: str, program: Observations) -> str:
     started = bool(program.events("ready") or program.events("connection") or program.events("object"))
     crashed = program.exit_code is not None and (program.exit_code < 0 or not started)
     if case.virtual and crashed:
-        return f"see {role}.stderr; try the same with --engine live: virtual time may be the cause (docs/debugging.md)"
+        return f"see {role}.stderr; try the same with --engine live: virtual time may be why (docs/guide/debugging.md)"
     return f"see {role}.stderr"
 
 

@@ -57,7 +57,7 @@ def states(case: FlowCase) -> Judgement | None:
             return Judgement(
                 Outcome.INVALID,
                 f"the {_reporter(case)} does not report whether the connection was resumed, so its state is not proven",
-                "one endpoint must report `resumed` in its connection lines: docs/stacks.md lists the stacks that do",
+                "one endpoint must report `resumed` in its connection lines: docs/reference/stacks.md lists which do",
             )
         resumed, early = line.get("resumed") is True, line.get("used_0rtt") is True
         state = ConnectionState.ZERO_RTT if early else ConnectionState.RESUMED if resumed else ConnectionState.COLD

@@ -55,7 +55,7 @@ class Laboratory:
     def run(self, job: Job) -> Run:
         """Run one trial and return its result; see `run_trial`."""
         self._trials += 1
-        _allow_open_files(len(job.trial.flows), more=self._facilities.timing.virtual)
+        _allow_open_files(len(job.trial.each_flow()), more=self._facilities.timing.virtual)
         self._sandbox.prepare(program_names(job))
         try:
             return run_trial(job, self._facilities, self._trials)

@@ -1,7 +1,7 @@
 """The limits of programs under test, in real time and in a guest. They are declared here and nowhere else.
 
-They are generous: an honest program needs a tenth of each (docs/lab.md). A program that breaks one has failed its
-trial, and the reason names the limit.
+They are generous: an honest program needs a tenth of each (docs/explanation/lab.md). A program that breaks one has
+failed its trial, and the reason names the limit.
 """
 
 import resource

@@ -1,4 +1,4 @@
-"""Reader of the link's packet log in the laboratory, with the standard library alone (docs/link-formats.md).
+"""Reader of the link's packet log in the laboratory, with the standard library alone (docs/reference/link-formats.md).
 
 Columns are cut out of the file by strides, in C, and only those that are asked for: each trial pays for this.
 """

@@ -34,5 +34,5 @@ def in_guest(job: Job | None = None) -> tuple[str, ...]:
 
 def _loaded_bytes(job: Job) -> int:
     """Return an upper bound of what all clients load together."""
-    loads = job.content.connections * max(1, len(job.trial.flows))
+    loads = job.content.connections * len(job.trial.each_flow())
     return loads * sum(item.bytes for item in job.content.expected.values())

@@ -127,7 +127,7 @@ def _prepared(
 
 def program_names(job: Job) -> list[str]:
     """Return the names that a sandbox has for the programs of a job, but for session clients."""
-    flows = [flow.name for flow in job.trial.flows] or [""]
+    flows = [flow.name for flow in job.trial.each_flow()]
     beside = [] if job.trial.proxy is None else [_name(PROXY, ""), _name(RELAY, "")]
     return [*(_name(role, flow) for flow in flows for role in ("server", "client")), *beside]
 

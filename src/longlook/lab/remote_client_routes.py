@@ -26,7 +26,7 @@ _INSIDE, _OUTSIDE = "in0", "ll-phone"
 _OUTSIDE_ADDRESS, _INSIDE_ADDRESS, _PREFIX = "169.254.108.1", "169.254.108.2", 30
 _MAIN_TABLE, _INET = 254, 2
 _CONF = Path("/proc/sys/net/ipv4/conf")
-_DOCS = "docs/phones.md shows how a phone is attached"
+_DOCS = "docs/guide/phones.md shows how a phone is attached"
 
 
 class WayIn(EndpointNamespace):

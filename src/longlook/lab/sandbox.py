@@ -1,4 +1,4 @@
-"""How the programs under test of a laboratory are confined, in both engines (docs/lab.md)."""
+"""How the programs under test of a laboratory are confined, in both engines (docs/explanation/lab.md)."""
 
 import itertools
 import os

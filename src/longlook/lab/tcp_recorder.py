@@ -1,4 +1,4 @@
-"""Runs the recorder of the kernel's TCP beside a trial: `longlook-trace record-tcp` (docs/capture.md).
+"""Runs the recorder of the kernel's TCP beside a trial: `longlook-trace record-tcp` (docs/reference/capture.md).
 
 It never makes a trial fail: `collectors` gives what it could not record, and whether it ended early.
 """

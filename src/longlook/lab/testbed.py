@@ -7,7 +7,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from longlook.core.flows import phases_of, program_role, view_of
+from longlook.core.flows import FLOWS_FILE, flow_folder, phases_of, program_role
 from longlook.core.job import Job, Program
 from longlook.core.model import Flow, Trial
 from longlook.lab import link_options, multipath, trial_files
@@ -17,32 +17,26 @@ from longlook.lab.cpu_limit import Slow, SlowSide
 from longlook.lab.cpu_profiler import CpuProfiler
 from longlook.lab.environment import Environment
 from longlook.lab.flow_run import FlowRun, observations_of, tcp_of, tcp_of_sides
-from longlook.lab.links import MAIN, Links
 from longlook.lab.linux import processor, tcp
 from longlook.lab.linux.namespace import Namespace
 from longlook.lab.linux.users import end_all_of
-from longlook.lab.middle import MIDDLE_ADDRESS, Middle, connected_to
 from longlook.lab.observations import Stopped
 from longlook.lab.process import Process, stop, watch
 from longlook.lab.programs import Launch, plain_client, stack_of, start_server
-from longlook.lab.proxy_run import ProxyRun
+from longlook.lab.proxy_run import ProxyRun, connected_to
 from longlook.lab.remote_client_routes import WayIn
 from longlook.lab.sandbox import Sandbox
-from longlook.lab.second_path import SecondPath, add_second_addresses
 from longlook.lab.session import Sessions
 from longlook.lab.tcp_recorder import TcpRecorder
 from longlook.lab.teardown import Teardown
 from longlook.lab.timing import Timing
-from longlook.lab.topology import CLIENT, SERVER, SERVER_PORT, Addresses, EndpointNamespace, addresses_of
+from longlook.lab.topology import CLIENT, SERVER_PORT, Addresses, EndpointNamespace, addresses_of
 from longlook.lab.traces import TracePlaces
+from longlook.lab.trial_path import TrialPath
 from longlook.lab.watcher import Watcher
-from longlook.network.extra_links import BEHIND, SECOND
 
 READY_WITHIN_S = 10.0
 SESSION_READY_WITHIN_S = 30.0
-
-FLOWS, FLOWS_FILE = "flows", "flows.json"
-"""For several flows: the folder with a folder for each, and the file with the times when each began and ended."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +46,7 @@ class Facilities:
     sessions: Sessions
     environment: Environment
     sandbox: Sandbox
-    path: str  # how packets reach the router, as `topology.datapath` returns it
+    datapath: str  # how packets reach the router, as `topology.datapath` returns it
     timing: Timing
     outlets: Path | None = None  # for what programs write through descriptors; None: the trial's folder
     exchange: Path | None = None  # a folder of the host; None where there is no guest
@@ -65,9 +59,8 @@ class Testbed:
         self._job, self._folder = job, Path(job.folder)
         self._sessions, self._environment = facilities.sessions, facilities.environment
         self._sandbox, self._exchange = facilities.sandbox, facilities.exchange
-        self._path, self._outlets = facilities.path, facilities.outlets or self._folder
-        # A session client's router may still hold the last trial's device while the kernel takes its namespace down.
-        self._server_end, self._serial = replace(SERVER, router_device=f"rs{serial}"), serial
+        self._datapath, self._outlets = facilities.datapath, facilities.outlets or self._folder
+        self._serial = serial
         self._virtual = facilities.timing.virtual
         self._link_options = link_options.in_guest(job) if self._virtual else link_options.on_host()
         self._traces = TracePlaces(self._folder, virtual=self._virtual)
@@ -94,74 +87,37 @@ class Testbed:
     def _start(self) -> None:
         trial = self._job.trial
         self._undo.callback(self._traces.close)  # before what makes folders of traces, and so after it has ended
-        client = self._make_client()
-        network = self.client_side.router
-        self.links = Links(self._job, self._environment, self._link_options)
-        self.middle = self._make_middle(network) if BEHIND in trial.further else None
-        if self.middle is None:
-            self.server_side = self._undo.enter_context(EndpointNamespace(self._server_end, network, self._path))
-        self.second = self._make_second() if SECOND in trial.further else None
+        session_client = self._make_client_side()
+        # A session client's router may still hold the last trial's device while the kernel takes its namespace down.
+        path = TrialPath(trial, self.client_side, self._datapath, router_device=f"rs{self._serial}")
+        self.path = self._undo.enter_context(path)
         scratch = self._environment.scratch
         self.watcher = Watcher(self._programs, self._traces, scratch, self._exchange, virtual=self._virtual)
         tcp.apply_to_kernel(trial.tcp, own_kernel=self._virtual)
-        for side in (self.client_side, self.server_side, *(self.second.sides if self.second is not None else ())):
-            side.set_tcp(None if trial.flows else trial.congestion_control, tcp_of_sides(trial))
+        self.path.set_tcp(None if trial.competes else trial.congestion_control, tcp_of_sides(trial))
         for side in self._with_processors():
             processor.declare(side.namespace, trial.processors[side.end.role])
             self._undo.callback(processor.declare, side.namespace, processor.FREE)  # a session client's namespace stays
-        if self.middle is not None:
-            self.middle.join(trial, self.client_side, self.server_side)
-        near_end = self.server_side if self.middle is None else self.middle.towards_client
-        self._start_link(MAIN, network, self.client_side, near_end)
-        if self.middle is not None:
-            behind = self.server_side.router
-            self._start_link(BEHIND, behind, self.middle.towards_server, self.server_side)
-        if self.second is not None:
-            self._start_link(SECOND, self.second.router, *self.second.sides)
-            multipath.prepare(trial, self.client_side.namespace)
-        if client is not None:
-            self._add_only_flow_run(client)
+        self.path.start_links(self._job, self._environment, self._link_options)
+        self._add_addresses()
         servers: dict[int, Process] = {}
-        for flow in trial.flows:
-            self._add_flow_run(flow, servers)
-        if self.middle is not None and trial.proxy is not None:
-            self._start_proxy(self.middle)
+        for flow in trial.each_flow():
+            self._add_flow_run(flow, servers, session_client)
+        self._start_proxy()
         for flow_run in self.flow_runs:
             flow_run.client.prepare()
-        if (program := self._job.programs.get("trace")) is not None:
-            self._recorder = TcpRecorder(
-                program, SERVER_PORT, self.client_side, self.server_side, self._environment, self._folder
-            )
-            self._undo.callback(self._recorder.process.close)
-        if trial.capture.cpu:
-            self._profiler = CpuProfiler(self.server_side.namespace, self._environment, self._folder)
-            self._undo.callback(self._profiler.close)
+        self._start_collectors()
         self._packets_before = self._packets()
 
-    def _make_middle(self, network: Namespace) -> Middle:
-        """Make the middle of the path and the server's side behind it."""
-        behind = self._undo.enter_context(Namespace())
-        middle = Middle(network, behind, self._path, self._server_end.router_device)
-        self._undo.callback(middle.close)
-        self.server_side = self._undo.enter_context(EndpointNamespace(SERVER, behind, self._path))
-        return middle
-
-    def _make_second(self) -> SecondPath:
-        network = self._undo.enter_context(Namespace())
-        second = SecondPath(network, self._path, self.client_side, self.server_side)
-        self._undo.callback(second.close)
-        return second
-
-    def _start_link(
-        self, name: str, namespace: Namespace, client: EndpointNamespace, server: EndpointNamespace
-    ) -> None:
-        self._undo.callback(self.links.start(name, namespace, client, server).close)
-
-    @property
-    def sides(self) -> tuple[EndpointNamespace, ...]:
-        """Return every side of the network, the client's first and the server's last."""
-        second = self.second.sides if self.second is not None else ()
-        return (self.client_side, *(self.middle.faces if self.middle is not None else ()), *second, self.server_side)
+    def _start_collectors(self) -> None:
+        if (program := self._job.programs.get("trace")) is not None:
+            self._recorder = TcpRecorder(
+                program, SERVER_PORT, self.client_side, self.path.server, self._environment, self._folder
+            )
+            self._undo.callback(self._recorder.process.close)
+        if self._job.trial.capture.cpu:
+            self._profiler = CpuProfiler(self.path.server.namespace, self._environment, self._folder)
+            self._undo.callback(self._profiler.close)
 
     @property
     def servers(self) -> list[Process]:
@@ -174,7 +130,7 @@ class Testbed:
         return [
             *programs["server"],
             *programs["proxy"],
-            *self.links.processes,
+            *self.path.processes,
             *programs["client"],
             *programs["tracer"],
         ]
@@ -191,7 +147,7 @@ class Testbed:
             return Stopped.SERVER_ENDED
         if self.proxy.lost:
             return Stopped.PROXY_ENDED
-        self.links.raise_if_not_ready()
+        self.path.raise_if_not_ready()
         if not all(flow_run.server_ready() for flow_run in self.flow_runs):
             return Stopped.SERVER_STARTED_LATE
         if not self.proxy.ready:
@@ -211,10 +167,12 @@ class Testbed:
         """Return a server that has ended without being stopped, None where all run."""
         return next((server for server in self.servers if server.exit is not None), None)
 
-    def _start_proxy(self, middle: Middle) -> None:
-        at, server = f"{MIDDLE_ADDRESS}:{SERVER_PORT}", f"{SERVER.address}:{SERVER_PORT}"
-        launches = [self._launch(side, self._folder, "") for side in (middle.towards_client, self.client_side)]
-        for process in self.proxy.start(self._job, at, server, *launches):
+    def _start_proxy(self) -> None:
+        middle = self.path.middle
+        if middle is None or self._job.trial.proxy is None:
+            return
+        launches = [self._launch(side, self._folder, "") for side in (middle, self.client_side)]
+        for process in self.proxy.start(self._job, *launches):
             self._undo.callback(process.close)
             process.before_reap = self.watcher.count_tasks
 
@@ -226,13 +184,13 @@ class Testbed:
         servers = [observations_of(flow_run.server) for flow_run in self.flow_runs]
         for flow_run in self.flow_runs:
             flow_run.end(by_itself=False)
-        if self._job.trial.flows:
+        if self._job.trial.competes:
             write_json(self._folder / FLOWS_FILE, [flow_run.record() for flow_run in self.flow_runs])
         client_cpu_s = sum(flow_run.client.finish(trusted=trusted) for flow_run in self.flow_runs)
         proxy = self.proxy.seen()
         for program in (*self.proxy.processes, *self.servers):
-            stop(program, self.links.processes)
-        self.links.finish(drain=trusted)
+            stop(program, self.path.processes)
+        self.path.finish(drain=trusted)
         if self._virtual:  # what programs left in other sessions: nothing may write while their files are taken out
             plain = (flow_run.client.process for flow_run in self.flow_runs if not flow_run.client.session)
             end_all_of({each.user for each in (*self.servers, *self.proxy.processes, *plain) if each is not None})
@@ -241,22 +199,22 @@ class Testbed:
         held = {
             name: value - self._throttled_before.get(name, 0.0)
             for name, value in {**self._processor_drops(), **slowness}.items()
-        } | multipath.counts(self._job.trial, self.server_side.namespace, clients)
+        } | multipath.counts(self._job.trial, self.path.server.namespace, clients)
         return Teardown(
             clients=tuple(replace(client, broke=client.broke or broke.get("client")) for client in clients),
             servers=tuple(
                 replace(server, lines=tuple(flow_run.server.lines), broke=flow_run.server.broke or broke.get("server"))
                 for server, flow_run in zip(servers, self.flow_runs, strict=True)
             ),
-            link=self.links.observations(),
+            link=self.path.observations(),
             proxy=self.proxy.observations(proxy),
-            summary=dict(self.links.summary()),
-            counters=self.links.counters(),
+            summary=dict(self.path.summary()),
+            counters=self.path.counters(),
             cpu_s={
                 "driver" if any(flow_run.client.remote for flow_run in self.flow_runs) else "client": client_cpu_s,
                 "server": sum(_cpu_s(server) for server in self.servers),
                 **self.proxy.cpu_s(),
-                **self.links.cpu_s(),
+                **self.path.cpu_s(),
                 **{name: _cpu_s(process) for name, process in self._collecting().items()},
                 **({"client_receive": held["client_receive_cpu_s"]} if "client_receive_cpu_s" in held else {}),
             },
@@ -283,7 +241,7 @@ class Testbed:
         if self._virtual:
             return {}
         # The kernel of a client on another machine is not this one.
-        sides = (self.server_side,) if isinstance(self.client_side, WayIn) else (self.client_side, self.server_side)
+        sides = (self.path.server,) if isinstance(self.client_side, WayIn) else (self.client_side, self.path.server)
         return {side.end.role: side.namespace.received(side.end.device) for side in sides}
 
     def _kernel_counts(self, packets: Mapping[str, int]) -> dict[str, dict[str, int]]:
@@ -294,7 +252,7 @@ class Testbed:
         }
 
     def _with_processors(self) -> list[EndpointNamespace]:
-        sides = (self.client_side, self.server_side)
+        sides = (self.client_side, self.path.server)
         return [side for side in sides if side.end.role in self._job.trial.processors]
 
     def _programs(self) -> dict[str, list[Process]]:
@@ -319,18 +277,18 @@ class Testbed:
 
     def _settled(self) -> bool:
         self.watcher.look_if_due()
-        if self.lost_server() is not None or self.proxy.lost or self.links.ended:
+        if self.lost_server() is not None or self.proxy.lost or self.path.ended:
             return True
         if any(flow_run.done() for flow_run in self.flow_runs):
             return True
         recorded = all(each is None or each.settled() for each in (self._recorder, self._profiler))
         up = all(flow_run.server_ready() and flow_run.client.ready() for flow_run in self.flow_runs)
-        return self.links.ready and self.proxy.ready and up and recorded and self.client_side.settled()
+        return self.path.ready and self.proxy.ready and up and recorded and self.client_side.settled()
 
-    def _make_client(self) -> Client | None:
-        """Make the client's side of the network; return the client of a trial with one flow, None with several."""
+    def _make_client_side(self) -> SessionClient | None:
+        """Make the client's side of the network; return the session client that it belongs to, or None."""
         job, trial = self._job, self._job.trial
-        if not trial.flows and stack_of(trial.client).session_command is not None:
+        if not trial.competes and stack_of(trial.client).session_command is not None:
             session = self._sessions.get(
                 stack_of(trial.client),
                 job.programs["client"],
@@ -345,18 +303,30 @@ class Testbed:
         network = self._undo.enter_context(Namespace())
         slow = self._slow()
         self.client_side = self._undo.enter_context(
-            EndpointNamespace(CLIENT, network, self._path)
+            EndpointNamespace(CLIENT, network, self._datapath)
             if slow is None
-            else SlowSide(network, self._path, slow, self._environment, f"trial-{self._serial}")
+            else SlowSide(network, self._datapath, slow, self._environment, f"trial-{self._serial}")
         )
-        if trial.flows:
-            return None
-        return self._plain_client(trial, job.programs["client"], self._folder, "")
+        return None
 
     def _slow(self) -> Slow | None:
         """Return how slow the client is to be made; None where it has all the CPU time it likes."""
         share = self._job.trial.client_cpu_share
         return None if share is None else Slow(share, self._job.programs["link"].path)
+
+    def _add_addresses(self) -> None:
+        """Give both sides the addresses of all flows, each with the TCP of its flow."""
+        trial = self._job.trial
+        if not trial.competes:
+            self.path.add_second_addresses()
+            return
+        first_of_slots: dict[int, Flow] = {}
+        for flow in trial.each_flow():
+            first_of_slots.setdefault(flow.address_slot, flow)
+        for slot, flow in first_of_slots.items():
+            where, settings = addresses_of(slot), tcp_of(trial, flow)
+            self.client_side.add_address(where.client, where.server, flow.congestion_control, settings)
+            self.path.server.add_address(where.server, where.client, flow.congestion_control, settings)
 
     def _plain_client(self, trial: Trial, program: Program, folder: Path, name: str) -> Client:
         job = replace(self._job, trial=trial)
@@ -365,36 +335,28 @@ class Testbed:
         self._undo.callback(lambda: client.finish(trusted=False))
         return client
 
-    def _add_only_flow_run(self, client: Client) -> None:
-        job = self._job
-        add_second_addresses(job.trial, self.client_side, self.server_side, self.second)
-        where = addresses_of(0)
-        server = self._start_server(job.trial, job.programs["server"], where, self._folder, "")
-        to = replace(where, server=connected_to(job.trial))
-        self.flow_runs.append(FlowRun(job.trial, client, server, to, self._folder, job.content.phases))
-
-    def _add_flow_run(self, flow: Flow, servers: dict[int, Process]) -> None:
-        """Add the run of one of several flows; `servers` are those that run already, by address slot."""
-        trial, where = view_of(self._job.trial, flow), addresses_of(flow.address_slot)
-        folder = self._folder / FLOWS / flow.name
-        folder.mkdir(parents=True)
+    def _add_flow_run(self, flow: Flow, servers: dict[int, Process], session_client: SessionClient | None) -> None:
+        """Add the run of a flow; `servers` are those that run already, by address slot."""
+        job, where = self._job, addresses_of(flow.address_slot)
+        trial, folder = job.trial.with_only(flow), flow_folder(self._folder, flow)
+        if flow.competes:
+            folder.mkdir(parents=True)
         if flow.address_slot not in servers:
-            for side, own, peer in (
-                (self.client_side, where.client, where.server),
-                (self.server_side, where.server, where.client),
-            ):
-                side.add_address(own, peer, flow.congestion_control, tcp_of(self._job.trial, flow))
-            program = self._job.programs[program_role(flow.server)]
+            program = job.programs[program_role(flow, "server")]
             servers[flow.address_slot] = self._start_server(trial, program, where, folder, flow.name)
-        client = self._plain_client(trial, self._job.programs[program_role(flow.client)], folder, flow.name)
-        self.flow_runs.append(FlowRun(trial, client, servers[flow.address_slot], where, folder, phases_of(flow), flow))
+        client = session_client or self._plain_client(
+            trial, job.programs[program_role(flow, "client")], folder, flow.name
+        )
+        to = where if flow.competes else replace(where, server=connected_to(trial))
+        phases = phases_of(flow) if flow.competes else job.content.phases
+        self.flow_runs.append(FlowRun(trial, client, servers[flow.address_slot], to, folder, phases, flow))
 
     def _launch(self, side: EndpointNamespace, folder: Path, name: str) -> Launch:
         return Launch(side, self._environment, self._sandbox, folder, self._outlets, self._traces, name)
 
     def _start_server(self, trial: Trial, program: Program, where: Addresses, folder: Path, name: str) -> Process:
         job = replace(self._job, trial=trial)
-        server = start_server(job, program, where.server, self._launch(self.server_side, folder, name))
+        server = start_server(job, program, where.server, self._launch(self.path.server, folder, name))
         self._undo.callback(server.close)
         server.before_reap = self.watcher.count_tasks
         return server

@@ -29,6 +29,8 @@ SECOND_CLIENT_ADDRESS = "198.18.254.1"
 """Of a client that moves, or has a second link: in the subnet, and no address of a slot."""
 SECOND_SERVER_ADDRESS = "198.18.254.2"
 """Of a server that prefers it: at the second link where there is one, else at the first."""
+MIDDLE_ADDRESS = "198.18.255.1"
+"""Of the middle of a path of two links. It is outside the pairs of competing flows, which have two blocks at most."""
 SUBNET = "198.18.0.0/16"
 _PAIRS_A_BLOCK = 127  # of the addresses .1 to .254
 SERVER_PORT = 443
@@ -56,6 +58,7 @@ class End:
     peer_address: str
     peer_mac: str
     subnet: str = SUBNET
+    table: int = MAIN_TABLE  # of the routes for packets from its address
 
 
 @dataclass(frozen=True)
@@ -113,14 +116,16 @@ def join(near: Device, far: Device) -> None:
 class EndpointNamespace:
     """One endpoint's namespace and its device towards the router. Close it before the router's namespace.
 
-    The namespace is a new one unless `namespace` is given, which is then closed with the side. `quota` is the share of
-    a CPU that its programs are to be started in, None without a limit.
+    The namespace is a new one unless `namespace` is given. It is closed with the side unless it is `shared`. `quota` is
+    the share of a CPU in which its programs are to be started, None without a limit.
     """
 
     quota: CpuQuota | None = None
 
-    def __init__(self, end: End, router: Namespace, path: str, namespace: Namespace | None = None) -> None:
-        self.end = end
+    def __init__(
+        self, end: End, router: Namespace, path: str, namespace: Namespace | None = None, *, shared: bool = False
+    ) -> None:
+        self.end, self._shared = end, shared
         self.router = router
         self.namespace = namespace or Namespace()
         self.tun: int | None = None
@@ -151,7 +156,7 @@ class EndpointNamespace:
         sysctl takes unrestricted algorithms only, and a program's own choice would need a privilege.
         """
         tcp.apply(self.namespace, self.end.device, settings)
-        self._route(self.end.subnet, self.end.address, algorithm, tcp.route_metrics(settings))
+        self._route(self.end.subnet, self.end.address, algorithm, tcp.route_metrics(settings), self.end.table)
 
     def _route(
         self, to: str, source: str, algorithm: str | None, metrics: dict[str, Any], table: int = MAIN_TABLE
@@ -226,10 +231,11 @@ class EndpointNamespace:
         return {}
 
     def close(self) -> None:
-        """Remove the devices and close the namespace."""
+        """Remove the devices and close the namespace; a namespace that is shared keeps them until it is closed."""
         if self.tun is not None:
             os.close(self.tun)
-        self.namespace.close()
+        if not self._shared:
+            self.namespace.close()
 
     def _make_veth(self) -> None:
         join(
@@ -268,6 +274,8 @@ class EndpointNamespace:
         if path == PACKET:
             self._add_neighbour(index, self.end.peer_address)
         self.set_tcp(None, {})
+        if self.end.table != MAIN_TABLE:
+            routes.add_rule(self.end.address, self.end.table)
 
     def _add_neighbour(self, index: int, address: str) -> None:
         self.namespace.routes.replace_neighbour(index, address, self.end.peer_mac)

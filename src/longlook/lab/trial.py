@@ -9,6 +9,7 @@ from pathlib import Path
 
 from longlook.core.flows import endpoints_of, stop_after_s
 from longlook.core.job import Job
+from longlook.core.links import BEHIND, link_file
 from longlook.core.model import Outcome, Run
 from longlook.lab import artefacts, guard, multipath
 from longlook.lab.congestion_proof import CongestionProof
@@ -17,14 +18,13 @@ from longlook.lab.flow_run import FlowRun, FlowSchedule, tcp_of
 from longlook.lab.judge import judge_all
 from longlook.lab.judgement import Judgement
 from longlook.lab.link_log import LinkLog, LinkLogError, read_link_log
-from longlook.lab.middle import MIDDLE_ADDRESS
 from longlook.lab.observations import FlowCase, FlowKind, Span, Stopped
 from longlook.lab.process import watch
 from longlook.lab.programs import stack_of
 from longlook.lab.teardown import Teardown
 from longlook.lab.testbed import Facilities, Testbed
 from longlook.lab.timing import Timing, unix_minus_monotonic_ns
-from longlook.network.extra_links import SECOND
+from longlook.lab.topology import MIDDLE_ADDRESS
 
 GRACE_S = 1.0
 """Time beyond the trial's limit, for a client that ends by itself and reports what had arrived."""
@@ -96,7 +96,7 @@ def run_trial(job: Job, facilities: Facilities, serial: int) -> Run:
 
 
 def _measure(testbed: Testbed, job: Job, late: Stopped | None, timing: Timing) -> _Measurement:
-    sides = testbed.sides
+    sides = testbed.path.sides
     before = take_reading(sides)
     if late is not None:
         testbed.watcher.look()
@@ -114,7 +114,7 @@ def _measure(testbed: Testbed, job: Job, late: Stopped | None, timing: Timing) -
         def over() -> bool:
             testbed.watcher.look_if_due()
             proof.look()
-            ended = testbed.lost_server() is not None or testbed.proxy.lost or testbed.links.ended
+            ended = testbed.lost_server() is not None or testbed.proxy.lost or testbed.path.ended
             return schedule.over() or ended
 
         timing.align(phase_ns=job.trial.start_phase_ns)
@@ -135,7 +135,7 @@ def _measure(testbed: Testbed, job: Job, late: Stopped | None, timing: Timing) -
 
 
 def _stop_reason(testbed: Testbed, *, in_time: bool) -> Stopped:
-    if testbed.links.ended:
+    if testbed.path.ended:
         return Stopped.LINK_ENDED
     if testbed.lost_server() is not None:
         return Stopped.SERVER_ENDED
@@ -169,13 +169,13 @@ def _judge(
             server=server,
             link=teardown.link,
             proxy=teardown.proxy,
-            measure_s=measured.duration_s if flow_run.flow is None else flow_run.lasted_s,
+            measure_s=flow_run.lasted_s if flow_run.flow.competes else measured.duration_s,
             session=flow_run.client.session,
             server_reports_state=stack_of(flow_run.trial.server).server_reports_state,
             seen_congestion_controls=seen,
             kind=flow_run.kind,
             flow=flow_run.name,
-            started=flow_run.flow is None or flow_run.began_unix_ns is not None,
+            started=not flow_run.flow.competes or flow_run.began_unix_ns is not None,
             remote=flow_run.client.remote,
             virtual=virtual,
             middle_address=MIDDLE_ADDRESS,
@@ -183,7 +183,7 @@ def _judge(
             server_span=trial_span,
             log=log,
             relayed=job.trial.proxy is not None and stack_of(job.trial.proxy).relay_command is not None,
-            tcp=job.trial.tcp if flow_run.flow is None else tcp_of(job.trial, flow_run.flow),
+            tcp=tcp_of(job.trial, flow_run.flow),
             clock_moved_ns=0 if virtual else unix_minus_monotonic_ns() - (flow_run.client.clock_ns or clock_ns),
         )
         for flow_run, client, server, seen, log in zip(
@@ -208,7 +208,7 @@ def _judge(
 
 
 def _log_of(job: Job, flow_run: FlowRun) -> LinkLog:
-    """Return what the links that lead to a flow's client carried for it; of a trial's only flow that is everything."""
-    names = ("link.bin", *(f"link-{name}.bin" for name in job.trial.further if name == SECOND))
-    address = "" if flow_run.flow is None else flow_run.addresses.client
+    """Return what the links that lead to a flow's client carried for it; everything if the flow does not compete."""
+    names = [link_file(name, ".bin") for name in job.trial.links if name != BEHIND]
+    address = flow_run.addresses.client if flow_run.flow.competes else ""
     return LinkLog(tuple(read_link_log(Path(job.folder) / name, address) for name in names))

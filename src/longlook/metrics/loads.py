@@ -5,8 +5,26 @@ import pyarrow.compute as pc
 
 from longlook.core.model import Better, ConnectionState, Vantage
 from longlook.metrics import Metric
-from longlook.timeline.first_byte import waiting_ns
 from longlook.timeline.timeline import Kind, Timeline
+
+
+def waiting_ns(timeline: Timeline) -> int | None:
+    """Return the time from the first request, or a browser's navigation start, to the first byte of its answer.
+
+    None if either is missing.
+    """
+    started = timeline.select(Kind.PAGE_STARTED)
+    answered = timeline.select(Kind.PAGE_FIRST_BYTE)
+    if started.num_rows == 0:
+        started = timeline.select(Kind.REQUEST_SENT).slice(0, 1)
+        answered = timeline.select(Kind.FIRST_BYTE)
+        if started.num_rows:
+            answered = answered.filter(pc.equal(answered["name"].cast("string"), started["name"][0].as_py()))
+            if (flow := started["flow"][0].as_py()) is not None:  # of several connections, the request's own
+                answered = answered.filter(pc.equal(answered["flow"].cast("string"), flow))
+    if started.num_rows == 0 or answered.num_rows == 0:
+        return None
+    return int(answered["time_ns"][0].as_py()) - int(started["time_ns"][0].as_py())
 
 
 def _page_load_time(timeline: Timeline) -> float | None:
@@ -58,7 +76,7 @@ def _throughput(timeline: Timeline) -> float | None:
 def _fallback_time(timeline: Timeline) -> float | None:
     """Return seconds from the first request to the handshake over TCP of the first connection that carried an object.
 
-    None where QUIC carried everything, or where no such handshake was reported.
+    None if QUIC carried everything, or if no such handshake was reported.
     """
     window = timeline.load_window_ns()
     flows = timeline.select(Kind.OBJECT_DONE)["flow"].to_pylist()
@@ -69,7 +87,7 @@ def _fallback_time(timeline: Timeline) -> float | None:
 
 
 def _quic_share(timeline: Timeline) -> float | None:
-    """Return the share of the objects that came over QUIC in %; None where nothing arrived or no protocol is known."""
+    """Return the share of the objects that came over QUIC in %; None if nothing arrived or no protocol is known."""
     done = timeline.select(Kind.OBJECT_DONE)
     spoken = done["protocol"].cast("string").drop_null()
     if len(spoken) == 0:
@@ -78,7 +96,7 @@ def _quic_share(timeline: Timeline) -> float | None:
 
 
 def _early_data_accepted(timeline: Timeline) -> float | None:
-    """Return the share of the client's QUIC connections with accepted early data in %; None where no end knows one."""
+    """Return the share of the client's QUIC connections with accepted early data in %; None if no end knows one."""
     done = timeline.select(Kind.HANDSHAKE_DONE)
     done = done.filter(pc.starts_with(done["flow"].cast("string"), "udp "))
     states: dict[str, dict[str, str | None]] = {Vantage.CLIENT: {}, Vantage.SERVER: {}}

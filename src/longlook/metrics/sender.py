@@ -1,4 +1,4 @@
-"""What the server's sender believed of losses."""
+"""Losses as the server's sender saw them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -29,7 +29,7 @@ def _declared_lost(timeline: Timeline) -> float | None:
 def _spurious_losses(timeline: Timeline) -> float | None:
     """Return the share in % of the packets declared lost in the load, or None without a trace or a declared loss.
 
-    The kernel's TCP does not record which segments it takes for lost. `normalise/spurious_tcp.py` counts them for whole
+    The kernel's TCP does not record which segments it takes for lost. `normalise/spurious.py` counts them for whole
     connections, as segments that the link saw again, and `losses` of the metadata holds the counts.
     """
     lost = timeline.events_in_load([EventKind.PACKET_LOST], "server")

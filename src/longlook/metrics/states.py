@@ -3,8 +3,7 @@
 from longlook.core.model import Better
 from longlook.metrics import Metric
 from longlook.timeline.events import EventKind
-from longlook.timeline.state_times import state_share_pct
-from longlook.timeline.states import State
+from longlook.timeline.states import State, state_share_pct
 from longlook.timeline.timeline import Timeline
 
 

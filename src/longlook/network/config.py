@@ -1,4 +1,4 @@
-"""The model's Link as the router's configuration (docs/link-formats.md)."""
+"""The model's Link as the router's configuration (docs/reference/link-formats.md)."""
 
 import json
 import re

@@ -16,7 +16,7 @@ Stages stand in the order in which a packet meets them, the same in both directi
 
 A stage that does nothing is left out, except bottleneck and delay. A setting at its default adds no stage and no
 parameter, so an older study keeps the stages that it had. If a rate varies, `1bdp` and an access delay of `packet` use
-its mean. Parameters: docs/link-formats.md.
+its mean. Parameters: docs/reference/link-formats.md.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -195,7 +195,7 @@ DEFAULTS: Mapping[str, Scalar] = {
     "network.jitter_reorders": False,
     "network.access_delay": _AUTO,
 }
-"""Defaults of the settings that always matter; the others are off, or have the default of docs/studies.md."""
+"""Defaults of the settings that always matter; the others are off, or have the default of docs/reference/studies.md."""
 
 _EXAMPLES = {**dict.fromkeys(("network.rate", "network.up.rate", "network.down.rate"), "10Mbit"), "network.rtt": "36ms"}
 """Examples of the settings without a default."""

@@ -6,7 +6,7 @@
     forgive 12; drop 30-32   several operations, with semicolons between them
 
 Packets are named by their number in their direction in order of arrival at the link, from 0: `sequence` of
-`timeline.parquet`. Every other packet keeps its random draws. docs/link.md has the law of each operation.
+`timeline.parquet`. Every other packet keeps its random draws. docs/reference/link.md has the law of each operation.
 """
 
 import re

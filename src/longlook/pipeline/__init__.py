@@ -1,7 +1,7 @@
 """The order of the stages: the one place that knows which stage follows which.
 
 A study goes in, and a run folder with its report comes out; a finished run folder goes in, and its analysis or another
-page comes out. Only `compare`, `certification`, `conformance` and `cli` use this package. Others import:
+page comes out. Only `terminal`, instruments and `cli` use this package. Others import:
 
 - `run.run_study` runs a study from its plan to its report. `options.RunOptions` is how, and an `options.Observer` is
   called with what happens.
@@ -13,6 +13,4 @@ page comes out. Only `compare`, `certification`, `conformance` and `cli` use thi
 - `evidence` decides what commands do where a run's files are not as they were sealed.
 - `hars.export_hars` writes the page loads of a run folder for other tools.
 - `sbom.bill_of_materials` says what the programs of a run are made of.
-- `atlas.AtlasFolder` runs every study and builds the atlas; `atlas_runs` has its options and decides what is run.
-- `calibrate.run_calibration`, `claims.survey_runs` and `infer.infer_machines` are the other commands' pipelines.
 """

@@ -10,8 +10,8 @@ import pandas as pd
 from longlook.analysis.bottleneck import attribute_bottlenecks
 from longlook.analysis.claims.judge import judge
 from longlook.analysis.effects import said, unmeasured
-from longlook.analysis.measure import Measured, measure_all
-from longlook.analysis.outputs import OUTPUTS, rows_of, sampled_stacks
+from longlook.analysis.measure import MeasuredAttempt, measure_all
+from longlook.analysis.outputs import TABLES, filled_tables
 from longlook.analysis.results_digest import ResultsDigest, results_digest
 from longlook.analysis.samples import samples_table
 from longlook.analysis.statistics_cache import Statistics, statistics_of
@@ -38,11 +38,11 @@ from longlook.study.releases import Release
 from longlook.timeline.collectors import collector_costs, in_doubt, not_recorded
 
 POPULATION_TABLE = "population.parquet"
-WINS, TAILS, CPU_STACKS = "wins.parquet", "tails.parquet", "cpu_stacks.parquet"
+WINS, TAILS = "wins.parquet", "tails.parquet"
 RESULTS = (
     *(SAMPLES, "estimates.parquet", "claims.json", DEPENDENCES, WINS, TAILS),
-    *(output.file for output in OUTPUTS if output.file is not None),
-    *(CPU_STACKS, POPULATION_TABLE),
+    *(table.file for table in TABLES if table.file is not None),
+    POPULATION_TABLE,
 )
 """What an analysis leaves in a run folder for other commands, which is sealed."""
 
@@ -101,7 +101,7 @@ def analyse(folder: RunFolder, observer: Observer, wanted: Wanted | None = None)
     )
 
 
-def measure(folder: RunFolder, observer: Observer) -> list[Measured]:
+def measure(folder: RunFolder, observer: Observer) -> list[MeasuredAttempt]:
     """Measure every attempt, and write the timelines and events that are missing or were altered.
 
     Trials that are not as they were sealed are counted out: they are invalid, which the manifest notes.
@@ -114,7 +114,7 @@ def measure(folder: RunFolder, observer: Observer) -> list[Measured]:
     return measured
 
 
-def write_digest(folder: RunFolder, measured: Sequence[Measured]) -> ResultsDigest | None:
+def write_digest(folder: RunFolder, measured: Sequence[MeasuredAttempt]) -> ResultsDigest | None:
     """Note the digest of all exact results in the manifest; None where no trial is exact."""
     found = results_digest((entry.run, entry.values) for entry in measured)
     if found is not None:
@@ -122,27 +122,20 @@ def write_digest(folder: RunFolder, measured: Sequence[Measured]) -> ResultsDige
     return found
 
 
-def write_samples(folder: RunFolder, measured: Sequence[Measured]) -> pd.DataFrame:
+def write_samples(folder: RunFolder, measured: Sequence[MeasuredAttempt]) -> pd.DataFrame:
     """Write `samples.parquet`: a row for each attempt and metric."""
     samples = samples_table(folder.study, [(entry.trial, entry.run, entry.values) for entry in measured])
     samples.to_parquet(folder.path / SAMPLES, index=False)
     return samples
 
 
-def write_tables(folder: RunFolder, measured: Sequence[Measured]) -> dict[str, pd.DataFrame | None]:
-    """Return the rows of all trials by the names of OUTPUTS, and write those that have a file; None if there are none.
-
-    `cpu_stacks` are pooled over trials, and so they are made of what the trials of `cpu_work` left.
-    """
-    attempts = [(entry.trial, entry.tables) for entry in measured]
-    tables = {output.name: rows_of(attempts, output.name) for output in OUTPUTS}
-    for output in OUTPUTS:
-        if output.file is not None:
-            _write(folder, output.file, tables[output.name])
-    work = tables["cpu_work"]
-    stacks = None if work is None else sampled_stacks(folder.trials, work)
-    _write(folder, CPU_STACKS, stacks)
-    return {**tables, "cpu_stacks": stacks}
+def write_tables(folder: RunFolder, measured: Sequence[MeasuredAttempt]) -> dict[str, pd.DataFrame | None]:
+    """Write the tables of all trials that have a file, and return all by name; None if a table has no rows."""
+    tables = list(filled_tables(folder.trials, [(entry.trial, entry.tables) for entry in measured]))
+    for table in tables:
+        if table.file is not None:
+            _write(folder, table.file, table.rows)
+    return {table.name: table.rows for table in tables}
 
 
 def _write(folder: RunFolder, name: str, table: pd.DataFrame | None) -> None:
@@ -153,7 +146,7 @@ def _write(folder: RunFolder, name: str, table: pd.DataFrame | None) -> None:
         table.to_parquet(path, index=False)
 
 
-def write_estimates(folder: RunFolder, measured: Sequence[Measured], statistics: Statistics) -> list[Estimate]:
+def write_estimates(folder: RunFolder, measured: Sequence[MeasuredAttempt], statistics: Statistics) -> list[Estimate]:
     """Write `estimates.parquet`: every contrast in every cell, with its verdict; where rounds drew settings also
     `dependences.parquet`: how each effect depends on each of them.
     """

@@ -1,4 +1,4 @@
-"""What commands do where the files of a run are not as they were sealed (docs/run-folders.md)."""
+"""What commands do where the files of a run are not as they were sealed (docs/reference/run-folders.md)."""
 
 from collections.abc import Iterable, Mapping
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 
-from longlook.calibration.certificate import certificate
+from longlook.core.calibration import certificate
 from longlook.core.model import Plan, Trial
 from longlook.core.run_folder import RunFolder
 from longlook.engines import Engine

@@ -8,6 +8,7 @@ import pandas as pd
 
 from longlook.core import files
 from longlook.core.errors import InputError, LonglookError
+from longlook.core.metric import find_metric
 from longlook.core.model import Outcome, Run, Trial
 from longlook.core.run_folder import EVENTS, STATES, TIMELINE, RunFolder
 from longlook.explain.infer import Machine as StateMachine
@@ -16,9 +17,7 @@ from longlook.explain.infer.diff import diff
 from longlook.explain.inside import Inside, look_inside, look_into_flows
 from longlook.explain.ledger import make_ledger
 from longlook.explain.rounds import Round, Wanted, choose_round, find_cells
-from longlook.explain.state_traces import COLUMNS, state_traces
-from longlook.explain.states import StateTimes, time_in_states
-from longlook.metrics import find_metric
+from longlook.explain.states import COLUMNS, StateTimes, state_traces, time_in_states
 from longlook.report.content import ReportContent
 from longlook.report.flows.colours import flow_colours
 from longlook.report.inside import InsideContent, Machine, write_inside

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from longlook.analysis.measure import Measured, compared, measure_trials
+from longlook.analysis.measure import MeasuredAttempt, measure_trials, with_comparisons
 from longlook.analysis.samples import samples_table
 from longlook.analysis.stats import estimate
 from longlook.analysis.stats.stopping import looks, undecided
@@ -25,7 +25,7 @@ def run_until_decided(
     without_draws = replace(study, around={})  # on which draws an effect depends decides nothing, and is costly to find
     remaining = list(dict.fromkeys(trial.cell_id for trial in plan.trials))
     rounds: dict[str, int] = {}
-    measured: list[Measured] = []
+    measured: list[MeasuredAttempt] = []
     done = 0
     for until in looks(study.analysis.min_rounds, study.rounds):
         if not remaining:
@@ -35,7 +35,7 @@ def run_until_decided(
         rounds |= dict.fromkeys(remaining, until)
         done = until
         measured += measure_trials(folder, study, trials, lambda _done, _total: None)
-        entries = [(entry.trial, entry.run, entry.values) for entry in compared(measured, study)]
+        entries = [(entry.trial, entry.run, entry.values) for entry in with_comparisons(measured, study)]
         samples = samples_table(without_draws, entries)
         still = undecided(estimate(samples, study), study)
         if decided := [cell_id for cell_id in remaining if cell_id not in still]:

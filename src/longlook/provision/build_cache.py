@@ -51,7 +51,7 @@ def build_folder(
     """Return the folder of a stack that is many files; build it if the cache does not hold it intact.
 
     `build(out, final)` fills `out`, which is renamed to `final` afterwards. Every use checks all files. The other
-    parameters are those of `build`.
+    parameters are as in `build`.
     """
     folder = _entry(name, version, sources, toolchain, recipe)
 
@@ -78,7 +78,7 @@ def toolchain_version(
 ) -> str:
     """Return the version that a compiler prints in `cwd`, by default with the caller's environment.
 
-    Raise MachineError with `hint` where it is missing or broken.
+    Raise MachineError with `hint` if the compiler is missing or broken.
     """
     if cwd is not None:
         _expect_folder(cwd)
@@ -92,7 +92,7 @@ def toolchain_version(
 
 
 def compile_with(command: Sequence[str], cwd: Path, env: Mapping[str, str]) -> None:
-    """Run one step of a build; MachineError with the end of its log where it fails."""
+    """Run one step of a build; MachineError with the end of its log if it fails."""
     report_step(" ".join([Path(command[0]).name, *command[1:_WORDS_SHOWN]]))
     done = subprocess.run(
         command, cwd=cwd, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False

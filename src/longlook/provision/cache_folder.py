@@ -17,7 +17,7 @@ _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIS
 
 
 def filled(folder: Path, is_intact: Callable[[Path], bool], fill: Callable[[Path], None]) -> Path:
-    """Return `folder`; call `fill` to make its contents first where it is missing, or not intact by `is_intact`.
+    """Return `folder`; call `fill` to make its contents first if it is missing, or not intact by `is_intact`.
 
     `fill` works in a temporary folder, which is renamed at the end: no process ever sees half of it, and a killed one
     leaves only a temporary folder that the next call removes. Raise MachineError when the cache cannot be written.

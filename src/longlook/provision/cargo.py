@@ -1,16 +1,72 @@
-"""Compile one Rust program with cargo in a fixed environment; what it depends on is compiled once and kept."""
+"""Compiles one Rust program with cargo in a fixed environment; its dependencies are compiled once and kept.
 
+Cargo compares an archive with its digest when it downloads the archive, and later takes the unpacked crate as it is.
+`verify` therefore compares unpacked crates with the lock file.
+"""
+
+import gzip
+import hashlib
 import os
 import shutil
-from collections.abc import Mapping
+import tarfile
+import tomllib
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from longlook.core.codec import content_hash
 from longlook.core.errors import MachineError
 from longlook.core.paths import adapters_dir, cache_dir
-from longlook.provision import crates
 from longlook.provision.build_cache import compile_with, toolchain_version
 from longlook.provision.cache_folder import locked
+
+_UNPACKED = ".cargo-ok"
+"""A file of cargo's own in each unpacked crate."""
+_DAMAGE = (OSError, EOFError, tarfile.TarError, gzip.BadGzipFile)
+
+
+def verify(lock: Path, cargo_home: Path) -> None:
+    """Raise MachineError for a crate of a lock file that is unpacked and differs from the archive with its digest.
+
+    Cargo itself downloads or unpacks a crate that is not unpacked yet.
+    """
+    for package in tomllib.loads(lock.read_text()).get("package", ()):
+        if (digest := package.get("checksum")) is None:
+            continue
+        name = f"{package['name']}-{package['version']}"
+        for unpacked in sorted((cargo_home / "registry" / "src").glob(f"*/{name}")):
+            archive = cargo_home / "registry" / "cache" / unpacked.parent.name / f"{name}.crate"
+            if (wrong := _wrong(archive, digest, unpacked)) is not None:
+                raise MachineError(
+                    f"the crate {name}, from which a stack would be built, is not that of {lock.name}: {wrong}",
+                    f"rm -rf {unpacked} {archive}, and cargo fetches it anew",
+                )
+
+
+def _wrong(archive: Path, digest: str, unpacked: Path) -> str | None:
+    """Return the difference, or None if nothing differs."""
+    if not archive.is_file():
+        return f"{archive} is missing, so that nothing vouches for {unpacked}"
+    if hashlib.sha256(archive.read_bytes()).hexdigest() != digest:
+        return f"{archive} has another digest"
+    try:
+        packed = dict(_packed(archive))
+        found = {str(path.relative_to(unpacked)): path for path in unpacked.rglob("*") if not path.is_dir()}
+        for name in sorted((packed.keys() | found.keys()) - {_UNPACKED}):
+            path = found.get(name)
+            if path is None or name not in packed or path.is_symlink() or path.read_bytes() != packed[name]:
+                return f"{unpacked / name} is not as it was packed"
+    except _DAMAGE as error:
+        return f"{unpacked} cannot be compared with its archive: {error}"
+    return None
+
+
+def _packed(archive: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield the files of an archive by their path below its one folder."""
+    with tarfile.open(archive, "r:gz") as members:
+        for member in members:
+            if member.isfile() and (file := members.extractfile(member)) is not None:
+                yield member.name.partition("/")[2], file.read()
+
 
 COMMAND = ("cargo", "build", "--release", "--locked", "-j2")
 
@@ -68,7 +124,7 @@ def compile_program(name: str, version: str, out: Path) -> None:
     """Compile adapters/`name` with the manifest and lock file in its versions/`version` into the file `out`.
 
     The cache keeps one folder per version with the compiled dependencies. It is used again as long as the manifests,
-    the lock file, the compilers and the settings are the same; after any change of these, and after a build that was
+    the lock file, the compilers and the settings are the same. After any change of them, and after a build that was
     killed, everything is compiled from scratch. The adapter and the shared crate are always compiled. Builds of the
     same version wait for each other.
     """
@@ -79,7 +135,7 @@ def compile_program(name: str, version: str, out: Path) -> None:
             shutil.rmtree(folder, ignore_errors=True)
         key_file.unlink(missing_ok=True)
         _copy_sources(name, version, folder / "tree")
-        crates.verify(folder / "tree" / "Cargo.lock", _cargo_home())
+        verify(folder / "tree" / "Cargo.lock", _cargo_home())
         try:
             compile_with(COMMAND, folder / "tree", environment(folder))
         except MachineError:

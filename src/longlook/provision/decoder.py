@@ -18,7 +18,9 @@ from longlook.provision.cache_folder import filled
 from longlook.provision.python import environment_of_tools, unpack
 
 VERSION = "7.1"
-"""Of FFmpeg. Its libavcodec has a name that Firefox has looked for since 2024; newer ones only newer Firefoxes know."""
+"""The version of FFmpeg. Firefox has looked for the name of its libavcodec since 2024; only newer Firefoxes know newer
+names.
+"""
 
 LIBRARY = "libavcodec.so.61"
 

@@ -40,10 +40,10 @@ class DebianAdapter:
 
 
 def packaged(name: str, version: str, suite: str) -> Program:
-    """Return the adapter with the packages of `packages/VERSION.txt` below its sources, made where the cache lacks it.
+    """Return the adapter with the packages of `packages/VERSION.txt` below its sources, made if the cache lacks it.
 
-    `NAME_main.py version` must then print `version`. Raise MachineError where it does not, because the release of
-    Debian has a newer one, or where the packages cannot be fetched.
+    `NAME_main.py version` must then print `version`. Raise MachineError if it does not, because the release of Debian
+    has a newer one, or if the packages cannot be fetched.
     """
     if platform.machine() != "x86_64":
         raise MachineError(f"{name} is installed from packages for x86-64 only", "leave it out of the study")

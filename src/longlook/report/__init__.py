@@ -3,9 +3,8 @@
 A run's report is one HTML page that opens from disk, with every figure and table of it as files beside it. The same
 inputs give the same bytes. Entry points: `report.write_report` writes the report of a run, `report.metrics_by_arm`
 names the metrics for which it needs the level of each arm, `report.inside.write_inside` writes the page about one cell,
-`report.causes.page.write_explanation` the page of a run's explanations, `report.claims.write_claims_page` the page over
-several runs, `report.atlas.atlas_page` that of all studies, `report.calibration.write_page` that of a calibration,
-`report.machines.drawing.draw` draws a state machine, `report.certification` the figures of a certificate.
+`report.causes.page.write_explanation` the page of a run's explanations, and `report.machines.drawing.draw` draws a
+state machine. Instruments draw their own pages with the help of these modules.
 `report.causes` has the page of explanations.
 `report.wording` and `report.text` are for terminals too.
 

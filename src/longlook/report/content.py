@@ -8,10 +8,10 @@ from typing import Any
 import pandas as pd
 
 from longlook.analysis.stats.tails import RoundsWon, TailEffect
+from longlook.core.metric import find_metric
 from longlook.core.model import Better, Contrast, Study
 from longlook.core.results import ArmLevel, ClaimResult, Estimate
 from longlook.explain.answer import Answer
-from longlook.metrics import find_metric
 from longlook.run.verification import Verification
 from longlook.study.releases import Release
 from longlook.timeline.collectors import CollectorCost, InDoubt, NotRecorded
@@ -34,14 +34,14 @@ class ReportContent:
     """The inputs of a report; equal inputs give equal bytes.
 
     `samples` has one row per attempt and metric: study, cell (cell_id), arm, round, seed, trial_id, attempt, metric,
-    value, unit, outcome, reason and a column `factor.NAME` per factor. `tables` are those of `analysis.outputs` by
-    name, with `cpu_stacks` and `population`; one without rows is absent or None. `manifest` is manifest.json.
-    `verification` is present if the trials were run again. `levels` are those of `metrics_by_arm`; `releases`, by arm,
-    are present if the figure is a trend. `wins` and `tails` say how often the contender wins a round, and compare the
-    worst loads. `inside` holds the ids of cells with a page about their inside beside the report. `costs` are those of
-    the traces of endpoints, `not_recorded` what collectors could not record, `in_doubt` what traces contradict of
-    themselves. `answers` are those of the page of explanations beside the report. `unmeasured` says which settings and
-    knobs nothing in the trials measured; empty: none.
+    value, unit, outcome, reason and a column `factor.NAME` per factor. `tables` are the tables of `analysis.outputs` by
+    name, with `population`; a table without rows is absent or None. `manifest` is manifest.json. `verification` is
+    present if the trials were run again. `levels` are the levels of arms in the metrics of `metrics_by_arm`;
+    `releases`, by arm, are present if the figure is a trend. `wins` and `tails` say how often the contender wins a
+    round, and compare the worst loads. `inside` holds the ids of cells that have a page about their inside. `costs` are
+    what the traces of endpoints cost, `not_recorded` what collectors could not record, `in_doubt` what traces
+    contradict of themselves. `answers` are the answers of the page of explanations. `unmeasured` says which settings
+    and knobs nothing in the trials measured; empty: none.
     """
 
     study: Study
@@ -101,6 +101,14 @@ class ReportContent:
     def short_label(self, name: str) -> str:
         """Return the short label of an arm."""
         return short_labels(self.study).get(name, name)
+
+    def by_arm(self, table: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+        """Return the short label of each arm that has rows in a table with the column `arm`, and these rows.
+
+        Arms are in the order of the study.
+        """
+        found = [(arm.name, table[table["arm"] == arm.name]) for arm in self.study.arms]
+        return [(self.short_label(name), rows) for name, rows in found if not rows.empty]
 
     def facts(self, metric: str) -> MetricFacts:
         """Return the name of a metric for the page; a metric without a description is called by its name."""

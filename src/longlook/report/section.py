@@ -1,6 +1,7 @@
 """The parts of a report's page: each computes its own numbers, charts and tables and has its own template.
 
-A new part is a subclass of `Section` with a template beside it, and a line in `page.sections`.
+A new part is a subclass of `Section` with a template next to it, and a line in `page.sections`. A chart of a table
+needs neither a class nor a template of its own: see `chart_section`.
 """
 
 import hashlib
@@ -28,8 +29,8 @@ class Section:
     def data(self) -> Mapping[str, Any]:
         """Return what report.js draws here, by `specs`, `charts` and `cells`; empty if it draws nothing.
 
-        `specs` are whole Vega-Lite charts by name, drawn when the page is opened. `charts` are those of a selected
-        cell by name, without their rows; `cells` are the rows of each cell by its anchor, then by data set.
+        `specs` are whole Vega-Lite charts by name, drawn when the page is opened. `charts` are the charts of a
+        selected cell by name, without their rows; `cells` are the rows of each cell by its anchor, then by data set.
         """
         return {}
 

@@ -1,4 +1,7 @@
-"""Load templates, styles and scripts, each of which lies beside the code that uses it or in `assets/`."""
+"""Load templates, styles and scripts, each of which lies beside the code that uses it or in `assets/`.
+
+Their names are paths below `report/`; those of other packages are paths below that of Longlook.
+"""
 
 import json
 import math
@@ -13,9 +16,12 @@ from markupsafe import Markup
 from longlook.core.escape import visible
 from longlook.report.charts.export import javascript
 
+_PACKAGES = ("longlook.report", "longlook")
+"""The packages in which a name is looked for, in this order."""
+
 
 def template(name: str) -> jinja2.Template:
-    """Return a template by its path below `report/`; a variable it lacks is an error.
+    """Return a template by its name; a variable that it lacks is an error.
 
     It escapes what it is given, and shows control characters.
     """
@@ -25,7 +31,7 @@ def template(name: str) -> jinja2.Template:
 @cache
 def _environment() -> jinja2.Environment:
     return jinja2.Environment(
-        loader=jinja2.PackageLoader("longlook.report", "."),
+        loader=jinja2.ChoiceLoader([jinja2.PackageLoader(package, ".") for package in _PACKAGES]),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -39,8 +45,9 @@ def _visible(value: Any) -> Any:
 
 
 def asset(name: str) -> Markup:
-    """Return a style or script, by its path below `report/`, to be put into a page as it is."""
-    return Markup(files("longlook.report").joinpath(name).read_text(encoding="utf-8"))  # noqa: S704 our own file
+    """Return a style or script by its name, to be put into a page as it is."""
+    found = next(file for package in _PACKAGES if (file := files(package).joinpath(name)).is_file())
+    return Markup(found.read_text(encoding="utf-8"))  # noqa: S704 our own file
 
 
 def vega() -> Markup:

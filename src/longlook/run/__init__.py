@@ -1,7 +1,7 @@
 """From a plan to a run folder: engines run trials, or the cache has them; repeats prove that they are exact.
 
-Jobs for engines go out, and finished trials come back as folders. `pipeline`, `certification`, `conformance` and `cli`
-use this package:
+Jobs for engines go out, and finished trials come back as folders. `pipeline`, `cli` and instruments use this
+package:
 
 - `execute.Executor` runs what is missing in a run folder; `execute.Provisions` holds what trials need.
 - `trial_cache.TrialCache` keeps finished trials by everything that determines them.

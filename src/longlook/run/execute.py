@@ -11,10 +11,9 @@ from longlook.core.errors import InputError
 from longlook.core.flows import content_parameters, endpoints_of, program_role, runs_tcp
 from longlook.core.job import Content, Identity, Job, Program
 from longlook.core.model import Endpoint, Outcome, Plan, Run, Study, Trial
+from longlook.core.provenance import Made
 from longlook.core.run_folder import RunFolder
 from longlook.engines import Engine
-from longlook.network.varying import traces_of
-from longlook.provision.provenance import Made
 from longlook.run.batches import batches
 from longlook.run.trial_cache import TrialCache
 
@@ -181,9 +180,11 @@ def make_job(
     trial: Trial, attempt: int, folder: str, provisions: Provisions, traces: Mapping[str, str] | None = None
 ) -> Job:
     """Return the job of one attempt at a trial; `traces` maps digests to files, at least those that its link names."""
-    roles = {"server": trial.server, "client": trial.client}
-    if trial.flows:
-        roles = {program_role(end): end for end in endpoints_of(trial)}
+    roles = {
+        program_role(flow, role): end
+        for flow in trial.each_flow()
+        for role, end in (("server", flow.server), ("client", flow.client))
+    }
     if trial.proxy is not None:
         roles["proxy"] = trial.proxy
     return Job(
@@ -197,5 +198,5 @@ def make_job(
         },
         content=provisions.contents[content_key(trial)],
         identity=provisions.padded[padding] if (padding := trial.certificate_padding_bytes) else provisions.identity,
-        traces={digest: (traces or {})[digest] for digest in sorted(set(traces_of(*trial.links)))},
+        traces={digest: (traces or {})[digest] for digest in sorted(set(trial.traces()))},
     )

@@ -8,14 +8,14 @@ from pathlib import Path
 
 from longlook.core import codec, files
 from longlook.core.errors import InputError
+from longlook.core.metric import find_metric
 from longlook.core.model import Outcome, Run, Trial
 from longlook.core.run_folder import EVENTS, TIMELINE, RunFolder, write_json
 from longlook.engines import Engine
-from longlook.metrics import find_metric
 from longlook.run.batches import batches
 from longlook.run.execute import Provisions, in_parallel, make_job
 from longlook.run.verification import Checked, Repeat, TrialDigest, Verification, check, differences
-from longlook.timeline.trial_events import full_timeline
+from longlook.timeline.normalise.trial import full_timeline
 
 RESULT = "verification.json"
 DIVERGENT = "divergent"

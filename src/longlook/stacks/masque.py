@@ -3,7 +3,7 @@
 from longlook.core.job import Program
 from longlook.core.model import ConnectionState
 from longlook.core.stack import Command, Knob, ProxyJob, Stack, Version, proxy_arguments
-from longlook.provision.go_adapter import GoAdapter
+from longlook.provision.go import GoAdapter
 
 _NAME = "masque"
 _MODULE = "github.com/quic-go/quic-go"

@@ -11,8 +11,7 @@ from longlook.core.model import ConnectionState
 from longlook.core.protocol import EITHER
 from longlook.core.stack import Command, Knob, ServerJob, Stack, Version, server_arguments
 from longlook.core.versions import tunable_name
-from longlook.provision.go import NO_PATCHES, Patches, release_of
-from longlook.provision.go_adapter import GoAdapter
+from longlook.provision.go import NO_PATCHES, GoAdapter, Patches, release_of
 
 _NAME = "quic-go"
 _MODULE = "github.com/quic-go/quic-go"

@@ -3,7 +3,7 @@
 from longlook.core.job import Program
 from longlook.core.model import ConnectionState
 from longlook.core.stack import Command, Knob, ServerJob, Stack, Version, server_arguments
-from longlook.provision.go_adapter import GoAdapter
+from longlook.provision.go import GoAdapter
 
 _NAME = "traffic"
 _MODULE = "longlook.example/adapters/traffic"

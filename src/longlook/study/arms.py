@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 
 from longlook.core import units
 from longlook.core.flows import MULTIPATH, PREFERRED_ADDRESS
+from longlook.core.links import BEHIND, SECOND, link_of, names_in
 from longlook.core.model import Arm, ConnectionState, Scalar, Study
 from longlook.core.problems import SettingError
 from longlook.core.protocol import find_protocol
-from longlook.network.extra_links import BEHIND, SECOND, link_of, names_in
 from longlook.study import tcp
 from longlook.study.catalogue import Catalogue
 from longlook.study.flow_groups import Group, groups_of, is_flow_setting

@@ -22,13 +22,14 @@ from fractions import Fraction
 from typing import TypeVar
 
 from longlook.core import codec, units
+from longlook.core.links import BOTTLENECKS, as_further, as_main, link_of, names_in
 from longlook.core.model import Link, Scalar, Study, Trial, Workload
 from longlook.core.problems import SettingError
 from longlook.core.workload import ORDERS, WorkloadKind
 from longlook.network import extra_links
 from longlook.network.presets import with_preset
 from longlook.network.settings import DEFAULTS
-from longlook.network.stages import BOTTLENECKS, LIMITED_BY_LINUX, OFF, PACKET_BYTES
+from longlook.network.stages import LIMITED_BY_LINUX, OFF, PACKET_BYTES
 from longlook.network.values import call
 from longlook.study import laws
 from longlook.study.catalogue import Catalogue
@@ -249,7 +250,7 @@ def outside(setting: str, message: str) -> SettingError:
 
 def _shown(setting: str, values: Mapping[str, str]) -> str:
     """Return the value of both directions, else that towards the client; of two delays their round trip."""
-    if extra_links.as_main(setting) == laws.RTT and setting not in values and len(values) > 1:
+    if as_main(setting) == laws.RTT and setting not in values and len(values) > 1:
         return units.print_time(sum(map(units.parse_time, values.values())))
     return next(iter(values.values()))
 
@@ -257,17 +258,17 @@ def _shown(setting: str, values: Mapping[str, str]) -> str:
 def _places(around: Mapping[str, str], settings: Mapping[str, Scalar]) -> Iterator[_Place]:
     for setting, quantity in laws.QUANTITIES.items():
         if setting in around:
-            link = extra_links.link_of(setting)
-            if link and link not in extra_links.names_in(settings):
+            link = link_of(setting)
+            if link and link not in names_in(settings):
                 continue
             given = with_preset(extra_links.settings_of(link, settings))
             values = {
-                extra_links.as_further(link, key): str(value)
-                for key, value in _values(extra_links.as_main(setting), given).items()
+                as_further(link, key): str(value)
+                for key, value in _values(as_main(setting), given).items()
                 if value != OFF and call(value) is None and quantity.number(str(value))
             }
             if values:
-                standard = around[setting] == laws.STANDARD_LAWS.get(extra_links.as_main(setting))
+                standard = around[setting] == laws.STANDARD_LAWS.get(as_main(setting))
                 yield _Place(setting, quantity, units.parse_share(laws.width_of(around[setting])), values, standard)
 
 
@@ -309,8 +310,8 @@ def drawn_number(trial: Trial, setting: str) -> float | None:
     text = trial.drawn.get(setting)
     if text is None:
         return None
-    if extra_links.as_main(setting) == laws.QUEUE:
-        name = extra_links.link_of(setting)
+    if as_main(setting) == laws.QUEUE:
+        name = link_of(setting)
         return _queue_bytes(trial.further[name] if name else trial.link)
     if setting == laws.START_PHASE:
         return trial.start_phase_ns / 1e6

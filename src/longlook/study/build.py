@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import Any
 
+from longlook.core.links import BEHIND, SECOND, link_of, names_in
 from longlook.core.model import Analysis, Arm, Capture, Contrast, Factor, Figure, Level, Population, Scalar, Study
 from longlook.core.problems import Problems, SettingError, allowed, flatten
 from longlook.core.workload import WorkloadKind
-from longlook.network import extra_links
 from longlook.network import settings as network
 from longlook.study import laws
 from longlook.study.catalogue import Catalogue
@@ -38,9 +38,7 @@ def build_study(study_id: str, table: StudyTable, catalogue: Catalogue, problems
     rounds, stopping = rounds_of(table, problems)
     arms = tuple(_arm(name, entry, kind, problems) for name, entry in table.arms.items())
     settings = _settings(table, kind, problems)
-    links = extra_links.names_in(
-        [*settings, *(key for factor in factors for level in factor.levels for key in level.sets)]
-    )
+    links = names_in([*settings, *(key for factor in factors for level in factor.levels for key in level.sets)])
     return Study(
         id=study_id,
         title=table.title,
@@ -124,8 +122,8 @@ def _settings(table: StudyTable, kind: WorkloadKind | None, problems: Problems) 
         settings.update({f"{WORKLOAD_PREFIX}kind": kind.name, **workload_defaults(kind)})
     given = {
         **flatten(table.network, "network."),
-        **flatten(table.behind, f"{extra_links.BEHIND}."),
-        **flatten(table.second, f"{extra_links.SECOND}."),
+        **flatten(table.behind, f"{BEHIND}."),
+        **flatten(table.second, f"{SECOND}."),
         **{key: value for key, value in flatten(table.workload, WORKLOAD_PREFIX).items() if key != "workload.kind"},
     }
     seen: dict[str, str] = {}
@@ -213,7 +211,7 @@ def _canonical(key: str, value: object, kind: WorkloadKind | None, *, endpoint_o
         return key, flow_setting(key, value)
     if endpoint_only or key in ENDPOINT_KEYS or key.startswith(KNOB_PREFIXES):
         return key, endpoint_setting(key, value)
-    if key.startswith("network.") or extra_links.link_of(key):
+    if key.startswith("network.") or link_of(key):
         return key, network_setting(key, value)
     if key == f"{WORKLOAD_PREFIX}kind":
         raise SettingError(key, "one study has one kind of workload: set it under [workload]")

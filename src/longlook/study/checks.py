@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
 
 from longlook.core.flows import stop_after_s, watched_s
+from longlook.core.links import BESIDE_MAIN, link_of, names_in
 from longlook.core.model import DOTS, MATRIX, POPULATION, Arm, Claim, Level, Scalar, Study
 from longlook.core.problems import Problems, SettingError, allowed
-from longlook.network.extra_links import NAMES, link_of, names_in
 from longlook.study import laws
 from longlook.study.arms import resolve_arm
 from longlook.study.around import check_ends, neighbourhood
@@ -191,7 +191,7 @@ def _check_combinations(study: Study, catalogue: Catalogue, problems: Problems) 
     """
     if problems.touch("factors", "workload") or f"{WORKLOAD_PREFIX}kind" not in study.settings:
         return
-    path_is_sound = not problems.touch("network", *NAMES, "timeout")
+    path_is_sound = not problems.touch("network", *BESIDE_MAIN, "timeout")
     sound = [] if problems.touch("defaults") else [arm for arm in study.arms if not problems.touch(f"arms.{arm.name}")]
     for cell in cells(study):
         settings = cell_settings(study, cell)

@@ -1,4 +1,4 @@
-"""Study files: find, read, check. The format is described in docs/studies.md."""
+"""Study files: find, read, check. The format is described in docs/reference/studies.md."""
 
 import tomllib
 from collections.abc import Mapping, Sequence

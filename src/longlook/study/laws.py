@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from longlook.core import units
+from longlook.core.links import BESIDE_MAIN, as_further
 from longlook.core.problems import SettingError, allowed
-from longlook.network.extra_links import NAMES, as_further
 
 STANDARD, NONE = "standard", "none"
 
@@ -125,7 +125,7 @@ QUANTITIES: Mapping[str, DrawnQuantity] = {
     **_OF_MAIN,
     **{
         as_further(name, setting): quantity
-        for name in NAMES
+        for name in BESIDE_MAIN
         for setting, quantity in _OF_MAIN.items()
         if setting != OBJECT
     },

@@ -15,10 +15,10 @@ from typing import Any
 from longlook.core import codec
 from longlook.core.errors import InputError
 from longlook.core.flows import stop_after_s
+from longlook.core.links import as_main
 from longlook.core.model import Capture, Level, Plan, Scalar, Study, Trial
 from longlook.core.problems import SettingError
 from longlook.core.registry import nearest
-from longlook.network.extra_links import as_main
 from longlook.network.surgery import PREFIX, without_surgery
 from longlook.study.arms import ResolvedArm, resolve_arm
 from longlook.study.around import Draw, check_ends, neighbourhood

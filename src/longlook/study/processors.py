@@ -6,8 +6,8 @@
     10 * server-core                                        one on which everything takes ten times as long
     call 1us, wake 5us, datagram 9us, packet 2us, kilobyte 2us       costs of one's own; those left out are 0
 
-The costs are those of the guest's kernel (`kernel/`, net/core/endpoint_cpu.c); docs/cpu.md says what they mean, where
-those of the names are from, and how far they can be believed.
+The costs are those of the guest's kernel (`kernel/`, net/core/endpoint_cpu.c); docs/explanation/processors.md says what
+they mean, where those of the names are from, and how far they can be believed.
 """
 
 from collections.abc import Mapping
@@ -15,21 +15,13 @@ from dataclasses import fields
 from fractions import Fraction
 
 from longlook.core import units
+from longlook.core.cpus import COSTS, OFF, text_of, times
 from longlook.core.model import Processor, Scalar
 from longlook.core.problems import SettingError, allowed
 
 KEYS: Mapping[str, str] = {"client_processor": "client", "server_processor": "server"}
 """Key of an arm → role of the endpoint."""
 
-OFF = "off"
-
-_FIELDS: Mapping[str, str] = {
-    "call": "call_ns",
-    "wake": "wake_ns",
-    "datagram": "datagram_ns",
-    "packet": "packet_ns",
-    "kilobyte": "byte_ps",  # 1 ns a kilobyte is 1 ps a byte
-}
 _MOST_NS = 1_000_000_000
 _FORM = f"write {OFF}, a name, or costs, for example: call 1us, wake 5us, datagram 9us, packet 2us, kilobyte 2us"
 
@@ -37,7 +29,8 @@ PROCESSORS: Mapping[str, Processor] = {"server-core": Processor(call_ns=4500, pa
 """Name → costs of what belongs to the machine. Waking up was not measured apart from calls."""
 
 PHONES: Mapping[str, Fraction] = {"moto-g": Fraction(12), "nexus6": Fraction(5)}
-"""Phone → how many times as long as on a server core everything takes; docs/cpu.md has the sources and the error."""
+"""Phone → how many times as long as on a server core everything takes; docs/explanation/processors.md has the sources
+and the error."""
 
 PROGRAMS: Mapping[str, Processor] = {
     "quic-go": Processor(datagram_ns=7600, byte_ps=3000),
@@ -51,7 +44,8 @@ PROGRAMS: Mapping[str, Processor] = {
     "nginx": Processor(byte_ps=200),
     "apache": Processor(),
 }
-"""Stack → what a datagram and a byte cost its programs on a server core (docs/cpu.md has the errors)."""
+"""Stack → what a datagram and a byte cost its programs on a server core (docs/explanation/processors.md has the
+errors)."""
 
 
 def processor_setting(key: str, value: object) -> Scalar:
@@ -112,11 +106,6 @@ def _within_bounds(key: str, processor: Processor) -> None:
         raise SettingError(key, f"a cost may be at most {units.print_time(_MOST_NS)}")
 
 
-def times(processor: Processor, factor: Fraction) -> Processor:
-    """Return a processor on which everything takes `factor` times as long, to the nearest unit."""
-    return Processor(**{field.name: round(getattr(processor, field.name) * factor) for field in fields(processor)})
-
-
 def _scaled(key: str, text: str) -> tuple[Fraction, str]:
     head, star, rest = text.partition("*")
     if not star:
@@ -134,21 +123,15 @@ def _costs(key: str, text: str) -> Processor:
     costs: dict[str, int] = {}
     for term in text.split(","):
         name, _, value = term.strip().partition(" ")
-        if name not in _FIELDS:
-            raise SettingError(key, f"{allowed(name, (*_FIELDS, *PROCESSORS, *PHONES, OFF))}; {_FORM}")
-        if _FIELDS[name] in costs:
+        if name not in COSTS:
+            raise SettingError(key, f"{allowed(name, (*COSTS, *PROCESSORS, *PHONES, OFF))}; {_FORM}")
+        if COSTS[name] in costs:
             raise SettingError(key, f"{name} is given twice")
         try:
-            costs[_FIELDS[name]] = units.parse_time(value.strip())
+            costs[COSTS[name]] = units.parse_time(value.strip())
         except units.UnitError as error:
             raise SettingError(key, f"{name}: {error}; {_FORM}") from error
     return Processor(**costs)
-
-
-def text_of(processor: Processor) -> str:
-    """Return costs as people write them, in canonical form."""
-    costs = {name: getattr(processor, field) for name, field in _FIELDS.items()}
-    return ", ".join(f"{name} {units.print_time(cost)}" for name, cost in costs.items() if cost) or OFF
 
 
 def _plain(factor: Fraction) -> str:

@@ -24,8 +24,8 @@ def check_remote(study: Study, plan: Plan, engine: str) -> None:
 
 def _problems(trial: Trial, engine: str) -> Iterator[tuple[str, str]]:
     if engine == VIRTUAL:
-        yield "is a browser on another machine, whose time is real", "use --engine live (docs/phones.md)"
-    if trial.flows:
+        yield "is a browser on another machine, whose time is real", "use --engine live (docs/guide/phones.md)"
+    if trial.competes:
         yield "cannot be one of several flows that compete", "use it in a study with one client, or another client"
     if trial.client_cpu_share is not None:
         yield "has a processor of its own, which client_cpu cannot limit", 'set client_cpu = "off"'

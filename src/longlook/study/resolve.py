@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from longlook.core import units
 from longlook.core.flows import DURATION, ENDLESS
+from longlook.core.links import BEHIND, BOTTLENECKS, link_of, names_in
 from longlook.core.model import Arm, ConnectionState, Endpoint, Level, Link, Processor, Scalar, Study, Workload
 from longlook.core.problems import SettingError, allowed
 from longlook.core.protocol import EITHER, find_protocol
@@ -13,7 +14,7 @@ from longlook.core.stack import PLAYER_RULES, Knob, Stack
 from longlook.core.workload import WorkloadKind
 from longlook.network import extra_links
 from longlook.network import settings as network
-from longlook.network.stages import BOTTLENECKS, largest_rate_bps
+from longlook.network.stages import largest_rate_bps
 from longlook.study import processors, tcp
 from longlook.study.catalogue import Catalogue
 from longlook.study.echoes import check_echo
@@ -104,7 +105,7 @@ def has_own_link(arm: Arm) -> bool:
 
     Arms of study files make those of ARM_CONDITIONS alone, counterfactual arms any.
     """
-    return any(key.startswith("network.") or extra_links.link_of(key) for key in arm.settings)
+    return any(key.startswith("network.") or link_of(key) for key in arm.settings)
 
 
 def resolve_circumstances(arm: Arm, settings: Mapping[str, Scalar], *, ask_router: bool = True) -> Circumstances:
@@ -121,7 +122,7 @@ def resolve_circumstances(arm: Arm, settings: Mapping[str, Scalar], *, ask_route
         client_cpu_share=None if client_cpu == NO_CPU_LIMIT else float(units.parse_share(client_cpu)),
         split=int(own.get(SPLIT, 1)),
         processors=processors.processors(own),
-        further=extra_links.links(own, make_link) if extra_links.names_in(arm.settings) else {},
+        further=extra_links.links(own, make_link) if names_in(arm.settings) else {},
     )
 
 
@@ -183,7 +184,7 @@ def _proxy(
             raise SettingError(knobs[0], 'there is no proxy: write for example proxy = "haproxy", or leave this out')
         return None
     stack, version = find_stack(PROXY, name, catalogue)
-    if extra_links.BEHIND not in extra_links.names_in(own):
+    if BEHIND not in names_in(own):
         message = "stands between two links: add the table [behind], with rate and rtt of the link to the server"
         raise SettingError(PROXY, message)
     _check_abilities(PROXY, stack, version, protocol, connection)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 
 from longlook.core import echoes, units
+from longlook.core.links import as_main, link_of
 from longlook.core.model import ConnectionState, Scalar
 from longlook.core.problems import SettingError, allowed
 from longlook.core.workload import Parameter, WorkloadKind
@@ -132,9 +133,9 @@ def start_setting(value: object) -> Scalar:
 
 def network_setting(key: str, value: object) -> Scalar:
     """Return the canonical value of a setting of the emulated path, e.g. `network.rate` or `behind.up.loss`."""
-    if name := extra_links.link_of(key):
+    if name := link_of(key):
         try:
-            return network_setting(extra_links.as_main(key), value)
+            return network_setting(as_main(key), value)
         except SettingError as error:
             raise extra_links.error_of(name, error) from error
     if key not in network.SETTINGS:

@@ -4,9 +4,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from longlook.core.errors import InputError
+from longlook.core.links import BOTTLENECKS
+from longlook.core.metric import find_metric
 from longlook.core.model import Plan, Study, Trial
-from longlook.metrics import find_metric
-from longlook.network.stages import BOTTLENECKS, largest_rate_bps
+from longlook.network.stages import largest_rate_bps
 from longlook.study import processors, tcp
 from longlook.study.catalogue import Catalogue
 from longlook.study.laws import NONE, STANDARD
@@ -40,7 +41,8 @@ def check_virtual(study: Study, plan: Plan, engine: str, catalogue: Catalogue | 
     if free and (real := [metric.name for metric in metrics if metric.real_time]):
         raise InputError(
             f"study {study.id} asks for {', '.join(real)}, which virtual time does not have: CPU costs no time there",
-            f"use --engine live, leave them out of the metrics, or give arm {free[0].arm} {_BOTH} (docs/cpu.md)",
+            f"use --engine live, leave them out of the metrics, or give arm {free[0].arm} {_BOTH}"
+            " (docs/explanation/processors.md)",
         )
     if counted := [metric.name for metric in metrics if metric.counted]:
         raise InputError(
@@ -64,7 +66,7 @@ def check_virtual(study: Study, plan: Plan, engine: str, catalogue: Catalogue | 
             raise InputError(
                 f"cell {trial.cell_id} has a link of {rate_bps / 1e6:g} Mbit/s: above {FASTEST_BPS / 1e6:g} Mbit/s the "
                 "endpoints' CPU decides, which costs no time in virtual time",
-                f"use --engine live, or a lower rate, or give arm {trial.arm} {_BOTH} (docs/cpu.md)",
+                f"use --engine live, or a lower rate, or give arm {trial.arm} {_BOTH} (docs/explanation/processors.md)",
             )
 
 
@@ -103,5 +105,5 @@ def check_live(study: Study, plan: Plan, engine: str) -> None:
 
 def _fastest_bps(trial: Trial) -> float:
     """Return the rate of the faster direction, in bit/s."""
-    stages = [stage for link in trial.links for stage in (*link.up, *link.down)]
+    stages = [stage for link in trial.links.values() for stage in (*link.up, *link.down)]
     return max((largest_rate_bps(stage) for stage in stages if stage.kind in BOTTLENECKS), default=0.0)

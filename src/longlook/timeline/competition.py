@@ -15,9 +15,34 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from longlook.timeline.capacity import first_packet_ns, integral
 from longlook.timeline.payload import new_payload_bytes
 from longlook.timeline.timeline import Kind, Timeline
+
+
+def first_packet_ns(timeline: Timeline) -> int:
+    """Return when the first packet came to the link, of priming connections too; 0 if there was none."""
+    kinds = (Kind.PACKET_DELIVERED, Kind.PACKET_DROPPED)
+    return pc.min(timeline.select(kinds, "link", priming=None)["arrival_ns"]).as_py() or 0
+
+
+def integral(capacity: Mapping[str, Any], begin_ns: float, end_ns: float) -> float:
+    """Return bit/s × ns of a rate in steps from `begin_ns` to `end_ns`, which count from the first packet.
+
+    The first step holds before link time 0 too.
+    """
+    steps, repeat_ns, phase_ns = capacity["steps"], capacity["repeat_ns"], capacity.get("phase_ns", 0)
+
+    def until(moment_ns: float) -> float:
+        if moment_ns <= 0:
+            return float(steps[0][1] * moment_ns)
+        rounds, rest_ns = divmod(moment_ns, repeat_ns) if repeat_ns else (0, moment_ns)
+        ends = [*(step[0] for step in steps[1:]), repeat_ns or float("inf")]
+        spans = [(at, end, rate) for (at, rate), end in zip(steps, ends, strict=True)]
+        whole = rounds * sum(rate * (end - at) for at, end, rate in spans) if rounds else 0
+        return float(whole + sum(rate * max(0, min(rest_ns, end) - at) for at, end, rate in spans))
+
+    return until(end_ns + phase_ns) - until(begin_ns + phase_ns)
+
 
 Numbers = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -162,7 +187,7 @@ class Competition:
     def waits_ms(self, flows: Sequence[int], quantile: float) -> float | None:
         """Return a quantile of the waits in ms of all packets of some flows within the window, all in one.
 
-        It is None where no wait is known.
+        It is None if no wait is known.
         """
         if self.window_ns is None:
             return None
@@ -312,3 +337,68 @@ def server_of(flow: str | None) -> str:
 def _within(packets: Packets, window_ns: tuple[int, int]) -> npt.NDArray[np.bool_]:
     inside: npt.NDArray[np.bool_] = (packets.time_ns >= window_ns[0]) & (packets.time_ns < window_ns[1])
     return inside
+
+
+FLOW_COLUMNS = (
+    *("flow", "group", "cross", "began_s", "ended_s", "rate_mbps", "goodput_mbps", "share_pct", "loss_pct"),
+    "repeated_pct",
+)
+"""Times are since the trial's start. The other columns cover the window in which all flows competed and are null
+without one. The share is of what all competing flows got, null for cross traffic.
+`repeated_pct` is of TCP's payload that reached the
+link, null for other flows."""
+RATE_COLUMNS = ("flow", "group", "time_s", "mbps", "link_mbps")
+"""Columns of bins from the first flow's start; `time_s` is a bin's beginning. `link_mbps` is the link's capacity,
+null if unknown.
+"""
+
+BINS_S = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 60.0)
+MOST_BINS = 240
+
+Columns = dict[str, list[Any]]
+
+
+def flow_columns(competition: Competition) -> Columns:
+    """Return one row for each flow, with the columns FLOW_COLUMNS."""
+    rates, goodputs = competition.rates_bps, competition.goodputs_bps
+    losses, repeats = competition.lost_shares(), competition.repeated_shares()
+    total = 0.0 if rates is None else float(rates[competition.competing].sum())
+    rows: list[tuple[Any, ...]] = []
+    for index, flow in enumerate(competition.flows):
+        share = 100 * float(rates[index]) / total if rates is not None and total and not flow.cross else None
+        rows.append(
+            (
+                *(flow.name, flow.group, flow.cross, flow.began_ns / 1e9, flow.ended_ns / 1e9),
+                float(rates[index]) / 1e6 if rates is not None else None,
+                float(goodputs[index]) / 1e6 if goodputs is not None else None,
+                share,
+                *(_percent(shares, index) for shares in (losses, repeats)),
+            )
+        )
+    return {name: [row[place] for row in rows] for place, name in enumerate(FLOW_COLUMNS)}
+
+
+def _percent(shares: Numbers | None, index: int) -> float | None:
+    return None if shares is None or np.isnan(shares[index]) else 100 * float(shares[index])
+
+
+def rate_columns(competition: Competition) -> Columns:
+    """Return the rate of every flow in every whole bin, with the columns RATE_COLUMNS; no rows if no flow began."""
+    if not competition.flows:
+        return {name: [] for name in RATE_COLUMNS}
+    begin_ns = min(flow.began_ns for flow in competition.flows)
+    end_ns = max(flow.ended_ns for flow in competition.flows)
+    length_s = (end_ns - begin_ns) / 1e9
+    bin_s = next((width for width in BINS_S if length_s / width <= MOST_BINS), length_s / MOST_BINS)
+    series = competition.series_bps(bin_s, begin_ns, end_ns)
+    bins = series.shape[1]
+    times_s = (np.arange(bins) * bin_s).round(6).tolist()
+    capacity = competition.capacity_series_bps(bin_s, begin_ns, bins)
+    link = [None] * bins if capacity is None else (capacity / 1e6).round(6).tolist()
+    return {
+        "flow": [flow.name for flow in competition.flows for _ in range(bins)],
+        "group": [flow.group for flow in competition.flows for _ in range(bins)],
+        "time_s": times_s * len(competition.flows),
+        "mbps": (series.reshape(-1) / 1e6).round(6).tolist(),
+        "link_mbps": link * len(competition.flows),
+    }

@@ -1,18 +1,19 @@
-"""The kinds of work that a sampled call stack can belong to, by the names of its functions. Pure.
+"""CPU time of a trial's programs by kind of work, from the call stacks that a profiler sampled. Pure."""
 
-Langley et al. (SIGCOMM 2017, 6.7) name what QUIC's CPU time goes to: cryptography, sending and receiving packets, and
-keeping internal state. These kinds separate the same, and what their last one hides.
-"""
-
+import math
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
+from pathlib import Path
+from typing import Any
 
-from longlook.core.stack_files import KERNEL, UNNAMED
+from longlook.core import files
+from longlook.core.stack_files import FACTS, FOLDER, KERNEL, UNNAMED
 
 
 class Work(StrEnum):
-    """What a program, or the kernel on its behalf, was doing. The texts are those of tables."""
+    """The work of a program, or of the kernel on its behalf. Tables show these texts."""
 
     CRYPTOGRAPHY = "cryptography"
     CHECKING = "checking bodies"
@@ -70,7 +71,9 @@ _CRYPTO = re.compile(
 )
 _CHECKER = re.compile(r"^main\.(?:copyBody|fetchInto)$|^<?sha2::")
 _HASH = re.compile(r"(?:^|[_:./<])sha(?:2|256)(?=[_:./\d]|$)")
-"""Adapters hash every body that arrives: those in Go with what TLS uses, too, those in Rust with a crate for it."""
+"""Adapters hash every body that arrives: adapters in Go with the function that TLS uses, too, adapters in Rust with a
+crate for it.
+"""
 _ALLOCATION = re.compile(
     r"^(?:runtime\.(?:malloc|newobject|makeslice|growslice|gc|bgs|scan|greyobject|mark|sweep|findObject|wbBuf|"
     r"bulkBarrier|typePointers|\(\*(?:mspan|mcache|mcentral|mheap|gcWork|pageAlloc|gcBits|sweepLocked|scavenger))"
@@ -83,10 +86,10 @@ _LIBRARY = re.compile(r" \([^()]*\)$")
 
 
 def work_of(frames: Sequence[str]) -> Work:
-    """Return what a call stack was doing; `frames` are the names of its functions, outermost first.
+    """Return the work of a call stack; `frames` are the names of its functions, outermost first.
 
-    Where the kernel works for a program, the system call decides; what the device does in the middle of one (the
-    emulated link is a pair of virtual devices, which run in the sender's call) is the device's.
+    If the kernel works for a program, the system call decides. A device may do its work in the middle of a system call:
+    the emulated link is a pair of virtual devices, which run in the sender's call. Such work is the device's.
     """
     first_kernel = next((number for number, name in enumerate(frames) if name.endswith(KERNEL)), len(frames))
     kernel, user = frames[first_kernel:], frames[:first_kernel]
@@ -133,3 +136,56 @@ def _work_of_program(frames: Sequence[str]) -> Work:
     if _CLEAR.match(leaf) or any(_ALLOCATION.match(name) for name in frames):
         return Work.MEMORY
     return Work.RUNTIME if _RUNTIME.match(leaf) else Work.OWN
+
+
+ROLES = ("client", "server")
+WORK_COLUMNS = ("role", "work", "cpu_s", "counted_s")
+
+
+def work_columns(trial: Path, counted_s: Mapping[str, float]) -> Mapping[str, list[Any]] | None:
+    """Return columns `role`, `work`, `cpu_s`, `counted_s`: the sampled CPU seconds of each end by kind of work.
+
+    `trial` is a trial's folder, `counted_s` has the CPU seconds of each end as the kernel counted them. A kind of work
+    that was not seen has 0. None if nothing was sampled.
+    """
+    if (facts := _facts(trial)) is None:
+        return None
+    rows = []
+    for role in ROLES:
+        counts = Counter[Work]()
+        for stack, count in read_folded(trial / FOLDER / f"{role}.folded").items():
+            counts[work_of(stack.split(";")[1:])] += count
+        hertz, counted = facts["frequency_hz"], counted_s.get(role, math.nan)
+        rows += [(role, work.value, counts[work] / hertz, counted) for work in Work]
+    return {name: list(column) for name, column in zip(WORK_COLUMNS, zip(*rows, strict=True), strict=True)}
+
+
+def pooled_stacks(trials: Iterable[Path], role: str) -> tuple[Counter[str], float]:
+    """Return the folded stacks of one end over several trials, and the CPU seconds that a sample stands for.
+
+    The seconds count all trials, so that stacks times seconds are the sum of the trials; 0 without samples.
+    """
+    stacks: Counter[str] = Counter()
+    seconds = 0.0
+    for trial in trials:
+        if (facts := _facts(trial)) is not None:
+            stacks += read_folded(trial / FOLDER / f"{role}.folded")
+            seconds = 1 / facts["frequency_hz"]
+    return stacks, seconds
+
+
+def read_folded(path: Path) -> Counter[str]:
+    """Return the lines `thread;outermost;…;innermost COUNT` of a file of folded stacks; lines without a count are left
+    out.
+    """
+    found: Counter[str] = Counter()
+    for line in files.read_text(path).splitlines():
+        stack, _, count = line.rpartition(" ")
+        if stack and count.isdecimal():
+            found[stack] += int(count)
+    return found
+
+
+def _facts(trial: Path) -> Mapping[str, Any] | None:
+    path = trial / FOLDER / FACTS
+    return files.read_json(path) if path.is_file() else None

@@ -1,5 +1,5 @@
-"""The events in the traces of a trial's endpoints, joined with the link: one table (docs/timeline.md lists the
-kinds).
+"""The events in the traces of a trial's endpoints, joined with the link: one table (docs/reference/timeline.md lists
+the kinds).
 """
 
 import json
@@ -87,7 +87,7 @@ EVENT_KINDS: Mapping[EventKind, str] = {
     "closed, idle_timeout; detail = reason.",
     EventKind.PARAMETERS: "Parameters were set. Columns: name = local, remote or recovery, detail = JSON "
     "object with sorted keys.",
-    EventKind.STATE: "The sender entered a state of docs/states-rules.md. Columns: name = state, "
+    EventKind.STATE: "The sender entered a state of docs/reference/states-rules.md. Columns: name = state, "
     "detail = the rule that found it, or the stack's own name. The source is derived "
     "for a rule, else the log's writer. A state is held until the next such row of "
     "the same flow and vantage, the last one until the connection ends.",
@@ -221,7 +221,7 @@ class Events:
 
 
 def with_later_columns(table: pa.Table, names: Sequence[str] | None = None) -> pa.Table:
-    """Return a table with null for columns of LATER that it lacks, or of those only the ones with some names."""
+    """Return a table with null for every column of LATER that it lacks, or for the named columns alone."""
     for name in sorted(LATER if names is None else LATER & {*names}):
         if name not in table.column_names:
             field = EVENT_SCHEMA.field(name)

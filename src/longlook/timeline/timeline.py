@@ -1,13 +1,16 @@
-"""One table of rows per trial, from all observers (docs/timeline.md explains the kinds)."""
+"""One table of rows per trial, from all observers (docs/reference/timeline.md explains the kinds)."""
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -214,3 +217,59 @@ class Timeline:
 
 def _is_in(column: pa.ChunkedArray, values: list[str]) -> Any:
     return pc.is_in(column.cast(pa.string()), value_set=pa.array([str(value) for value in values]))
+
+
+Codes = npt.NDArray[np.integer[Any]]
+
+
+def table_of_rows(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+    """Return a table of few rows given as dictionaries; absent keys are null."""
+    columns = [pa.array([row.get(field.name) for row in rows], _plain(field.type)).cast(field.type) for field in SCHEMA]
+    return pa.table(columns, schema=SCHEMA)
+
+
+def table_of_columns(columns: Mapping[str, pa.Array], num_rows: int) -> pa.Table:
+    """Return a table of many rows given as Arrow arrays; absent columns are null."""
+    arrays = [
+        columns[field.name].cast(field.type) if field.name in columns else pa.nulls(num_rows, field.type)
+        for field in SCHEMA
+    ]
+    return pa.table(arrays, schema=SCHEMA)
+
+
+def texts(codes: Codes, names: Sequence[str | None]) -> pa.DictionaryArray:
+    """Return a text column of `codes`, indices into `names`; a name of None is null."""
+    known = list(dict.fromkeys(name for name in names if name is not None))
+    position = np.array([known.index(name) if name is not None else -1 for name in names], np.int32)
+    indices = position[codes] if len(names) else np.zeros(0, np.int32)
+    return pa.DictionaryArray.from_arrays(pa.array(indices, mask=indices < 0), pa.array(known, pa.string()))
+
+
+def constant_text(name: str, num_rows: int) -> pa.DictionaryArray:
+    """Return a text column with the same value everywhere."""
+    return texts(np.zeros(num_rows, np.int32), [name])
+
+
+def merge_tables(tables: Sequence[pa.Table]) -> pa.Table:
+    """Return all rows in order of time; rows of the same time stay in the order given."""
+    joined = pa.concat_tables(tables).unify_dictionaries().combine_chunks()
+    return joined.take(pc.sort_indices(joined["time_ns"]))
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+SAME_BYTES = "the same bytes as packet "
+"""Begins one of the parts of `detail`, which "; " separates; the earlier packet's `sequence` follows."""
+
+_PART = re.compile(rf"(?:^|; ){SAME_BYTES}(\d{{1,18}})(?:; |$)")
+
+
+def packet_of_same_bytes(detail: str | None) -> int | None:
+    """Return the number of the earlier packet that had the same bytes, by a packet's `detail`; None if it names none.
+
+    The number counts the packets of the link and direction of the packet that `detail` is of.
+    """
+    found = _PART.search(detail or "")
+    return None if found is None else int(found[1])

@@ -1,4 +1,4 @@
-"""docs/causes.md is made of what the causes' files hold."""
+"""docs/reference/causes.md is made of what the causes' files hold."""
 
 import subprocess
 import sys
@@ -10,12 +10,12 @@ from longlook.causes.__main__ import BEGIN, END, describe, updated
 from longlook.core.errors import InputError
 from longlook.explain.cause import causes, find_cause
 
-DOCUMENT = Path(__file__).parents[3] / "docs" / "causes.md"
+DOCUMENT = Path(__file__).parents[3] / "docs" / "reference" / "causes.md"
 
 
 def test_the_document_has_a_section_for_every_cause_as_its_file_describes_it() -> None:
     document = DOCUMENT.read_text()
-    assert document == updated(document), "run: python -m longlook.causes docs/causes.md"
+    assert document == updated(document), "run: python -m longlook.causes docs/reference/causes.md"
     for name in causes():
         assert f"### `{name}`\n" in document
 

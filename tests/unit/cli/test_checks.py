@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from longlook.cli import app
 from longlook.engines.doctor import examine
-from longlook.provision.provenance.installed import all_made
+from longlook.provision.provenance.made import all_made
 from longlook.stacks import chromium_remote
 
 

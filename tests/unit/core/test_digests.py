@@ -11,8 +11,7 @@ import pytest
 
 import longlook
 from longlook.analysis import measure_cache
-from longlook.calibration import certificate
-from longlook.core import digests
+from longlook.core import calibration, digests
 from longlook.engines import virtual
 from tests.unit.conftest import forget_digests
 
@@ -20,7 +19,7 @@ PACKAGE = Path(longlook.__file__).parent
 KEYS: dict[str, Callable[[], str]] = {
     "trial": virtual.agent_digest,
     "measurement": measure_cache.code_of_measurements,
-    "calibration": certificate.code_digest,
+    "calibration": calibration.code_digest,
 }
 
 
@@ -37,7 +36,7 @@ def touched(path: Path) -> None:
         *(("measurement", name) for name in ("core/flows.py", "network/stages.py", "timeline/collectors.py")),
         *(("measurement", name) for name in ("core/model.py", "core/codec.py", "metrics/link.py")),
         *(("calibration", name) for name in ("lab/router.py", "network/config.py", "lab/linux/netlink.py")),
-        *(("calibration", name) for name in ("lab/guest.py", "calibration/cases.py", "core/flows.py")),
+        *(("calibration", name) for name in ("lab/guest.py", "instruments/calibrate/link/cases.py", "core/flows.py")),
     ],
 )
 def test_a_changed_file_changes_the_key(package: Path, result: str, file: str) -> None:
@@ -47,7 +46,9 @@ def test_a_changed_file_changes_the_key(package: Path, result: str, file: str) -
 
 
 @pytest.mark.parametrize("result", KEYS)
-@pytest.mark.parametrize("file", ["linktool/command.py", "report/page.py", "cli/__init__.py", "compare/gate.py"])
+@pytest.mark.parametrize(
+    "file", ["instruments/link/child.py", "report/page.py", "cli/__init__.py", "instruments/compare/gate.py"]
+)
 def test_what_a_result_does_not_depend_on_keeps_it(package: Path, result: str, file: str) -> None:
     before = KEYS[result]()
     touched(package / file)
@@ -66,7 +67,7 @@ def test_a_folder_alone_does_not_depend_on_what_it_imports(package: Path, file: 
     [
         ("longlook.engines.virtual", "longlook.lab.guest", "longlook.lab.laboratory"),
         ("longlook.analysis.measure",),
-        ("longlook.calibration.virtual", "longlook.calibration.guest", "longlook.calibration.measure"),
+        tuple(f"longlook.instruments.calibrate.link.{name}" for name in ("virtual", "guest", "measure")),
     ],
     ids=KEYS,
 )

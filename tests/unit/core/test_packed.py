@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from longlook.cli.commands import app
 from longlook.core import packed
 from longlook.core.errors import InputError
-from longlook.explain.infer.sources import read_sets
+from longlook.instruments.infer.sources import read_sets
 from longlook.network.trace_store import read_trace
 from longlook.network.traces import TraceError
 from longlook.provision.recorded.har import HarError, read_har

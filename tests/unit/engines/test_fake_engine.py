@@ -12,8 +12,7 @@ from longlook.lab.link_data import Delivered
 from longlook.lab.link_log import LinkLog
 from longlook.lab.link_log import read_link_log as read_records
 from longlook.timeline.normalise import normalise_trial
-from longlook.timeline.normalise.conservation import conservation
-from longlook.timeline.normalise.link_log import read_link_log
+from longlook.timeline.normalise.link_log import conservation, read_link_log
 from longlook.timeline.timeline import Kind
 from tests.unit.lab.test_judge import TRIAL
 

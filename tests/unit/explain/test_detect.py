@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from longlook.explain.cause import Cause, Change, Finding, Intervention, Kind, Sign, Target, Touches, Untestable
+from longlook.explain.cause import Cause, Change, Finding, Intervention, Purpose, Sign, Target, Touches, Untestable
 from longlook.explain.detect import proposed, suspect
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.pair import Pair
 from tests.data.sides import USEFUL, pair, side
 
 SLOWER = pair(side(None, (USEFUL, 100.0), (LedgerClass.TIMER, 50.0)))
-CURE = Intervention(Kind.CURE, Target.LOSER, Touches.MECHANISM, Change("another timer", {"tcp_rto_min": "10ms"}))
+CURE = Intervention(Purpose.CURE, Target.LOSER, Touches.MECHANISM, Change("another timer", {"tcp_rto_min": "10ms"}))
 GOOD = Cause(
     "good", "Good", "about {dose:.0f}", "nobody", "server", (), (),
     lambda _pair: Sign(10**7, dose=3.0), lambda _finding, _pair: (CURE,),

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from longlook.core.model import Analysis
-from longlook.explain.attribution import Closed, Conclusion, Look, Parts, closed, concludes, share
-from longlook.explain.early_stopping import is_firm, looks_at
+from longlook.explain.attribution import Closed, Conclusion, Look, Parts, closed, concludes, is_firm, looks_at, share
 
 ANALYSIS = Analysis()
 MARGIN = float(np.log1p(ANALYSIS.equivalence_margin_pct / 100))

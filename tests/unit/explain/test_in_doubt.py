@@ -8,12 +8,11 @@ import pytest
 
 from longlook.core.model import Vantage
 from longlook.explain.cause import Untestable, causes
-from longlook.explain.confounders import implausible
 from longlook.explain.detect import proposed, suspect
 from longlook.explain.facts import DoubtError, SenderFacts
 from longlook.explain.inside import look_inside
 from longlook.explain.ledger import Ledger, LedgerClass, make_ledger
-from longlook.explain.pair import Pair, Side
+from longlook.explain.pair import Pair, Side, implausible
 from longlook.timeline.timeline import Timeline
 from tests.data.scenes import QUIC, Scene, ns, window_limited
 from tests.data.sides import USEFUL, found_by, pair, side

@@ -1,4 +1,4 @@
-"""docs/metrics.md is made of what the metrics' files hold."""
+"""docs/reference/metrics.md is made of what the metrics' files hold."""
 
 import subprocess
 import sys
@@ -10,12 +10,12 @@ from longlook.core import registry
 from longlook.core.errors import InputError
 from longlook.metrics.__main__ import BEGIN, END, describe, updated
 
-DOCUMENT = Path(__file__).parents[3] / "docs" / "metrics.md"
+DOCUMENT = Path(__file__).parents[3] / "docs" / "reference" / "metrics.md"
 
 
 def test_the_document_has_a_section_for_every_metric_as_its_file_describes_it() -> None:
     document = DOCUMENT.read_text()
-    assert document == updated(document), "run: python -m longlook.metrics docs/metrics.md"
+    assert document == updated(document), "run: python -m longlook.metrics docs/reference/metrics.md"
     for name in registry.load("metrics"):
         assert f"### `{name}`\n" in document
 

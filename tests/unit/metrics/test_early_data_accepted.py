@@ -3,8 +3,7 @@
 import pytest
 
 from longlook.metrics import find_metric
-from longlook.timeline.normalise.tables import table_of_rows
-from longlook.timeline.timeline import Timeline
+from longlook.timeline.timeline import Timeline, table_of_rows
 
 QUIC, OTHER, TCP = "udp 10.8.0.1:4 10.8.0.2:443", "udp 10.8.0.1:5 10.8.0.2:443", "tcp 10.8.0.1:4 10.8.0.2:443"
 

@@ -8,8 +8,7 @@ import pytest
 
 from longlook.metrics import find_metric
 from longlook.timeline.normalise.endpoint import read_endpoints
-from longlook.timeline.normalise.tables import table_of_rows
-from longlook.timeline.timeline import Timeline
+from longlook.timeline.timeline import Timeline, table_of_rows
 
 METRICS = ("answered", "usable_payload", "echo_gaps", "first_answer_time")
 

@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from longlook.metrics import find_metric
-from longlook.timeline.normalise.tables import table_of_rows
-from longlook.timeline.timeline import Timeline
+from longlook.timeline.timeline import Timeline, table_of_rows
 
 FLOW = "udp 10.8.0.1:4 10.8.0.2:443"
 

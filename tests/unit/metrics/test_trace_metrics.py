@@ -3,9 +3,8 @@
 import pytest
 
 from longlook.core import registry
-from longlook.timeline.normalise.tables import table_of_rows
-from longlook.timeline.timeline import Timeline
-from longlook.timeline.trial_events import needs_events
+from longlook.timeline.normalise.trial import needs_events
+from longlook.timeline.timeline import Timeline, table_of_rows
 from tests.data.events import events_of, row
 
 MS = 1_000_000

@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from longlook.metrics import find_metric
-from longlook.timeline.normalise.tables import table_of_rows
-from longlook.timeline.timeline import Timeline
+from longlook.timeline.timeline import Timeline, table_of_rows
 
 VIDEO = {
     "quality": "throughput",

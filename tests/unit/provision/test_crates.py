@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from longlook.core.errors import MachineError
-from longlook.provision.crates import verify
+from longlook.provision.cargo import verify
 
 FILES = {"Cargo.toml": b"[package]", "src/lib.rs": b"pub fn answer() -> u8 { 42 }"}
 INDEX = "index.example-0123"

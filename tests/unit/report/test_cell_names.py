@@ -8,14 +8,15 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import longlook
-from longlook.compare import spec as comparison
-from longlook.compare.spec import ComparisonSpec
 from longlook.core.errors import InputError
 from longlook.core.model import Study
 from longlook.explain.rounds import find_cells
+from longlook.instruments.compare import spec as comparison
+from longlook.instruments.compare.spec import ComparisonSpec
 from longlook.report.inside.page import full_label
 from longlook.report.layout import cell_label
 from longlook.report.wording import listed_cell
+from longlook.study import catalogue
 from longlook.study.cells import cell_id, cells, cells_named, labels_of
 from longlook.study.files import find_study
 from longlook.study.plan import chosen_cells, make_plan
@@ -39,7 +40,7 @@ NETWORKS = [
 
 
 def compared(*networks: str) -> Study:
-    side = comparison.parse_side("quic-go", "h3")
+    side = catalogue.parse_side("quic-go", "h3")
     return comparison.make_study(ComparisonSpec(side, side, comparison.parse_networks(networks), 5.0, rounds=10))
 
 

@@ -86,7 +86,7 @@ def project(tmp_path: Path) -> Path:
             "tests/conftest.py",
             sorted([REGISTRY, UNITS, SETTINGS, PAGE, DOCUMENTS, EVERY_CAUSE, SLOW, ANY, NEAR, PROGRAMS, *BY_FACE]),
         ),
-        ("docs/report.md", [PAGE, DOCUMENTS]),
+        ("docs/guide/report.md", [PAGE, DOCUMENTS]),
         ("benches/results.json", []),
     ],
 )
@@ -100,7 +100,7 @@ def test_a_change_concerns_what_imports_it_however_deep(project: Path, changed: 
         ("stacks/quic_go", "conformance/test_suite"),
         ("workloads/echo", "provision/test_content"),
         ("metrics/link", "metrics/test_metrics"),
-        ("causes/slow_reader", "causes/test_every_cause"),
+        ("causes/receivers", "causes/test_every_cause"),
         ("explain/remedies", "causes/test_every_cause"),
     ],
 )

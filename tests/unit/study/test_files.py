@@ -119,7 +119,7 @@ def test_a_duplicate_study_is_an_error(tmp_path: Path, monkeypatch: pytest.Monke
         list_studies(CATALOGUE)
 
 
-PAGE = (Path(files.__file__).parents[3] / "docs" / "studies.md").read_text(encoding="utf-8")
+PAGE = (Path(files.__file__).parents[3] / "docs" / "reference" / "studies.md").read_text(encoding="utf-8")
 
 
 def test_every_key_of_the_format_is_documented() -> None:

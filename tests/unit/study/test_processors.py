@@ -5,10 +5,11 @@ from fractions import Fraction
 
 import pytest
 
+from longlook.core.cpus import times
 from longlook.core.model import Processor
 from longlook.core.problems import SettingError
 from longlook.study import processors
-from longlook.study.processors import processor_setting, times
+from longlook.study.processors import processor_setting
 
 KEY = "client_processor"
 

@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from longlook.core import registry
-from longlook.timeline.competition import Competition, LinkFlow, Packets, jain
-from longlook.timeline.flow_tables import flow_columns, rate_columns
+from longlook.timeline.competition import Competition, LinkFlow, Packets, flow_columns, jain, rate_columns
 
 S = 1_000_000_000
 

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from longlook.timeline.cpu_profile import pooled_stacks, read_folded, work_columns
-from longlook.timeline.cpu_work import Work
+from longlook.timeline.cpu_work import Work, pooled_stacks, read_folded, work_columns
 
 SERVER = "program;main;ring::aead::aes_gcm::seal 30\nprogram;main;quinn_proto::go 10\nprogram;main;quinn_proto::do 5\n"
 

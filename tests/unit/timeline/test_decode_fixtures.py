@@ -1,4 +1,4 @@
-"""Real traces of every producer: what they hold is kept in counts.json, and docs/traces.md shows the same."""
+"""Real traces of every producer: what they hold is kept in counts.json, and docs/reference/traces.md shows the same."""
 
 import json
 from collections import Counter
@@ -13,7 +13,7 @@ from longlook.timeline.decode import decode_trace
 from tests.data.decoded import FIXTURES, NETLOGS, QLOGS, rows
 
 COUNTS: dict[str, dict[str, Any]] = json.loads((FIXTURES / "counts.json").read_text())
-DOCS = Path(__file__).parents[3] / "docs" / "traces.md"
+DOCS = Path(__file__).parents[3] / "docs" / "reference" / "traces.md"
 FILES = sorted([*QLOGS.glob("*.gz"), *NETLOGS.glob("*.gz")])
 SEEN = ("container", "schema", "producer", "vantage", "read", "ignored", "skipped", "truncated", "unordered")
 

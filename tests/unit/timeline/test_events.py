@@ -23,7 +23,7 @@ DOCS = Path(__file__).parents[3] / "docs"
 
 
 def test_the_documented_tables_are_those_of_the_code() -> None:
-    lines = (DOCS / "timeline.md").read_text().splitlines()
+    lines = (DOCS / "reference" / "timeline.md").read_text().splitlines()
     assert set(EVENT_KINDS) == set(EventKind)
     for name, summary in EVENT_KINDS.items():
         first, *more = f"- `{name}`: {summary}".replace(". ", ".\n  ").splitlines()
@@ -31,7 +31,7 @@ def test_the_documented_tables_are_those_of_the_code() -> None:
         assert lines[place + 1 : place + 1 + len(more)] == more
     for name, summary in SOURCES.items():
         assert f"| `{name}` | {summary} |" in lines
-    rules = (DOCS / "states-rules.md").read_text().splitlines()
+    rules = (DOCS / "reference" / "states-rules.md").read_text().splitlines()
     assert set(STATES) == set(State)
     assert set(State) >= BBR_STATES
     for state, summary in STATES.items():
@@ -39,7 +39,7 @@ def test_the_documented_tables_are_those_of_the_code() -> None:
 
 
 def test_every_column_is_documented() -> None:
-    text = (DOCS / "timeline.md").read_text().partition("## Columns of events")[2]
+    text = (DOCS / "reference" / "timeline.md").read_text().partition("## Columns of events")[2]
     missing = [name for name in EVENT_SCHEMA.names if f"`{name}`" not in text]
     assert not missing
     assert set(METRIC_COLUMNS) <= set(EVENT_SCHEMA.names)

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from longlook.timeline.competition import Competition, LinkFlow, Packets
-from longlook.timeline.flow_tables import RATE_COLUMNS, rate_columns
+from longlook.timeline.competition import RATE_COLUMNS, Competition, LinkFlow, Packets, rate_columns
 
 SECOND_NS = 1_000_000_000
 

@@ -4,10 +4,9 @@ from typing import Any
 
 import pytest
 
-from longlook.timeline.normalise.tables import table_of_rows
 from longlook.timeline.normalise.trial import OVER_SECOND
 from longlook.timeline.over_links import BIN_S, MAIN_LINK, SECOND_LINK, link_columns
-from longlook.timeline.timeline import Timeline
+from longlook.timeline.timeline import Timeline, table_of_rows
 
 COMMON: dict[str, Any] = {"flow": "udp 10.8.0.1:4 10.8.0.2:443", "priming": False}
 LOAD = (

@@ -11,7 +11,7 @@ const PS_PER_NS: u128 = 1_000;
 const WORK_PER_BIT: u128 = 1_000_000_000_000;
 const WORK_PER_BYTE: u128 = 8 * WORK_PER_BIT;
 
-/// Sends packets one after the other; see `docs/link.md` for the law.
+/// Sends packets one after the other; see `docs/reference/link.md` for the law.
 ///
 /// Picoseconds keep the rounding of one packet below 1 part in 10⁶ of a full packet's time even at 1 Tbit/s.
 pub struct Transmitter(Means);

@@ -1,4 +1,4 @@
-//! Files of `longlook trace convert --to qlog`: each event is one row, and gives that row back (docs/exports.md).
+//! Files of `longlook trace convert --to qlog`: each event is one row, and gives that row back (docs/reference/exports.md).
 
 use serde_json::Value;
 

@@ -2,7 +2,7 @@
 
 /// An event that becomes rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "docs/traces.md has the table")]
+#[allow(missing_docs, reason = "docs/reference/traces.md has the table")]
 pub enum What {
     PacketSent,
     PacketReceived,

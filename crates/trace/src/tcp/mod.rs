@@ -1,4 +1,4 @@
-//! Recordings of the kernel's TCP (crates/tcptrace) → events. docs/capture.md has the mapping.
+//! Recordings of the kernel's TCP (crates/tcptrace) → events. docs/reference/capture.md has the mapping.
 
 mod connection;
 mod limit;

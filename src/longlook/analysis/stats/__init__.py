@@ -1,12 +1,11 @@
-"""Samples → estimates with verdicts (docs/method.md). Pure.
+"""Samples → estimates with verdicts (docs/explanation/method.md). Pure.
 
 `estimate` estimates every contrast in every cell, `arm_levels` every arm by itself; `estimates_table`,
 `dependences_table` and `estimates_from_table` are the way to `estimates.parquet` and `dependences.parquet` and back.
-The module `drawn_settings` has the settings that rounds draw in words, `by_round` the effect of each round,
-`rare_losses` the room for random losses that the rounds have missed, `tails` the rounds that were won and effects on
-the worst loads.
-`population` has the shares of a declared population in which a metric is below a value.
-`cells` is the index of samples that all of these read; `libraries` imports scipy and statsmodels where they are used.
+The module `drawn_settings` has the settings that rounds draw in words, `rare_losses` the room for random losses that
+the rounds have missed, `tails` the rounds that were won and effects on the worst loads, `population` the shares of a
+declared population in which a metric is below a value. `cells` is the index of samples that all of these read, with
+the effect of each round; `libraries` imports scipy and statsmodels when they are used.
 """
 
 from longlook.analysis.stats.estimates import estimate

@@ -10,9 +10,9 @@ import pandas as pd
 from longlook.analysis.stats import libraries
 from longlook.analysis.stats.cells import Cells
 from longlook.analysis.stats.procedures import Floats
+from longlook.core.metric import find_metric
 from longlook.core.model import Contrast, Study
 from longlook.core.results import ArmLevel
-from longlook.metrics import find_metric
 
 
 def arm_levels(samples: pd.DataFrame, study: Study, metrics: Sequence[str] | None = None) -> list[ArmLevel]:

@@ -11,7 +11,7 @@ Technical Report 1, 1969; Gaffke, Mathematical Methods of Statistics 14, 2005; L
 arXiv:1905.06208). A round more among n at a distance of d moves the end of a t interval by about d·(1 + t)/(n + 1), as
 far as a loss with that effect moves the mean if n rounds miss it in one of forty cases. Here the end is a choice, and
 no bound: in the unseen round one arm's value is larger by the share by which a number of losses fluctuates, 1/√L with
-L losses a load, and at most twice as large. docs/method.md has how often that was enough.
+L losses a load, and at most twice as large. docs/explanation/method.md has how often that was enough.
 """
 
 import math

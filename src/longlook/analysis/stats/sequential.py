@@ -27,7 +27,8 @@ that equal the value count for neither.
 
 The first is sharp and trusts the normal law, the second trusts nothing and keeps the first from deciding by a few equal
 or skewed advantages. An interval that holds the ends of both holds the median always, and the mean where the advantages
-are not too skewed; tests/unit/analysis/stats/test_sequential.py measures how often, and docs/method.md has the numbers.
+are not too skewed; tests/unit/analysis/stats/test_sequential.py measures how often, and docs/explanation/method.md has
+the numbers.
 """
 
 import math

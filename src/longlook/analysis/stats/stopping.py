@@ -28,7 +28,7 @@ def looks(first: int, most: int) -> Iterator[int]:
 
 
 def undecided(estimates: Iterable[Estimate], study: Study) -> frozenset[str]:
-    """Return the ids of the cells in which more rounds could still decide something (docs/method.md).
+    """Return the ids of the cells in which more rounds could still decide something (docs/explanation/method.md).
 
     `estimates` are those of the rounds so far, of which every cell has had `min_rounds` or more.
     """

@@ -5,11 +5,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from rich.table import Table
 from rich.text import Text
 
+from longlook.provision.recorded.har import PageContradiction
 from longlook.provision.recorded.page import RecordedPage, evidence_counts
-from longlook.provision.recorded.plausible import Contradiction
 
 
-def page_summary(digest: str, page: RecordedPage, implausible: Sequence[Contradiction] = ()) -> Iterator[Text | Table]:
+def page_summary(
+    digest: str, page: RecordedPage, implausible: Sequence[PageContradiction] = ()
+) -> Iterator[Text | Table]:
     """Yield the page's size and origins, its phases, how dependences are known, what is left out or changed, and what
     of its recording contradicts the rest.
     """

@@ -6,7 +6,7 @@ from rich.console import RenderableType
 from rich.markup import escape
 from rich.table import Table
 
-from longlook.provision.provenance import Component, Made
+from longlook.core.provenance import Component, Made
 
 _DIGITS = 16
 

@@ -1,25 +1,25 @@
 """A study, and what a run of it would do, on a terminal."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from longlook.cli.terminal import console, print_json
 from longlook.core import codec
 from longlook.core.model import Scalar, Study
 from longlook.core.problems import shown
 from longlook.network import settings
 from longlook.study.plan import count_trials
+from longlook.terminal.printer import Renderings
 
 if TYPE_CHECKING:
     from longlook.pipeline.preview import Preview
 
 
 def study_summary(study: Study, cells: int, differences: Mapping[str, Mapping[str, Scalar]]) -> RenderableType:
-    """Return a study of so many cells in a screenful.
+    """Return a study in a screenful; `cells` is how many of its cells are chosen.
 
     `differences` are the settings of each arm in which the arms differ.
     """
@@ -69,19 +69,18 @@ def _product(cells: int, arms: int, rounds: int, trials: int) -> str:
     return f"{product} = {trials} trial" + "s" * (trials != 1)
 
 
-def show_preview(found: "Preview", *, as_json: bool) -> None:
-    """Print what a run would do."""
-    if as_json:
-        print_json({**codec.encode(found), "to_run": found.left})
-        return
-    out = console()
+def preview_shown(found: "Preview") -> Renderings:
+    """Return what a run would do."""
+    return Renderings(lambda: _parts(found), lambda: {**codec.encode(found), "to_run": found.left})
+
+
+def _parts(found: "Preview") -> Iterator[RenderableType]:
     table = Table("cell", "levels", "trials", box=None)
     for cell in found.cells:
         levels = ", ".join(f"{name}={label}" for name, label in cell.cell.items())
         table.add_row(Text(cell.cell_id), Text(levels), str(cell.trials))
-    out.print(table)
-    for line in _lines(found):
-        out.print(line, soft_wrap=True, markup=False)
+    yield table
+    yield from _lines(found)
 
 
 def _lines(found: "Preview") -> list[str]:

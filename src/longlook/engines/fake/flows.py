@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from longlook.core.flows import stop_after_s, view_of
+from longlook.core.flows import FLOWS_FILE, flow_folder, stop_after_s
 from longlook.core.job import Job
 from longlook.core.model import Flow
 from longlook.core.protocol import find_protocol
@@ -13,7 +13,6 @@ from longlook.engines.fake.lines import FIRST_PORT, Reported, client_lines, serv
 from longlook.engines.fake.link_log import TCP, UDP, ConnectionLoad
 from longlook.engines.fake.path import EPOCH_NS, FakePath
 from longlook.lab.artefacts import write_json, write_lines
-from longlook.lab.testbed import FLOWS, FLOWS_FILE
 from longlook.lab.topology import SERVER_PORT, addresses_of
 
 _UNEQUAL = 0.2
@@ -25,7 +24,7 @@ def write_flows(job: Job, path: FakePath, *, arrived: bool) -> list[ConnectionLo
     folder, found, records = Path(job.folder), [], []
     for flow, load in _loads(job, path):
         client, server = (address.rpartition(":")[0] for address in (load.client, load.server))
-        place = folder / FLOWS / flow.name
+        place = flow_folder(folder, flow)
         place.mkdir(parents=True)
         reported = _reported(job, flow, load, arrived=arrived)
         write_lines(place / "client.jsonl", client_lines([reported]))
@@ -86,4 +85,4 @@ def _reported(job: Job, flow: Flow, load: ConnectionLoad, *, arrived: bool) -> R
     expected: dict[str, Any] = {}
     if flow.object_bytes is not None:
         expected = {path: of for path, of in job.content.expected.items() if of.bytes == flow.object_bytes}
-    return Reported(view_of(job.trial, flow), job.identity.host, load, expected, arrived=arrived)
+    return Reported(job.trial.with_only(flow), job.identity.host, load, expected, arrived=arrived)

@@ -1,4 +1,5 @@
-"""Made-up logs of links, in the link emulator's format (docs/link-formats.md): each packet of made-up loads."""
+"""Made-up logs of links, in the link emulator's format (docs/reference/link-formats.md): each packet of made-up
+loads."""
 
 import json
 import random

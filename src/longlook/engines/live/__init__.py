@@ -45,7 +45,9 @@ class LiveEngine(SequentialEngine):
     def notes(self) -> Sequence[str]:
         """Return how packets reach the link, where that is not the usual way."""
         path = datapath()
-        return () if path == PACKET else (f"packets reach the link by LONGLOOK_DATAPATH={path} (docs/lab.md)",)
+        return (
+            () if path == PACKET else (f"packets reach the link by LONGLOOK_DATAPATH={path} (docs/explanation/lab.md)",)
+        )
 
     def run(self, job: Job) -> Run:
         """Run one trial and return its result.

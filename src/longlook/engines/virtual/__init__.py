@@ -1,6 +1,7 @@
-"""Engine `virtual`: it runs every trial in a guest of its own whose clock runs on virtual time (docs/virtual-time.md).
+"""Engine `virtual`: it runs every trial in a guest of its own whose clock runs on virtual time
+(docs/explanation/virtual-time.md).
 
-`guest_run` shows how a guest is run, from its request to its result. `calibration` boots guests by it too.
+`guest_run` shows how a guest is run, from its request to its result. `instruments.calibrate` boots guests by it too.
 
 Entry points: `VirtualEngine`, `guest_run.run_guest`, `probe.find_guest`, `bundle.make_bundle`.
 """
@@ -39,7 +40,7 @@ _GUEST = "longlook.lab.guest"
 _LARGEST_RUN_BYTES = 64 << 20  # of a `run.json`, which has a digest for each of 20,000 files at most
 _SPIN_HINT = (
     f"if the program computes for long, raise {SPIN_TIMEOUT}; if it waits busily, set busy_waits in its Stack: its "
-    "trials then run where CPU takes time, inexactly; --engine live runs it in real time (docs/debugging.md)"
+    "trials then run where CPU takes time, inexactly; --engine live runs it in real time (docs/guide/debugging.md)"
 )
 _LOST_HINT = "see console.log, the guest's console; if this happens again, report it with that file"
 

@@ -1,4 +1,4 @@
-"""The box around a guest: what `longlook-box` is asked for, and what it reports (docs/virtual-time.md).
+"""The box around a guest: what `longlook-box` is asked for, and what it reports (docs/explanation/virtual-time.md).
 
 Programs under test may find a way out of their guest. The guest's kernel therefore runs as a user that has nothing, in
 namespaces of its own, and sees of the host only what is named here, read-only.

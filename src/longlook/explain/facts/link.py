@@ -12,14 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from longlook.core.links import BOTTLENECKS, MAIN
 from longlook.core.model import Json, Stage, Trial, Vantage
 from longlook.explain.facts.columns import NEVER, Booleans, Integers, are, codes, integers
-from longlook.network.stages import BOTTLENECKS
 from longlook.timeline.competition import Competition, are_marked, server_of
 from longlook.timeline.normalise.trial import OVER_SECOND
 from longlook.timeline.payload import new_payload_bytes
-from longlook.timeline.same_bytes import packet_of_same_bytes
-from longlook.timeline.timeline import Kind, Timeline
+from longlook.timeline.timeline import Kind, Timeline, packet_of_same_bytes
 
 DELIVERED, DROPPED, QUEUED = 0, 1, 2
 """The values of `LinkFacts.fate`; a queued packet was still inside at the end of the trial."""
@@ -130,7 +129,7 @@ def _facts(timeline: Timeline, trial: Trial, direction: str, where: Vantage) -> 
     rows = rows.take(pa.array(order))
     kind, kinds = codes(rows["kind"])
     fate = np.array([_FATES.get(name, -1) for name in kinds], np.int64)[kind]
-    link = trial.link if where is Vantage.LINK else trial.further[where]
+    link = trial.links[MAIN if where is Vantage.LINK else where]
     stages = link.down if direction == "down" else link.up
     reason, reasons = codes(rows["name"])
     flow, flows = codes(rows["flow"])

@@ -82,7 +82,7 @@ class Difference:
     transitions: tuple[TransitionPair, ...]
 
     def to_json(self) -> str:
-        """Return the difference as a JSON document (docs/infer.md)."""
+        """Return the difference as a JSON document (docs/guide/infer.md)."""
         document: dict[str, Any] = {"schema_version": SCHEMA_VERSION, **asdict(self)}
         return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
 

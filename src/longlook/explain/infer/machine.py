@@ -94,7 +94,7 @@ class Machine:
     relations: tuple[Relation, ...]
     """The relations whose invariants were mined."""
     smallest: bool
-    """Whether it is proven that no other merging of the split states has fewer states (docs/infer.md)."""
+    """Whether it is proven that no other merging of the split states has fewer states (docs/guide/infer.md)."""
 
     @property
     def time_ns(self) -> int:
@@ -106,7 +106,7 @@ class Machine:
         return state.time_ns / self.time_ns if self.time_ns else 0.0
 
     def to_document(self) -> dict[str, Any]:
-        """Return the machine as JSON data (docs/infer.md)."""
+        """Return the machine as JSON data (docs/guide/infer.md)."""
         return {
             "schema_version": SCHEMA_VERSION,
             "events": self.events,

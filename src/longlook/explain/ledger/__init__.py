@@ -1,4 +1,4 @@
-"""The ledger of a trial: every nanosecond of its load in exactly one class (docs/ledger.md). Pure.
+"""The ledger of a trial: every nanosecond of its load in exactly one class (docs/reference/ledger.md). Pure.
 
 Causes also import `handshake` (its parts)."""
 

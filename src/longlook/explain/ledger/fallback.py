@@ -8,8 +8,7 @@ from longlook.core.model import Trial, Vantage
 from longlook.core.protocol import EITHER
 from longlook.explain.facts.columns import Booleans, Integers
 from longlook.explain.facts.link import LinkFacts
-from longlook.explain.ledger.classes import LedgerClass
-from longlook.explain.ledger.rules import Decisions
+from longlook.explain.ledger.classes import Decisions, LedgerClass
 from longlook.timeline.timeline import Kind, Timeline
 
 

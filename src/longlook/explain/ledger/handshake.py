@@ -4,9 +4,8 @@ import numpy as np
 
 from longlook.explain.facts.columns import NEVER, Booleans, Integers, between
 from longlook.explain.facts.link import ACKNOWLEDGEMENT_BYTES, LinkFacts
-from longlook.explain.ledger.classes import LedgerClass
+from longlook.explain.ledger.classes import Decisions, LedgerClass
 from longlook.explain.ledger.load import Load
-from longlook.explain.ledger.rules import Decisions
 
 ROUND_TRIPS, LOSS, AMPLIFICATION, SERVER, CLIENT = (
     "round trips",

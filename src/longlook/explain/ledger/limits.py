@@ -1,4 +1,9 @@
-"""What limited the senders at given moments, from their logs, else from the link's. Pure."""
+"""The limits of the senders at given moments, from their logs, else from the link's. Pure.
+
+Frames of HTTP/2 are encrypted, so its flow control is known by the bytes in flight: a sender that stops with as much as
+the client's windows allow has no more credit. A client may open its windows again only once half of them has arrived,
+so that TCP can have acknowledged half of a window that is not yet open again.
+"""
 
 from dataclasses import dataclass, field
 
@@ -9,17 +14,105 @@ from longlook.explain.facts.credits import FirstCredits, configured_buffer_bytes
 from longlook.explain.facts.link import LinkFacts
 from longlook.explain.facts.sender import SenderFacts
 from longlook.explain.ledger.classes import LedgerClass
-from longlook.explain.ledger.http2 import http2_credit
 from longlook.explain.ledger.load import Load
 from longlook.explain.ledger.moments import Moments
-from longlook.explain.ledger.tcp_flight import TcpFlight
 from longlook.timeline.states import State
+
+
+@dataclass(frozen=True)
+class TcpFlight:
+    """New segments as they reached the link, and acknowledgements as they left it towards the sender.
+
+    `ends` and `acked` count bytes from the first one, and ascend; shapes (segments,) and (acknowledgements,).
+    """
+
+    sent_ns: Integers
+    ends: Integers
+    returned_ns: Integers
+    acked: Integers
+
+    @classmethod
+    def of(cls, data: LinkFacts, back: LinkFacts, flow: str) -> "TcpFlight":
+        """Return the flight of one flow; empty where the link saw no data or no acknowledgement of it."""
+        own = np.flatnonzero(data.of_flow(flow) & (data.payload_bytes > 0))
+        acks = np.flatnonzero(back.of_flow(flow) & back.delivered & (back.acknowledgement > 0))
+        if len(own) == 0 or len(acks) == 0:
+            return cls(*(np.zeros(0, np.int64) for _ in range(4)))
+        origin = int(data.transport_sequence[own[0]])
+        ends = _unwrapped(data.transport_sequence[own], origin) + data.payload_bytes[own]
+        new = ends > np.concatenate([[-1], np.maximum.accumulate(ends)[:-1]])
+        acks = acks[np.argsort(back.departure_ns[acks], kind="stable")]
+        acked = np.maximum.accumulate(_unwrapped(back.acknowledgement[acks], origin))
+        return cls(data.arrival_ns[own[new]], ends[new], back.departure_ns[acks], acked)
+
+    def segments(self, times_ns: Integers) -> Integers:
+        """Return the number of new segments in flight, which the kernel's window counts, however small they are."""
+        so_far = np.concatenate([[0], np.searchsorted(self.ends, self.acked, side="right")])
+        return np.asarray(np.maximum(0, self._sent(times_ns) - so_far[self._returned(times_ns)]), np.int64)
+
+    def bytes(self, times_ns: Integers) -> Integers:
+        """Return how many bytes were sent and not acknowledged."""
+        sent = np.concatenate([[0], self.ends])[self._sent(times_ns)]
+        acked = np.concatenate([[0], self.acked])[self._returned(times_ns)]
+        return np.asarray(np.maximum(0, sent - acked), np.int64)
+
+    def _sent(self, times_ns: Integers) -> Integers:
+        return np.searchsorted(self.sent_ns, times_ns, side="right")
+
+    def _returned(self, times_ns: Integers) -> Integers:
+        return np.searchsorted(self.returned_ns, times_ns, side="right")
+
+
+def _unwrapped(numbers: Integers, origin: int) -> Integers:
+    """Return 32-bit numbers in order of time as offsets from the first; neighbours lie within half of their range."""
+    steps = np.diff(numbers, prepend=origin).astype(np.uint32).astype(np.int32).astype(np.int64)
+    return np.cumsum(steps)
+
+
+_OVERHEAD = 16
+"""Headers of frames and TLS records, which flow control does not count, add at most one part in so many."""
+
+
+def http2_credit(
+    load: Load, flow: str, stopped_ns: Integers, flight: TcpFlight, segment: int
+) -> dict[LedgerClass, Booleans]:
+    """Return where a connection's sender had used up what its client offers, for moments at which it stopped sending.
+
+    Of the windows of all streams with an answer under way and the connection's, the smaller one holds. Empty where the
+    client's windows are not known. `segment` is the usual payload of a packet in bytes.
+    """
+    windows = load.http2.get(flow)
+    if windows is None or (windows.stream_bytes is None and windows.connection_bytes is None):
+        return {}
+    in_flight = flight.bytes(stopped_ns)
+    streams = _under_way(load, stopped_ns)
+    of_stream = NEVER if windows.stream_bytes is None else windows.stream_bytes
+    connection = NEVER if windows.connection_bytes is None else windows.connection_bytes
+    by_stream = of_stream <= connection // streams
+
+    def used_up(least: int, most: Integers) -> Booleans:
+        room = most // _OVERHEAD + 2 * segment
+        found: Booleans = (in_flight >= least // 2 - 2 * segment) & (in_flight - room <= most) & (in_flight > 0)
+        return found
+
+    return {
+        LedgerClass.HTTP2_STREAM_CREDIT: by_stream & used_up(of_stream, np.where(by_stream, streams * of_stream, 0)),
+        LedgerClass.HTTP2_CONNECTION_CREDIT: ~by_stream & used_up(connection, np.full(len(streams), connection)),
+    }
+
+
+def _under_way(load: Load, times_ns: Integers) -> Integers:
+    """Return how many answers had begun to leave the server and not arrived whole at each time, at least one."""
+    begun = np.searchsorted(np.sort(load.objects.answered_ns), times_ns, side="right")
+    ended = np.searchsorted(np.sort(load.objects.done_ns), times_ns, side="right")
+    return np.asarray(np.maximum(1, begun - ended), np.int64)
+
 
 _STAMP_NS = 1_000_000
 """The coarsest stamps of logs (ngtcp2)."""
 _DEFERRED_SEGMENTS = 3
-"""So many segments of its window does the kernel leave free, to send more at once later; docs/states-rules.md has the
-same number."""
+"""So many segments of its window does the kernel leave free, to send more at once later; docs/reference/states-rules.md
+has the same number."""
 _BURST_PACKETS = 10
 """A pacer lets so many packets go at once, and then waits for all of them (RFC 9002, 7.7)."""
 _DEFAULT_RTT_NS = 100_000_000

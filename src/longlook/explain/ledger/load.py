@@ -10,11 +10,9 @@ from longlook.core.protocol import find_protocol
 from longlook.explain.facts.columns import Booleans, Integers, between
 from longlook.explain.facts.credits import Http2Windows
 from longlook.explain.facts.link import LinkFacts
-from longlook.explain.facts.objects import ObjectFacts
-from longlook.explain.facts.opening import OpeningFacts
+from longlook.explain.facts.objects import ObjectFacts, OpeningFacts
 from longlook.explain.facts.sender import SenderFacts
 from longlook.explain.ledger.fallback import Fallback, find_fallback
-from longlook.network.extra_links import BEHIND
 from longlook.timeline.timeline import Timeline
 
 
@@ -63,7 +61,7 @@ class Load:
             trial=trial,
             http2=_http2_windows(timeline, trial),
         )
-        return with_behind(load, timeline) if BEHIND in trial.further else load
+        return with_behind(load, timeline) if trial.has_middle else load
 
     def active(self, times_ns: Integers) -> Booleans:
         """Return at which times an answer has begun to leave its sender and not passed the bottleneck."""

@@ -7,16 +7,14 @@ import numpy as np
 from longlook.core.model import Trial
 from longlook.explain.facts.columns import Integers
 from longlook.explain.facts.objects import ObjectFacts
-from longlook.explain.ledger.classes import LedgerClass
+from longlook.explain.ledger.classes import PLACES, Decisions, LedgerClass
 from longlook.explain.ledger.fallback import decide_fallback
 from longlook.explain.ledger.handshake import decide_handshake
-from longlook.explain.ledger.idle import decide_idle
+from longlook.explain.ledger.idle import decide_idle, decide_waiting
 from longlook.explain.ledger.load import Load
 from longlook.explain.ledger.middle import Behind, decide_middle
-from longlook.explain.ledger.rules import PLACES, Decisions
 from longlook.explain.ledger.service import Service, decide_service, wasted_bytes
 from longlook.explain.ledger.table import Ledger, ledger_table
-from longlook.explain.ledger.waiting import decide_waiting
 from longlook.timeline.doubts import doubts_of
 from longlook.timeline.timeline import Timeline
 

@@ -10,12 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from longlook.explain.facts.columns import NEVER, Booleans, Integers
-from longlook.explain.ledger.classes import LINK_CLASSES, LedgerClass
-from longlook.explain.ledger.idle import decide_idle
+from longlook.explain.ledger.classes import LINK_CLASSES, PLACES, Decisions, LedgerClass
+from longlook.explain.ledger.idle import BY_CLIENT, decide_idle, decide_waiting
 from longlook.explain.ledger.load import Load
 from longlook.explain.ledger.moments import PROCESSING_NS, Moments
-from longlook.explain.ledger.rules import PLACES, Decisions
-from longlook.explain.ledger.waiting import BY_CLIENT, decide_waiting
 
 BEHIND_MIDDLE, BEHIND_PROXY, OF_PROXY = "behind the middle", "behind the proxy", "the proxy"
 """The beginning of the detail where the link behind the middle is busy, where a proxy opens its own connection to the

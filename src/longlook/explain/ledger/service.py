@@ -6,9 +6,8 @@ import numpy as np
 
 from longlook.explain.facts.columns import Booleans, Integers, between
 from longlook.explain.facts.link import LinkFacts
-from longlook.explain.ledger.classes import LedgerClass
+from longlook.explain.ledger.classes import Decisions, LedgerClass
 from longlook.explain.ledger.load import Load
-from longlook.explain.ledger.rules import Decisions
 
 ACCESS = "access delay"
 """The detail of `cpu` where the emulated processing time of packets at their sender passes (setting `access_delay`)."""

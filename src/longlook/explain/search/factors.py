@@ -19,7 +19,7 @@ from longlook.explain.search import levels
 
 
 @dataclass(frozen=True)
-class Factor:
+class ScreenedFactor:
     """A setting with two levels: as the arms have it, and with `change`.
 
     `sentence` says how the loser has it, or completes "The gap arises …" for one of the path.
@@ -35,9 +35,9 @@ class Factor:
     transplant: Change | None = None
 
 
-def factors(pair: Pair) -> list[Factor]:
+def factors(pair: Pair) -> list[ScreenedFactor]:
     """Return the settings that can be varied for two arms, those of the loser's own first, then those of the path."""
-    return [item for item in (*_of_loser(pair), *_of_path(pair)) if isinstance(item, Factor)]
+    return [item for item in (*_of_loser(pair), *_of_path(pair)) if isinstance(item, ScreenedFactor)]
 
 
 def impossible(pair: Pair) -> list[str]:
@@ -45,14 +45,14 @@ def impossible(pair: Pair) -> list[str]:
     return [item for item in _of_loser(pair) if isinstance(item, str)]
 
 
-def _of_loser(pair: Pair) -> Iterator[Factor | str]:
+def _of_loser(pair: Pair) -> Iterator[ScreenedFactor | str]:
     """Yield those of the programs, and over TCP those of the kernel, too."""
     yield from _of_programs(pair)
     if not changes.over_quic(pair.loser.trial):
         yield from _of_tcp(pair)
 
 
-def _of_programs(pair: Pair) -> Iterator[Factor | str]:
+def _of_programs(pair: Pair) -> Iterator[ScreenedFactor | str]:
     for name, level in levels.KNOBS.items():
         knob = _knob(pair.loser.trial, level.role, name)
         if knob is None:
@@ -89,7 +89,7 @@ def _value(trial: Trial, role: str, name: str) -> Scalar | None:
 
 def _knob_factor(
     pair: Pair, role: str, name: str, own: Scalar | None, value: Scalar, *, is_winners: bool
-) -> Iterator[Factor | str]:
+) -> Iterator[ScreenedFactor | str]:
     unit = _unit(pair.loser.trial, role, name)
     changed = changes.knob(pair.loser.trial, role, name, value, f"{name} {changes.shown(value)}{unit} of the {role}")
     if isinstance(changed, str):
@@ -104,7 +104,7 @@ def _knob_factor(
         given = changes.knob(pair.winner.trial, role, name, own, f"{name} {changes.shown(own)}{unit} of the {role}")
         transplant = given if isinstance(given, Change) else None
     state = f"{name} of its {role} is {'at its default' if own is None else f'{changes.shown(own)}{unit}'}"
-    yield Factor(f"{role}_knobs.{name}", role, target, changed, state, transplant)
+    yield ScreenedFactor(f"{role}_knobs.{name}", role, target, changed, state, transplant)
 
 
 def _unit(trial: Trial, role: str, name: str) -> str:
@@ -113,7 +113,7 @@ def _unit(trial: Trial, role: str, name: str) -> str:
     return "" if knob is None or knob.unit in (None, "ratio") else f" {knob.unit}"
 
 
-def _of_tcp(pair: Pair) -> Iterator[Factor | str]:
+def _of_tcp(pair: Pair) -> Iterator[ScreenedFactor | str]:
     for name, values in levels.TCP.items():
         own = changes.tcp_value(pair.loser.trial, name)
         others = None if changes.over_quic(pair.winner.trial) else changes.tcp_value(pair.winner.trial, name)
@@ -125,17 +125,17 @@ def _of_tcp(pair: Pair) -> Iterator[Factor | str]:
         if others not in (None, own):
             transplant = Change(f"{name} {changes.shown(own)}", {name: own})
         change = Change(f"{name} {changes.shown(value)}", {name: value})
-        yield Factor(name, "server", target, change, f"{name} is {changes.shown(own)}", transplant)
+        yield ScreenedFactor(name, "server", target, change, f"{name} is {changes.shown(own)}", transplant)
 
 
-def _of_path(pair: Pair) -> Iterator[Factor]:
+def _of_path(pair: Pair) -> Iterator[ScreenedFactor]:
     for name, (stages, settings, label) in levels.PATH.items():
         if remedies.has_stage(pair.loser, *stages):
             state = f"in the {levels.PATH_WORDS[name]} of the path"
-            yield Factor(f"network.{name}", "path", Target.BOTH, changes.path(settings, label), state)
+            yield ScreenedFactor(f"network.{name}", "path", Target.BOTH, changes.path(settings, label), state)
 
 
-def joined(chosen: Sequence[Factor]) -> Change:
+def joined(chosen: Sequence[ScreenedFactor]) -> Change:
     """Return the changes of some factors as one."""
     settings = {key: value for factor in chosen for key, value in factor.change.settings.items()}
     return Change(", ".join(factor.change.label for factor in chosen), settings)

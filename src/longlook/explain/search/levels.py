@@ -20,22 +20,22 @@ _CONTROLLERS = ("bbr", "bbr2", "reno", "cubic")
 
 
 @dataclass(frozen=True)
-class Level:
+class SecondLevel:
     """The values to try for a knob, of which the first is taken that the arm does not have; and in which role."""
 
     role: str
     values: Callable[[Pair], tuple[Scalar, ...]]
 
 
-def _of(role: str, *values: Scalar) -> Level:
-    return Level(role, lambda _pair: values)
+def _of(role: str, *values: Scalar) -> SecondLevel:
+    return SecondLevel(role, lambda _pair: values)
 
 
 def _round_trip_s(pair: Pair) -> tuple[Scalar, ...]:
     return (max(pair.loser.round_trip_ns, 1_000_000) / 1e9,)
 
 
-KNOBS: Mapping[str, Level] = {
+KNOBS: Mapping[str, SecondLevel] = {
     "congestion_control": _of("server", *_CONTROLLERS),
     "max_window": _of("server", _PACKETS),
     "send_buffer": _of("server", _BUFFER_BYTES),
@@ -53,7 +53,7 @@ KNOBS: Mapping[str, Level] = {
     "adaptive_reordering": _of("server", True, False),
     "persistent_congestion_threshold": _of("server", 10, 3),
     "pto_factor": _of("server", 0.5, 1.0),
-    "initial_rtt": Level("server", _round_trip_s),
+    "initial_rtt": SecondLevel("server", _round_trip_s),
     "max_udp_payload": _of("server", 1472, 1200),
     "initial_packet_size": _of("server", 1452, 1200),
     "disable_pmtud": _of("server", True, False),

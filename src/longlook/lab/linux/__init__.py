@@ -1,8 +1,8 @@
 """The kernel's interfaces that a laboratory uses: every effect of `lab` on the machine goes through this package.
 
 It turns namespaces, netlink, cgroups, sockets and mounts into small classes and functions that raise OSError or
-MachineError. `lab`, `linktool` and `calibration` use it, and it is the one package that imports pyroute2 (apart from
-`calibration.netem`).
+MachineError. `lab`, `instruments.link` and `instruments.calibrate` use it. It is the one package that imports pyroute2,
+apart from `instruments.calibrate.link.netem`.
 
 Entry points: `isolation.run_isolated`, `namespace.Namespace`, `cpuquota.CpuQuota`, `compartment.enter`,
 `limit_groups.own_controllers`, `sockets.SocketProbe`, `proctable.cpu_of_tree`, `view.hidden_folders`, `tcp.apply`,

@@ -27,7 +27,8 @@ _SETTINGS: Mapping[str, str] = {
     "net/ipv4/ip_unprivileged_port_start": "0",  # servers under test have no privilege
     "net/mptcp/enabled": "0",  # Go's listeners and others take it where a kernel has it, and TCP would be another
 }
-"""Set in each namespace, whatever the host has; limits of UDP buffers belong to the host alone (docs/lab.md)."""
+"""Set in each namespace, whatever the host has; limits of UDP buffers belong to the host alone
+(docs/explanation/lab.md)."""
 
 _LOOPBACK = 1  # the index of loopback in every namespace
 _DEVICE_COUNTERS: Mapping[str, int] = {"rx_errors": 2, "rx_dropped": 3, "tx_errors": 10, "tx_dropped": 11}

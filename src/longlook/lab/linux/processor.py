@@ -1,4 +1,5 @@
-"""Declares the processor of an endpoint to a guest's kernel, and reads what its work has cost (docs/cpu.md)."""
+"""Declares the processor of an endpoint to a guest's kernel, and reads what its work has cost
+(docs/explanation/processors.md)."""
 
 from dataclasses import fields
 from pathlib import Path

@@ -1,8 +1,8 @@
-"""What each program is made of: a stack's by the files that its adapter's folder has, the others by their own records.
+"""The parts of each program: of a stack by the files in its adapter's folder, of the others by their own records.
 
 A folder `adapters/NAME` tells how a stack is made: `versions/VERSION/Cargo.lock` of crates, `go.mod` of modules of Go,
 `locks/VERSION.txt` of Python's packages, `packages/VERSION.lock` of Debian's. These files are part of the key under
-which a program is cached, so that they are the ones that it was made from.
+which a program is cached, so that it was made from them.
 """
 
 import json
@@ -10,6 +10,7 @@ import platform
 import re
 import subprocess
 from collections.abc import Collection, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -18,13 +19,15 @@ from typing import Any
 from longlook.core.job import Program
 from longlook.core.paths import adapters_dir, cache_dir, kernel_dir
 from longlook.core.programs import wheel_programs
+from longlook.core.provenance import Component, Made
 from longlook.core.stack import Stack
 from longlook.core.versions import untuned_name
-from longlook.provision import go, guest_kernel, pins
+from longlook.provision import decoder, encoder, go, guest_kernel, pins, players
+from longlook.provision.catalogue import is_installed, selected
 from longlook.provision.debian import pins_of, taken_for
 from longlook.provision.guest_kernel.source import PIN
-from longlook.provision.provenance import Component, Made
 from longlook.provision.provenance.locks import checksums, crates, in_repository, locked, modules, normal, requirements
+from longlook.provision.provenance.videos import of_decoder, of_encoder, of_players
 
 SIGNED_RELEASE = "Debian's signed Release"
 _GO_DATABASE = "Go's checksum database"
@@ -55,7 +58,7 @@ def of_part(stack: Stack, version: str, program: Program) -> Made:
 
 
 def of_kernel() -> Made | None:
-    """Return what the guest kernel is made of; None where none is there."""
+    """Return what the guest kernel is made of; None if none is there."""
     if not guest_kernel.installed():
         return None
     program = guest_kernel.kernel_program(lambda _text: None)
@@ -72,7 +75,7 @@ def of_kernel() -> Made | None:
 def of_wheels(without: Collection[str] = ()) -> tuple[Made, ...]:
     """Return what the programs of the wheel are made of, and the Python that Longlook itself runs on.
 
-    `without` are the names of those that have no part in what is described. Raise MachineError where one is missing.
+    `without` has the names of programs that have no part in the subject. Raise MachineError if one is missing.
     """
     found = (_of_wheel(name, program) for name, program in wheel_programs().items() if name not in without)
     return (*found, of_longlook())
@@ -129,7 +132,8 @@ def _of_environment(folder: Path, lock: Path) -> tuple[Component, ...]:
 
 
 def needed_by(package: str) -> set[str]:
-    """Return the packages that an installed one names as needed, without those of extras, which nothing here asks for.
+    """Return the packages that an installed one names as needed, without packages of extras, which nothing here asks
+    for.
 
     Conditions on systems and versions are not looked at: what they leave out is not installed.
     """
@@ -189,3 +193,30 @@ def _record(program: Path) -> dict[str, Any]:
             record: dict[str, Any] = json.loads((folder / _RECORD).read_text())
             return record
     return {}
+
+
+_AT_ONCE = 8
+
+
+def all_made() -> list[Made]:
+    """Return what every installed program is made of: stacks, the guest kernel, what makes and plays videos, our own.
+
+    Nothing is installed for it. Raise MachineError where the programs of the wheel are missing.
+    """
+    with ThreadPoolExecutor(_AT_ONCE) as pool:  # each answer takes reading a disk or starting a program
+        stacks = [made for made in pool.map(lambda each: _of_installed(*each), selected(())) if made is not None]
+    kernel = of_kernel()
+    videos = [*([of_encoder()] if encoder.is_fetched() else []), *of_players(_players_here())]
+    videos += [of_decoder()] if decoder.is_fetched() else []
+    own = [made for made in of_wheels() if made.sha256]
+    return [*stacks, *([kernel] if kernel else []), *videos, *own, of_checkout()]
+
+
+def _players_here() -> list[str]:
+    return list(players.PLAYERS) if players.are_fetched() else []
+
+
+def _of_installed(stack: Stack, version: str) -> Made | None:
+    if stack.remote:  # on another machine, which may be away: nothing of it was downloaded here
+        return None
+    return of_part(stack, version, stack.install(version)) if is_installed(stack, version) else None

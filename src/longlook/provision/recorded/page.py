@@ -3,10 +3,52 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from longlook.provision.content import PNG_OVERHEAD_BYTES
-from longlook.provision.recorded.dependences import DependenceEvidence, after_what
 from longlook.provision.recorded.har import HarEntry, HarError, Recording
+
+_NAMES_OTHERS = frozenset({"html", "css", "script", "json"})
+"""The kinds whose contents can make a browser ask for more."""
+
+
+class DependenceEvidence(StrEnum):
+    """How it is known what an object waited for."""
+
+    DOCUMENT = "document"  # it is the document
+    REDIRECT = "redirect"  # another answer sent the browser here
+    INITIATOR = "initiator"  # the tool recorded what named it
+    TIMING = "timing"  # the last that had ended before it began, of those that can name others
+    NOTHING_EARLIER = "nothing earlier"  # none had ended: the document named it
+
+
+def after_what(entries: Sequence[HarEntry]) -> list[tuple[int | None, DependenceEvidence]]:
+    """Return for each entry the place of the entry that it waited for, and how that is known.
+
+    `entries` stand in the order of their starts, the document first. Whatever an entry waits for stands before it, so
+    there is no circle.
+    """
+    return [_after(place, entries) for place in range(len(entries))]
+
+
+def _after(place: int, entries: Sequence[HarEntry]) -> tuple[int | None, DependenceEvidence]:
+    own, earlier = entries[place], entries[:place]
+    if not place:
+        return None, DependenceEvidence.DOCUMENT
+    for number, other in enumerate(earlier):
+        if other.redirects_to == own.url:
+            return number, DependenceEvidence.REDIRECT
+    if own.initiator is not None:
+        named = [number for number, other in enumerate(earlier) if other.url == own.initiator]
+        if named:
+            return named[-1], DependenceEvidence.INITIATOR
+    ended = [
+        (other.ended_ns, number)
+        for number, other in enumerate(earlier)
+        if other.kind in _NAMES_OTHERS and other.redirects_to is None and other.ended_ns <= own.started_ns
+    ]
+    return (max(ended)[1], DependenceEvidence.TIMING) if ended else (0, DependenceEvidence.NOTHING_EARLIER)
+
 
 LEAST_BYTES = PNG_OVERHEAD_BYTES
 """Objects are served as images, of which none is smaller."""
@@ -28,7 +70,7 @@ class RecordedObject:
 
 @dataclass(frozen=True)
 class RecordedPage:
-    """What a trial of workload `recorded_page` loads: its digest is part of the trial's identity.
+    """The page that a trial of workload `recorded_page` loads: its digest is part of the trial's identity.
 
     Objects stand in the order in which they are asked for. `skipped` and `changed` count entries of the HAR by reason.
     """
@@ -55,8 +97,8 @@ class RecordedPage:
 def recorded_page(recording: Recording) -> RecordedPage:
     """Return the page of a recording: its document, and all that was asked for after it.
 
-    An object's phase is one more than that of the object that it waited for. Raise HarError for a page with too many
-    bytes.
+    An object's phase is one more than the phase of the object that it waited for. Raise HarError for a page with too
+    many bytes.
     """
     entries, before = _from_document(recording.entries)
     skipped = Counter(recording.skipped)

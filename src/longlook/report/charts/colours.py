@@ -46,7 +46,7 @@ STATE_COLOURS = {
 """States of a sender (longlook.timeline.states); growth is green, avoidance blue, loss orange to red."""
 
 VIEWER_COLOURS = {"waiting": "#c9bfe3", "playing": "#9ccdb2", "stalled": "#a51d2d"}
-"""What the viewer of a video sees (longlook.explain.playback)."""
+"""What the viewer of a video sees (longlook.explain.inside.playback)."""
 
 LEDGER_COLOURS = {
     "fallback": "#55407e",
@@ -103,7 +103,7 @@ RESULT_COLOURS = {
 }
 
 
-def arm_colours(arms: Sequence[str], baseline: str | None, contender: str | None) -> dict[str, str]:
+def arm_colours(arms: Sequence[str], baseline: str | None = None, contender: str | None = None) -> dict[str, str]:
     """Return a colour for each arm: blue for the baseline, red for the contender, as everywhere, others for other
     arms.
     """

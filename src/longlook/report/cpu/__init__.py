@@ -1,1 +1,1 @@
-"""Where CPU time goes: the work of both ends of each arm, cell by cell, and flame graphs of it."""
+"""CPU time of both ends of each arm by kind of work, cell by cell, and as flame graphs."""

@@ -1,4 +1,4 @@
-"""Where both ends spent CPU time: bars by kind of work for each cell, and a flame graph for each arm and end."""
+"""The CPU time of both ends: bars by kind of work for each cell, and a flame graph for each arm and end."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,13 +7,14 @@ from typing import Any, ClassVar
 import altair as alt
 import pandas as pd
 
+from longlook.analysis.outputs import mean_work
 from longlook.report import wording
+from longlook.report.chart_section import CellPanel, ChartSection, panels_figure, per_cell
 from longlook.report.charts.colours import WORK_COLOURS
-from longlook.report.charts.theme import PAGE_FONT, page_specification, specification
+from longlook.report.charts.theme import PAGE_FONT, specification
 from longlook.report.content import ReportContent, records
 from longlook.report.cpu.flame import FlameBox, boxes_of, short_name
-from longlook.report.layout import cell_label, make_grid
-from longlook.report.section import Section, slug
+from longlook.report.section import slug
 from longlook.timeline.cpu_work import Work
 
 PANEL_PX, BAR_PX, FLAME_PX, BOX_PX = 620, 26, 1040, 15
@@ -36,34 +37,15 @@ class Flame:
 
 
 @dataclass(frozen=True)
-class CpuPanel:
-    """One cell: its label, how much was sampled, the name of its chart, and its flame graphs."""
-
-    label: str
-    sampled: str
-    name: str
-    flames: Sequence[Flame]
-
-
-@dataclass(frozen=True)
-class CpuSection(Section):
-    """All cells in which CPU time was sampled, in the order of the heatmaps."""
+class CpuSection(ChartSection):
+    """All cells in which CPU time was sampled, and the flame graphs of each by the name of its panel."""
 
     template: ClassVar[str] = "cpu/section.html.j2"
 
     about: str
-    panels: Sequence[CpuPanel]
-    specs: Mapping[str, Any]
-    charts: Mapping[str, Any]
+    panels: Sequence[CellPanel]
+    flames: Mapping[str, Sequence[Flame]]
     table: pd.DataFrame
-
-    def data(self) -> Mapping[str, Any]:
-        """Return bars and flame graphs, by their names."""
-        return {"specs": self.specs}
-
-    def figures(self) -> Mapping[str, Any]:
-        """Return the bars of all cells as one figure, and every flame graph as one of its own."""
-        return self.charts
 
     def tables(self) -> Mapping[str, pd.DataFrame]:
         """Return the mean CPU seconds by cell, arm, end and kind of work, with least and most of the rounds."""
@@ -71,69 +53,47 @@ class CpuSection(Section):
 
 
 def make_cpu(content: ReportContent) -> list[CpuSection]:
-    """Return the section where CPU time was sampled, else nothing."""
+    """Return the section if CPU time was sampled, else nothing."""
     work, pooled = content.table("cpu_work"), content.table("cpu_stacks")
     if work is None or pooled is None:
         return []
     means = mean_work(work)
-    panels: list[CpuPanel] = []
-    specs: dict[str, Any] = {}
-    sized: list[Any] = []
-    charts: dict[str, Any] = {}
+    panels = per_cell(content, work, _bars, name="cpu", size=(PANEL_PX, alt.Step(BAR_PX)), note=_sampled)
+    if not panels:
+        return []
+    title = "CPU seconds of a trial by kind of work"
+    charts = {"cpu-work": panels_figure(panels, title, ["Means of the trials."], spacing=24)}
+    specs = {}
+    flames: dict[str, list[Flame]] = {}
     taken: set[str] = set()
-    for place in make_grid(content, content.study.contrasts[0]).in_order():
-        own = means[means["cell_id"] == place.cell_id]
-        if own.empty:
-            continue
-        label, name = cell_label(place.cell), f"cpu{len(panels)}"
-        rows = _bars(content, own)
-        specs[name] = page_specification(_panel(rows).properties(width="container", height=alt.Step(BAR_PX)))
-        title = alt.TitleParams(label, fontSize=12, offset=6, anchor="start")
-        sized.append(_panel(rows).properties(width=PANEL_PX, height=alt.Step(BAR_PX), title=title))
-        flames = []
-        stacks = pooled[pooled["cell_id"] == place.cell_id]
+    for panel in panels:
+        specs[panel.name] = panel.spec
+        flames[panel.name] = []
+        stacks = pooled[pooled["cell_id"] == panel.place.cell_id]
+        counted = means[means["cell_id"] == panel.place.cell_id]
         for arm, role in _ends(content, stacks):
-            found = stacks[(stacks["arm"] == arm) & (stacks["role"] == role)]
+            found = _of_end(stacks, arm, role)
             boxes = boxes_of(zip(found["stack"], found["cpu_s"], strict=True))
             if not boxes:
                 continue
-            total_s = float(found["cpu_s"].sum())
-            heading = f"{content.short_label(arm)}, {role}"
+            total_s, counted_s = float(found["cpu_s"].sum()), _of_end(counted, arm, role)["counted_cpu_s"].iloc[0]
+            about = f"{wording.quantity(total_s, 's')} sampled of {wording.quantity(counted_s, 's')} in a trial"
+            flame = Flame(f"{content.short_label(arm)}, {role}", about, f"{panel.name}-{arm}-{role}")
+            flames[panel.name].append(flame)
             chart = flame_chart(boxes, total_s)
-            key = f"{name}-{arm}-{role}"
-            specs[key] = specification(chart, PAGE_FONT)
-            counted = own[(own["arm"] == arm) & (own["role"] == role)]["counted_cpu_s"].iloc[0]
-            about = f"{wording.quantity(total_s, 's')} sampled of {wording.quantity(counted, 's')} in a trial"
-            flames.append(Flame(heading, about, key))
-            named = alt.TitleParams(f"{heading}: {about}", subtitle=label)
-            charts[slug(f"flame-{label}-{arm}-{role}", taken)] = chart.properties(title=named)
-        trials = work[work["cell_id"] == place.cell_id].groupby("arm")["trial_id"].nunique()
-        sampled = ", ".join(f"{content.short_label(str(arm))}: {count} trials" for arm, count in trials.items())
-        panels.append(CpuPanel(label, sampled, name, flames))
-    if not panels:
-        return []
-    title = alt.TitleParams("CPU seconds of a trial by kind of work", subtitle=["Means of the trials."])
-    figure = alt.vconcat(*sized, spacing=24, title=title)
-    return [CpuSection("cpu", "Where CPU time goes", _ABOUT, panels, specs, {"cpu-work": figure, **charts}, means)]
+            specs[flame.name] = specification(chart, PAGE_FONT)
+            heading = alt.TitleParams(f"{flame.title}: {about}", subtitle=panel.label)
+            charts[slug(f"flame-{panel.label}-{arm}-{role}", taken)] = chart.properties(title=heading)
+    return [CpuSection("cpu", "Where CPU time goes", specs, charts, _ABOUT, panels, flames, means)]
 
 
-def mean_work(cpu_work: pd.DataFrame) -> pd.DataFrame:
-    """Return cell_id, arm, role, work, trials, and the mean, least and most CPU seconds of these trials.
+def _of_end(table: pd.DataFrame, arm: str, role: str) -> pd.DataFrame:
+    return table[(table["arm"] == arm) & (table["role"] == role)]
 
-    `counted_cpu_s` is the mean of all that the kernel counted for that end, whatever it was doing.
-    """
-    table = (
-        cpu_work.groupby(["cell_id", "arm", "role", "work"], sort=True)
-        .agg(
-            trials=("cpu_s", "count"),
-            mean_cpu_s=("cpu_s", "mean"),
-            least_cpu_s=("cpu_s", "min"),
-            most_cpu_s=("cpu_s", "max"),
-            counted_cpu_s=("counted_s", "mean"),
-        )
-        .reset_index()
-    )
-    return table.sort_values(["cell_id", "arm", "role", "work"], ignore_index=True)
+
+def _sampled(content: ReportContent, work: pd.DataFrame) -> str:
+    trials = work.groupby("arm")["trial_id"].nunique()
+    return ", ".join(f"{content.short_label(str(arm))}: {count} trials" for arm, count in trials.items())
 
 
 def flame_chart(boxes: Sequence[FlameBox], total_s: float) -> Any:
@@ -184,9 +144,9 @@ def _ends(content: ReportContent, stacks: pd.DataFrame) -> list[tuple[str, str]]
     ]
 
 
-def _bars(content: ReportContent, means: pd.DataFrame) -> list[dict[str, Any]]:
-    order = list(Work)
-    return [
+def _bars(content: ReportContent, work: pd.DataFrame) -> Any:
+    means, order = mean_work(work), list(Work)
+    rows = [
         {
             "end": f"{content.short_label(arm)}, {role}",
             "place": place,
@@ -196,14 +156,11 @@ def _bars(content: ReportContent, means: pd.DataFrame) -> list[dict[str, Any]]:
             "range": f"{wording.quantity(row['least_cpu_s'], 's')} to {wording.quantity(row['most_cpu_s'], 's')}",
         }
         for place, (arm, role) in enumerate(_ends(content, means))
-        for row in records(means[(means["arm"] == arm) & (means["role"] == role)])
+        for row in records(_of_end(means, arm, role))
     ]
-
-
-def _panel(rows: Sequence[dict[str, Any]]) -> Any:
     ends = list(dict.fromkeys(row["end"] for row in rows))
     return (
-        alt.Chart(alt.Data(values=list(rows)))
+        alt.Chart(alt.Data(values=rows))
         .mark_bar()
         .encode(
             y=alt.Y("end:N", title=None, sort=ends),

@@ -2,7 +2,6 @@
 values lie far apart, or are missing.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -11,20 +10,20 @@ import altair as alt
 from longlook.core.model import DOTS
 from longlook.core.results import ArmLevel
 from longlook.report import wording
+from longlook.report.chart_section import ChartSection
 from longlook.report.charts.colours import RULE, arm_colours
 from longlook.report.charts.theme import page_specification, unit_axis
 from longlook.report.content import ReportContent
 from longlook.report.flows.shares import levels_of, matrix_metric
 from longlook.report.layout import SEPARATOR, make_grid
-from longlook.report.section import Section
 
 _ARM_PX = 8
 """The height that an arm takes of a cell."""
 _WIDTH_PX = 620
 _FAR_APART = 10.0
-"""The axis is logarithmic where the largest value is so many times the smallest."""
+"""The axis is logarithmic if the largest value is at least this multiple of the smallest."""
 _BEYOND = 1.25
-"""Where missing values are shown: so many times the largest value."""
+"""Missing values are shown at this multiple of the largest value."""
 _MISSING = "no value"
 _SHAPES = ("circle", "square", "diamond", "triangle-up", "triangle-down", "cross")
 
@@ -32,23 +31,13 @@ Rows = list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
-class DotsSection(Section):
+class DotsSection(ChartSection):
     """The dot plot of one metric, whose label is `label`."""
 
     template: ClassVar[str] = "dots/section.html.j2"
 
     label: str
     about: str
-    spec: Any
-    figure: Any
-
-    def data(self) -> Mapping[str, Any]:
-        """Return the chart."""
-        return {"specs": {"dots": self.spec}}
-
-    def figures(self) -> Mapping[str, Any]:
-        """Return the chart."""
-        return {"dots": self.figure}
 
 
 def make_dots(content: ReportContent) -> list[DotsSection]:
@@ -66,11 +55,9 @@ def make_dots(content: ReportContent) -> list[DotsSection]:
     if any(row["missing"] for row in rows):
         about.append(f"A cross at the right end: {_MISSING}, as no round of the arm was good there.")
     chart = _chart(rows, facts.unit, max(known, default=1.0), far=far)
-    title = alt.TitleParams(facts.label, subtitle=about)
-    page = page_specification(chart.properties(width="container"))
-    return [
-        DotsSection("dots", "Arms", facts.label, " ".join(about), page, chart.properties(width=_WIDTH_PX, title=title))
-    ]
+    specs = {"dots": page_specification(chart.properties(width="container"))}
+    charts = {"dots": chart.properties(width=_WIDTH_PX, title=alt.TitleParams(facts.label, subtitle=about))}
+    return [DotsSection("dots", "Arms", specs, charts, facts.label, " ".join(about))]
 
 
 def _rows(content: ReportContent, metric: str) -> Rows:

@@ -6,7 +6,7 @@ import altair as alt
 import numpy as np
 
 from longlook.explain.inside import Inside
-from longlook.explain.series import Series, thin_bands, thin_marks, thin_series
+from longlook.explain.inside.series import Series, thin_bands, thin_marks, thin_series
 from longlook.report.charts import colours
 from longlook.report.charts.drawn import Drawn
 from longlook.report.inside.content import InsideContent

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from longlook.explain.stalls import Stall
+from longlook.explain.inside.playback import Stall
 from longlook.report import wording
 from longlook.report.inside.content import InsideContent
 

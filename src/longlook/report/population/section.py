@@ -11,21 +11,21 @@ import pandas as pd
 
 from longlook.analysis.samples import FACTOR_PREFIX
 from longlook.core.model import POPULATION
-from longlook.report.charts.colours import OTHER_ARMS
+from longlook.report.chart_section import ChartSection, panel_title
+from longlook.report.charts.colours import arm_colours
 from longlook.report.charts.theme import page_specification
 from longlook.report.content import ReportContent, records
 from longlook.report.flows.shares import matrix_metric
-from longlook.report.section import Section
 
 PANEL_PX, PANEL_HEIGHT_PX = 400, 300
 _FAR_APART = 5.0
-"""The axis of shares is logarithmic where the largest is so many times the smallest, and none is 0."""
+"""The axis of shares is logarithmic if the largest is at least this multiple of the smallest, and none is 0."""
 _TICKS = [1, 2, 5, 10, 20, 50, 100]
 _DASHES = ([1, 0], [6, 3], [2, 2])
 
 
 @dataclass(frozen=True)
-class PopulationSection(Section):
+class PopulationSection(ChartSection):
     """The figure of one metric, whose label is `label`, and the population's shares."""
 
     template: ClassVar[str] = "population/section.html.j2"
@@ -35,17 +35,7 @@ class PopulationSection(Section):
     factor: str
     shares: Sequence[tuple[str, str]]
     source: str
-    spec: Any
-    figure: Any
     table: pd.DataFrame
-
-    def data(self) -> Mapping[str, Any]:
-        """Return the chart."""
-        return {"specs": {"population": self.spec}}
-
-    def figures(self) -> Mapping[str, Any]:
-        """Return the chart."""
-        return {"population": self.figure}
 
     def tables(self) -> Mapping[str, pd.DataFrame]:
         """Return `population`: a row for each arm, panel and value."""
@@ -73,17 +63,18 @@ def make_population(content: ReportContent) -> list[PopulationSection]:
     title = alt.TitleParams(f"{facts.label}: share of the population below", subtitle=_wrapped(about))
     figure = alt.concat(*titled, columns=2, spacing=28).properties(title=title)
     shares = [(label, f"{share:g} %") for label, share in study.population.shares.items()]
+    specs = {"population": page_specification(alt.concat(*titled, columns=1, spacing=28))}
     return [
         PopulationSection(
-            "population", "Population", facts.label, about, study.population.factor, shares, study.population.source,
-            page_specification(alt.concat(*titled, columns=1, spacing=28)), figure, table,
+            "population", "Population", specs, {"population": figure}, facts.label, about, study.population.factor,
+            shares, study.population.source, table,
         )
     ]  # fmt: skip
 
 
 def _titled(panel: str) -> dict[str, Any]:
     """Return the title of a panel; none where the population is the only factor."""
-    return {"title": alt.TitleParams(panel, fontSize=12, offset=6, anchor="start")} if panel else {}
+    return {"title": panel_title(panel)} if panel else {}
 
 
 def _rows(content: ReportContent, table: pd.DataFrame) -> list[dict[str, Any]]:
@@ -100,7 +91,6 @@ def _rows(content: ReportContent, table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _panel(rows: Sequence[dict[str, Any]], arms: Sequence[str], unit: str) -> Any:
-    colours = [OTHER_ARMS[number % len(OTHER_ARMS)] for number in range(len(arms))]
     dashes = [_DASHES[number % len(_DASHES)] for number in range(len(arms))]
     known = [row["share"] for row in rows]
     far = min(known) > 0 and max(known) / min(known) >= _FAR_APART
@@ -120,7 +110,7 @@ def _panel(rows: Sequence[dict[str, Any]], arms: Sequence[str], unit: str) -> An
                     scale=alt.Scale(domain=[min(below) - room, max(below) + room], nice=False, zero=False)),
             y=alt.Y("share:Q", title="% of the population", scale=scale, axis=axis),
             color=alt.Color("arm:N", title=None, sort=list(arms), legend=legend,
-                            scale=alt.Scale(domain=list(arms), range=colours)),
+                            scale=alt.Scale(domain=list(arms), range=list(arm_colours(arms).values()))),
             strokeDash=alt.StrokeDash("arm:N", title=None, sort=list(arms), legend=legend,
                                       scale=alt.Scale(domain=list(arms), range=dashes)),
             tooltip=[alt.Tooltip("arm:N"), alt.Tooltip("below:Q", title="below"), alt.Tooltip("share:Q", title="%")],

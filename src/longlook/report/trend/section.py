@@ -1,6 +1,6 @@
 """Arms by date of release: the level of each in each cell, and the consecutive versions that differ."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -9,13 +9,14 @@ import altair as alt
 from longlook.core.model import Verdict
 from longlook.core.results import ArmLevel, Estimate
 from longlook.report import wording
+from longlook.report.chart_section import CellPanel, ChartSection, cell_panel
 from longlook.report.charts import colours
-from longlook.report.charts.theme import page_specification, unit_axis
+from longlook.report.charts.theme import unit_axis
 from longlook.report.content import ReportContent
-from longlook.report.layout import cell_label, make_grid, ordered
-from longlook.report.section import Section, slug
+from longlook.report.layout import make_grid, ordered
+from longlook.report.section import slug
 
-PANEL_PX, PANEL_HEIGHT_PX = 250, 130
+PANEL_SIZE = (250, 130)
 LEAST_SPAN = 0.2
 """The least span of the vertical axis as a share of its middle, so that small differences look small."""
 
@@ -25,7 +26,7 @@ _PLAIN = "#77736d"
 
 
 @dataclass(frozen=True)
-class TrendSection(Section):
+class TrendSection(ChartSection):
     """One metric over the releases: a small chart for each cell, and the same as one figure to export.
 
     `changes` are the rows of the table of neighbours that differ; `header` are its columns.
@@ -33,23 +34,12 @@ class TrendSection(Section):
 
     template: ClassVar[str] = "trend/section.html.j2"
 
-    file_name: str
     metric: str
     direction: str
-    panels: Sequence[tuple[str, str]]  # title of the cell, name of its chart
-    specs: Mapping[str, Any]
-    figure: Any
+    panels: Sequence[CellPanel]
     header: Sequence[str]
     changes: Sequence[Sequence[str]]
     compared: int
-
-    def data(self) -> Mapping[str, Any]:
-        """Return the panels, by their names."""
-        return {"specs": self.specs}
-
-    def figures(self) -> Mapping[str, Any]:
-        """Return all panels as one figure."""
-        return {f"trend-{self.file_name}": self.figure}
 
 
 def make_trends(content: ReportContent) -> list[TrendSection]:
@@ -67,21 +57,14 @@ def _trend(content: ReportContent, metric: str, anchor: str, file_name: str) -> 
     changes = _changes(content, metric)
     grid = make_grid(content, contrasts[0])
     levels = {place.cell_id: _levels(content, metric, place.cell_id) for place in grid.in_order() if place.cell_id}
-    charts: dict[tuple[str, str], Any] = {}
-    specs: dict[str, Any] = {}
-    panels: list[tuple[str, str]] = []
+    panels: list[CellPanel] = []
     for place in grid.in_order():
         rows = [
             _row(content, item, changes.get((item.cell_id, item.arm))) for item in levels.get(place.cell_id or "", [])
         ]
-        if not rows:
-            continue
-        title = cell_label(place.cell)
-        name = f"panel{len(panels)}"
-        panels.append((title, name))
-        specs[name] = page_specification(_panel(rows, facts.unit).properties(width="container", height=PANEL_HEIGHT_PX))
-        sized = _panel(rows, facts.unit).properties(width=PANEL_PX, height=PANEL_HEIGHT_PX)
-        charts[place.row, place.column] = sized.properties(title=_panel_title(title))
+        if rows:
+            panels.append(cell_panel(place, f"panel{len(panels)}", _panel(rows, facts.unit), PANEL_SIZE))
+    charts = {(panel.place.row, panel.place.column): panel.chart for panel in panels}
     lines = [
         alt.hconcat(*(charts[row, column] for column in grid.columns if (row, column) in charts), spacing=28)
         for row in grid.rows
@@ -96,12 +79,11 @@ def _trend(content: ReportContent, metric: str, anchor: str, file_name: str) -> 
     return TrendSection(
         anchor=anchor,
         title=title,
-        file_name=file_name,
         metric=facts.label,
         direction=wording.direction(facts.better),
         panels=panels,
-        specs=specs,
-        figure=figure,
+        specs={panel.name: panel.spec for panel in panels},
+        charts={f"trend-{file_name}": figure},
         header=("change", *(factor.name for factor in content.study.factors), "before", "after", "effect", "interval",
                 "p adj"),
         changes=[_change_row(content, item) for item in ordered(content.study, changes.values()) if _differs(item)],
@@ -185,10 +167,6 @@ def _panel(rows: Sequence[dict[str, Any]], unit: str) -> Any:
         .mark_text(fontSize=10, dy=-13)
         .encode(y=alt.Y("high:Q"), text="mark:N", color=colour),
     )  # fmt: skip
-
-
-def _panel_title(text: str) -> Any:
-    return alt.TitleParams(text, fontSize=12, offset=6, anchor="start")
 
 
 def _change_row(content: ReportContent, item: Estimate) -> tuple[str, ...]:

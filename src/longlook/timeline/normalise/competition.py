@@ -5,17 +5,15 @@ from pathlib import Path
 from typing import Any
 
 from longlook.core import files
-from longlook.core.flows import WARM_UP
+from longlook.core.flows import FLOWS, FLOWS_FILE, WARM_UP
 from longlook.core.model import Run, Trial
 from longlook.timeline.normalise.endpoint import Endpoints, read_endpoints
-from longlook.timeline.normalise.link_file import LINK_FILE, capacity, read_stages, rtt_ns
-
-FLOWS, FLOWS_FILE = "flows", "flows.json"
+from longlook.timeline.normalise.link_log import LINK_FILE, capacity, read_stages, rtt_ns
 
 
 @dataclass(frozen=True)
 class CompetitionRecord:
-    """The record of a competition; `facts` are the timeline's metadata `competition` (docs/timeline.md)."""
+    """The record of a competition; `facts` are the timeline's metadata `competition` (docs/reference/timeline.md)."""
 
     endpoints: Endpoints
     facts: dict[str, Any]

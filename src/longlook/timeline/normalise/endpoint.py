@@ -1,6 +1,6 @@
-"""Lines of clients and servers → rows, and the connection that each packet belongs to."""
+"""Lines of clients and servers, of echoes and players too → rows, and the connection that each packet belongs to."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 
 from longlook.core.model import Vantage
 from longlook.core.protocol import find_protocol
-from longlook.timeline.normalise.echo import echo_events
 from longlook.timeline.normalise.lines import (
+    MAX_UNIX_NS,
     Account,
     BadLineError,
     Line,
@@ -19,8 +19,80 @@ from longlook.timeline.normalise.lines import (
     text,
     time_ns,
 )
-from longlook.timeline.normalise.player import player_events
 from longlook.timeline.timeline import Kind
+
+Add = Callable[[int, Kind, Mapping[str, Any]], None]
+
+
+def echo_events(add: Add) -> dict[str, Callable[[Line], None]]:
+    """Return what reads each event of an echo: it calls `add` with rows."""
+
+    def echo(line: Line) -> None:
+        payload_bytes, tries = count(line, "payload_bytes"), count(line, "tries")
+        if payload_bytes is None or tries is None:
+            raise BadLineError("no payload_bytes or no tries")
+        answered, given_up = optional_time_ns(line, "t_answer_ns"), optional_time_ns(line, "t_end_ns")
+        common = {"vantage": Vantage.CLIENT, "priming": False, "size_bytes": payload_bytes}
+        started = time_ns(line, "t_start_ns")
+        if answered is None and given_up is None:
+            raise BadLineError("neither t_answer_ns nor t_end_ns")
+        add(started, Kind.ECHO_STARTED, common)
+        if answered is not None:
+            add(answered, Kind.ECHO_ANSWERED, common | {"value": float(tries)})
+        elif given_up is not None:
+            add(given_up, Kind.ECHO_UNANSWERED, common | {"value": float(tries), "detail": text(line, "refused")})
+
+    return {"echo": echo}
+
+
+PLAY_STATES = ("started", "stalled", "resumed", "ended")
+"""The states that `play` lines say have begun for the viewer."""
+
+_BY_CLIENT = {"vantage": Vantage.CLIENT, "priming": False}
+
+
+def player_events(add: Add, video: dict[str, Any]) -> dict[str, Callable[[Line], None]]:
+    """Return what reads each event of a player: it calls `add` with rows, and fills `video`."""
+
+    def manifest(line: Line) -> None:
+        rungs = line.get("rungs")
+        if not isinstance(rungs, list) or not rungs:
+            raise BadLineError("no rungs")
+        found = [(text(rung, "name"), count(rung, "bitrate_bps")) for rung in rungs if isinstance(rung, dict)]
+        if len(found) != len(rungs) or any(None in pair for pair in found):
+            raise BadLineError("a rung without a name or a bitrate")
+        video.update(
+            quality=text(line, "quality"),
+            length_s=_seconds(line, "length_s"),
+            segment_s=_seconds(line, "segment_s"),
+            **({"live_s": _seconds(line, "live_s")} if line.get("live_s") is not None else {}),
+            rungs=[{"name": name, "bitrate_bps": bitrate_bps} for name, bitrate_bps in found],
+        )
+
+    def segment(line: Line) -> None:
+        asked, arrived, number = time_ns(line, "t_start_ns"), optional_time_ns(line, "t_end_ns"), count(line, "index")
+        if number is None:
+            raise BadLineError("no index")
+        common = {**_BY_CLIENT, "name": text(line, "rung"), "sequence": number}
+        add(asked, Kind.SEGMENT_REQUESTED, common)
+        if arrived is not None and line.get("error") is None:
+            rest = {"size_bytes": count(line, "bytes"), "value": _seconds(line, "buffer_s")}
+            add(arrived, Kind.SEGMENT_ARRIVED, common | rest)
+
+    def play(line: Line) -> None:
+        if (state := text(line, "state")) not in PLAY_STATES:
+            raise BadLineError("no state that is known")
+        add(time_ns(line, "t_ns"), Kind.PLAYBACK, {**_BY_CLIENT, "name": state, "value": _seconds(line, "position_s")})
+
+    return {"video": manifest, "segment": segment, "play": play}
+
+
+def _seconds(line: Line, key: str) -> float:
+    value = line.get(key)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < MAX_UNIX_NS:
+        raise BadLineError(f"{key} is no number of seconds")
+    return float(value)
+
 
 PRIMING_PATH = "/prime"
 """The reserved path that a priming connection fetches (adapters/CONTRACT.md)."""
@@ -56,8 +128,8 @@ class Endpoints:
 def read_endpoints(folder: Path, addresses: tuple[str, str] | None = None) -> Endpoints:
     """Return everything in `client.jsonl` and `server.jsonl` of a folder.
 
-    `addresses` are those of client and server if the laboratory knows better than the client, which may see its own as
-    a wildcard.
+    `addresses` are given for client and server if the laboratory knows them better than the client, which may see its
+    own address as a wildcard.
     """
     found = Endpoints()
     client = _Client(found, addresses)

@@ -1,7 +1,8 @@
-"""Packets that a sender declared lost although they arrived: proven by the link's log, else by the peer's. Pure.
+"""Packets that a sender declared lost, or sent again, although they arrived. Pure.
 
-A packet that the link delivered and the other end threw away unread is lost all the same. It is refused where the other
-end gave no sign of it: its log lacks it, though it has one that came later, and no acknowledgement named it.
+The link's log proves it, else the peer's log. The kernel's TCP does not log which segment it sends again, but the
+link's log shows it. A retransmission is spurious if every byte in it had been sent before in segments that left the
+link whole.
 """
 
 from collections.abc import Sequence
@@ -13,10 +14,10 @@ import pyarrow as pa
 
 from longlook.timeline.events import EventKind
 from longlook.timeline.normalise.datagrams import Datagrams
-from longlook.timeline.normalise.event_rows import event_table
+from longlook.timeline.normalise.event_tables import event_table
 from longlook.timeline.normalise.packet_join import Joined
-from longlook.timeline.normalise.placement import TracePlace
 from longlook.timeline.normalise.rows import NULL, Integers, Mask, Rows
+from longlook.timeline.normalise.trace_files import TracePlace
 
 NUMBER_SPACES = {"initial": 0, "handshake": 1, "0rtt": 2, "1rtt": 2}
 """The three spaces in which packets are numbered (RFC 9000, 12.3)."""
@@ -26,7 +27,7 @@ _NS_PER_S = 1e9
 
 @dataclass(frozen=True)
 class Sent:
-    """The packets that one end sent, by key: those with a number, each once, in order of the key."""
+    """The packets with a number that one end sent, each once, in order of their keys."""
 
     keys: Integers
     time_ns: Integers
@@ -46,7 +47,7 @@ class Received:
     discards: int = 0
 
     def joined(self, others: "Sequence[Received]") -> "Received":
-        """Return these packets and those of further parts of the same log."""
+        """Return these packets together with further parts of the same log."""
         every = (self, *others)
         keys, times_ns = (np.concatenate([getattr(each, name) for each in every]) for name in ("keys", "time_ns"))
         order = np.lexsort((times_ns, keys))
@@ -157,9 +158,9 @@ def _without_sign(
 ) -> Mask:
     """Return which packets the other end had time to log or acknowledge, and did not.
 
-    That is so once it logged a packet that left the link later, or, without its log, once one that left the link later
-    was acknowledged. Where the sender's log names no packet that was acknowledged, the other end's log decides alone;
-    where there is neither, nothing is said of any.
+    It had time once it logged a packet that left the link later, or, without its log, once such a packet was
+    acknowledged. If the sender's log names no acknowledged packet, the other end's log decides alone. Without either,
+    no packet is returned.
     """
     known = np.sort(acked[acked != NULL])
     signs = known if received is None else received.keys
@@ -202,7 +203,73 @@ def agreement(sent: Sent, datagrams: Datagrams, received: Received) -> dict[str,
 
 
 def _look_up(wanted: Integers, keys: Integers) -> tuple[Mask, Integers]:
-    """Return which of some keys are among sorted ones, and where."""
+    """Return which of some keys are among sorted ones, and at which places."""
     position = np.minimum(np.searchsorted(keys, wanted), max(0, len(keys) - 1))
     found: Mask = (keys[position] == wanted) & (wanted != NULL) if len(keys) else np.zeros(len(wanted), np.bool_)
     return found, position
+
+
+_SEQUENCES = 1 << 32
+
+
+def find_spurious_segments(vantage: str, place: TracePlace, rows: Rows, sent: Datagrams) -> Losses:
+    """Return the segments that a sender declared lost and the link delivered.
+
+    `rows` are one connection's at one end; `sent` is what that end sent. A retransmission belongs to the kernel's last
+    one before it reached the link; tail loss probes declare nothing. Nothing is found without the tracepoint of
+    retransmissions, as counters have no times.
+    """
+    again = rows.kind(EventKind.PACKET_RETRANSMITTED)
+    again_ns = again["time_ns"][np.isnan(again.value())]
+    declared_ns = np.intersect1d(again_ns, rows.kind(EventKind.PACKET_LOST)["time_ns"])
+    data = sent.take(sent.size_bytes > 0)
+    begins = _unwrapped(data.sequence)
+    ends = begins + data.size_bytes
+    highest = np.maximum.accumulate(np.append(begins[:1], ends))[:-1]
+    times_ns, numbers, sizes, late_s = [], [], [], []
+    resent = 0
+    for index in np.flatnonzero(begins < highest).tolist():
+        cause = int(np.searchsorted(again_ns, data.arrival_ns[index], side="right")) - 1
+        if cause < 0 or again_ns[cause] not in declared_ns:
+            continue
+        resent += 1
+        begin, end = int(begins[index]), int(min(ends[index], highest[index]))
+        whole_ns = _delivered_ns(begins[:index], ends[:index], data.departure_ns[:index], begin, end)
+        if whole_ns is not None:
+            times_ns.append(int(again_ns[cause]))
+            numbers.append(int(data.sequence[index]))
+            sizes.append(end - begin)
+            late_s.append((whole_ns - int(again_ns[cause])) / _NS_PER_S)
+    columns = {
+        "time_ns": times_ns,
+        "source": "link",
+        "kind": EventKind.PACKET_SPURIOUS.value,
+        "name": "link",
+        "packet_number": numbers,
+        "size_bytes": sizes,
+        "value": late_s,
+    }
+    counts = {
+        "declared": resent,
+        "spurious": len(times_ns),
+        "lost_at_link": int(np.count_nonzero(~data.delivered)),
+    }
+    return Losses(event_table(vantage, place, len(times_ns), columns), counts)
+
+
+def _unwrapped(sequence: Integers) -> Integers:
+    """Return sequence numbers that go on after 32 bits, from 0; adjacent ones lie within 2 GiB of each other."""
+    steps = np.diff(sequence, prepend=sequence[:1])
+    return np.cumsum((steps + _SEQUENCES // 2) % _SEQUENCES - _SEQUENCES // 2)
+
+
+def _delivered_ns(begins: Integers, ends: Integers, departure_ns: Integers, begin: int, end: int) -> int | None:
+    """Return when the last byte of a range had left the link in one of these segments; None if some byte never did."""
+    overlapping: Mask = (begins < end) & (ends > begin) & (departure_ns != NULL)
+    found = np.flatnonzero(overlapping)
+    missing = np.ones(end - begin, np.bool_)
+    for index in found[np.argsort(departure_ns[found], kind="stable")].tolist():
+        missing[max(0, int(begins[index]) - begin) : int(ends[index]) - begin] = False
+        if not missing.any():
+            return int(departure_ns[index])
+    return None

@@ -15,16 +15,20 @@ from longlook.core.model import SCHEMA_VERSION, Run, Trial, Vantage
 from longlook.timeline.doubts import columns_of, kinds_of, values_in_doubt
 from longlook.timeline.events import QUEUE_FULL, EventKind
 from longlook.timeline.normalise.datagrams import RECEIVED_BY, SENT_BY, Datagrams, links_of
-from longlook.timeline.normalise.event_merge import CONNECTION, DecodedTrace, write_merged
-from longlook.timeline.normalise.packet_join import Joined, join, resolution_ns
-from longlook.timeline.normalise.placement import Places, TracePlace
+from longlook.timeline.normalise.event_tables import CONNECTION, DecodedTrace, write_merged
+from longlook.timeline.normalise.packet_join import Joined, Lag, join, lag_of, resolution_ns, skew_problems
 from longlook.timeline.normalise.rows import NULL, Rows
 from longlook.timeline.normalise.sender import COLUMNS
-from longlook.timeline.normalise.skew import Lag, lag_of, skew_problems
-from longlook.timeline.normalise.spurious import agreement, by_number, find_spurious, received_of, sent_of
-from longlook.timeline.normalise.spurious_tcp import find_spurious_segments
+from longlook.timeline.normalise.spurious import (
+    agreement,
+    by_number,
+    find_spurious,
+    find_spurious_segments,
+    received_of,
+    sent_of,
+)
 from longlook.timeline.normalise.states import find_states
-from longlook.timeline.normalise.trace_files import RawTrace, TraceVantage, raw_traces
+from longlook.timeline.normalise.trace_files import Places, RawTrace, TracePlace, TraceVantage, raw_traces
 from longlook.timeline.timeline import Timeline
 
 Decode = Callable[[Path, TraceVantage, Path], Mapping[str, Any]]
@@ -282,7 +286,7 @@ def _join_note(rows: Rows, datagrams: Datagrams, joined: Joined, lag: Lag | None
 
 
 def _rows_of(decoded: Path, index: int, connections: int, *, first_path: bool) -> Rows:
-    """Return the rows of one of a decoded trace's connections, or only those of its first path and of none."""
+    """Return the rows of one of a decoded trace's connections, or only the rows of its first path and of no path."""
     with pq.ParquetFile(decoded) as file:
         chosen = pc.equal(file.read([CONNECTION])[CONNECTION], index) if connections > 1 else None
         if first_path:

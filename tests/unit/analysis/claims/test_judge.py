@@ -2,8 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from longlook.analysis.claims.judge import judge
-from longlook.analysis.claims.welch import WelchVerdict, welch_verdict
+from longlook.analysis.claims.judge import WelchVerdict, judge, welch_verdict
 from longlook.core.codec import canonical
 from longlook.core.model import Claim, Expected, Verdict
 from longlook.core.results import ArmLevel, ClaimResult, Estimate

@@ -5,7 +5,7 @@ from io import StringIO
 from rich.console import Console
 
 from longlook.cli.show.provenance import downloads
-from longlook.provision.provenance import Component, Made
+from longlook.core.provenance import Component, Made
 
 
 def test_every_component_has_a_digest_and_somebody_who_vouches_or_says_that_nobody_does() -> None:

@@ -1,8 +1,7 @@
 """Objects of a load: their moments at client, server and bottleneck, and which of them were on the critical path."""
 
 from longlook.explain.facts import NEVER
-from longlook.explain.facts.objects import ObjectFacts
-from longlook.explain.facts.opening import OpeningFacts
+from longlook.explain.facts.objects import ObjectFacts, OpeningFacts
 from tests.data.scenes import DELAY_MS, TCP, Scene, ns
 
 

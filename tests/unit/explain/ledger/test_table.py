@@ -16,7 +16,7 @@ DOCS = Path(__file__).parents[4] / "docs"
 
 
 def test_the_documented_classes_are_those_of_the_code_in_the_order_in_which_they_are_tried() -> None:
-    lines = (DOCS / "ledger.md").read_text().splitlines()
+    lines = (DOCS / "reference" / "ledger.md").read_text().splitlines()
     rows = [f"| `{name}` | {sentence} |" for name, sentence in CLASSES.items()]
     begin = lines.index(rows[0])
     assert lines[begin : begin + len(rows)] == rows
@@ -26,7 +26,7 @@ def test_the_documented_classes_are_those_of_the_code_in_the_order_in_which_they
 
 
 def test_every_column_is_documented() -> None:
-    text = (DOCS / "ledger.md").read_text()
+    text = (DOCS / "reference" / "ledger.md").read_text()
     assert [name for name in LEDGER_SCHEMA.names if f"`{name}`" not in text] == []
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from longlook.explain.search.designs import MOST_FACTORS, plackett_burman
+from longlook.explain.search.screening_design import MOST_FACTORS, plackett_burman
 
 
 @pytest.mark.parametrize("factors", range(1, MOST_FACTORS + 1))

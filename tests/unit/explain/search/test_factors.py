@@ -10,7 +10,7 @@ from longlook.core.protocol import EITHER
 from longlook.core.stack import Knob
 from longlook.explain.cause import Target
 from longlook.explain.pair import Pair, Side
-from longlook.explain.search.factors import Factor, factors, impossible, joined
+from longlook.explain.search.factors import ScreenedFactor, factors, impossible, joined
 from longlook.explain.search.levels import admitted, within
 from tests.data.sides import pair, side
 
@@ -27,7 +27,7 @@ def over_tcp(**tcp: Any) -> Side:
     return side(trial=replace(side().trial, protocol="h2", congestion_control="cubic", tcp=tcp))
 
 
-def by_setting(tested: Pair) -> dict[str, Factor]:
+def by_setting(tested: Pair) -> dict[str, ScreenedFactor]:
     return {factor.setting: factor for factor in factors(tested)}
 
 

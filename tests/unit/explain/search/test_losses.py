@@ -6,7 +6,7 @@ import pytest
 
 from longlook.core.model import Better
 from longlook.explain.answer import FewestLosses, FoundBy
-from longlook.explain.cause import Kind
+from longlook.explain.cause import Purpose
 from longlook.explain.judge import Gap
 from longlook.explain.pair import Side
 from longlook.explain.search.losses import Lost, closing, forgiving, hanging, lost_packets, shown, suspect
@@ -66,5 +66,5 @@ def test_the_suspect_is_tested_by_forgiving_these_losses() -> None:
     assert (made.found_by, made.finding.cause, made.finding.role) == (FoundBy.LOSSES, "losses", "path")
     assert made.cause.said_of(made.finding) == "at 1 of the packets that it loses (about 3 a load)"
     (cure,) = made.interventions
-    assert cure.kind is Kind.CURE
+    assert cure.kind is Purpose.CURE
     assert set(cure.change.surgery) == {0}

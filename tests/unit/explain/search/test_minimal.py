@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from longlook.explain.search.minimal import AT_ONCE, Fewest, fewest
+from longlook.explain.search.losses import AT_ONCE, Fewest, fewest
 
 
 def searched(

@@ -2,9 +2,8 @@
 
 import pytest
 
-from longlook.explain.answer import Explained, Together
+from longlook.explain.answer import Explained, Together, is_needed, unexplained_pct
 from longlook.explain.attribution import Conclusion, Share
-from longlook.explain.search.need import is_needed, unexplained_pct
 from tests.data.answers import explained, judged
 
 NOT_CONFIRMED = explained(conclusion=Conclusion.REFUTED, cures=(judged("x", 90.0, conclusion=Conclusion.REFUTED),))

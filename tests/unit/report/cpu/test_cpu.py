@@ -3,9 +3,10 @@
 import pandas as pd
 import pytest
 
+from longlook.analysis.outputs import mean_work
 from longlook.report.content import ReportContent
 from longlook.report.cpu.flame import boxes_of, short_name
-from longlook.report.cpu.section import make_cpu, mean_work
+from longlook.report.cpu.section import make_cpu
 from longlook.report.page import sections
 from longlook.timeline.cpu_work import Work
 from tests.data.report import paper_content, with_tables
@@ -67,12 +68,12 @@ def test_names_are_shown_short(name: str, expected: str) -> None:
 def test_the_section_has_bars_and_flame_graphs_of_the_cells_that_were_sampled() -> None:
     (section,) = make_cpu(content())
     (panel,) = section.panels
-    assert "3 trials" in panel.sampled
-    assert len(panel.flames) == 2
-    assert set(section.data()["specs"]) == {panel.name, *(flame.name for flame in panel.flames)}
+    assert "3 trials" in panel.note
+    assert len(section.flames[panel.name]) == 2
+    assert set(section.data()["specs"]) == {panel.name, *(flame.name for flame in section.flames[panel.name])}
     assert "cpu-work" in section.figures()
     assert len(section.figures()) == 3
-    assert {flame.about for flame in panel.flames} == {"1.00\xa0s sampled of 250\xa0ms in a trial"}
+    assert {flame.about for flame in section.flames[panel.name]} == {"1.00\xa0s sampled of 250\xa0ms in a trial"}
     bars = section.data()["specs"][panel.name]["data"]["values"]
     assert {round(row["cpu_s"], 3) for row in bars if row["work"] == "cryptography"} == {0.2}
 

@@ -5,7 +5,7 @@ from typing import Any
 import pandas as pd
 
 from longlook.report.content import ReportContent
-from longlook.report.losses.section import MOST_LOST, cumulative, make_losses
+from longlook.report.losses.section import make_losses
 from longlook.report.page import sections
 from tests.data.report import paper_content, with_tables
 
@@ -19,11 +19,6 @@ def content(*rows: tuple[str, str, int, int]) -> ReportContent:
     return with_tables(made, epochs=pd.DataFrame(table) if table else None)
 
 
-def test_shares_are_cumulative_over_all_rounds_and_end_with_the_axis() -> None:
-    epochs = pd.DataFrame({"lost": [1, 3, 1, 500], "epochs": [2, 4, 1, 1], "round": [0, 0, 1, 1]})
-    assert cumulative(epochs) == [(1, 37.5), (3, 87.5), (MOST_LOST, 87.5)]
-
-
 def test_there_is_a_panel_for_each_cell_with_the_arms_that_lost_packets() -> None:
     made = content(("5KB", "tcp", 1, 3), ("5KB", "tcp", 2, 1), ("10KB", "tcp", 1, 2), ("10KB", "quic", 4, 5))
     (section,) = make_losses(made)
@@ -32,7 +27,7 @@ def test_there_is_a_panel_for_each_cell_with_the_arms_that_lost_packets() -> Non
     assert list(charts) == [panel.name for panel in section.panels]
     arms = [{row["arm"] for row in _rows(charts[panel.name])} for panel in section.panels]
     assert sorted(len(each) for each in arms) == [1, 2]
-    assert any("5 epochs" in panel.counted for panel in section.panels)
+    assert any("5 epochs" in panel.note for panel in section.panels)
     assert list(section.figures()) == ["loss-epochs"]
 
 

@@ -15,7 +15,7 @@ from longlook.core.errors import InputError
 from longlook.timeline.decode import decode_trace
 from longlook.timeline.events import EVENT_SCHEMA, EventKind
 from longlook.timeline.export import convert, pcapng, qlog
-from longlook.timeline.export.qlog_rows import COLUMNS, event, milliseconds
+from longlook.timeline.export.qlog import COLUMNS, event, milliseconds
 
 BLANK: dict[str, Any] = dict.fromkeys(COLUMNS)
 

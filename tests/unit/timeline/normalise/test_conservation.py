@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from longlook.timeline.normalise.conservation import conservation
-from longlook.timeline.normalise.link_log import LinkLog, read_link_log
+from longlook.timeline.normalise.link_log import PacketLog, conservation, read_link_log
 from tests.data import trials
 
 NONE = {"arrived": 0, "copied": 0, "delivered": 0, "queued": 0, "dropped_loss": 0, "dropped_queue": 0}
@@ -30,7 +29,7 @@ DOWN = {
 }
 
 
-def log_of(folder: Path, packets: list[dict[str, Any]]) -> LinkLog:
+def log_of(folder: Path, packets: list[dict[str, Any]]) -> PacketLog:
     trials.write_link_log(folder / "link.bin", trials.records(packets, trials.RECORD_2))
     return read_link_log(folder / "link.bin")
 

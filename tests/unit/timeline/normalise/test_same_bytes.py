@@ -9,8 +9,7 @@ from longlook.core.model import Link
 from longlook.timeline.normalise import normalise_trial
 from longlook.timeline.normalise.datagrams import LinkPackets
 from longlook.timeline.normalise.trial import OVER_SECOND
-from longlook.timeline.same_bytes import packet_of_same_bytes
-from longlook.timeline.timeline import Kind
+from longlook.timeline.timeline import Kind, packet_of_same_bytes
 from tests.data import trials
 from tests.data.scenes import DELAY_MS, QUIC, Scene, ns
 from tests.data.trials import records

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from longlook.timeline.normalise.datagrams import Datagrams
-from longlook.timeline.normalise.placement import TracePlace
 from longlook.timeline.normalise.rows import NULL, Rows
 from longlook.timeline.normalise.sender import COLUMNS
-from longlook.timeline.normalise.spurious_tcp import find_spurious_segments
+from longlook.timeline.normalise.spurious import find_spurious_segments
+from longlook.timeline.normalise.trace_files import TracePlace
 from tests.data.events import row, table_of
 
 MS = 1_000_000

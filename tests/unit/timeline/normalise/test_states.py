@@ -7,7 +7,7 @@ import numpy as np
 from longlook.timeline.normalise.rows import Rows
 from longlook.timeline.normalise.sender import COLUMNS
 from longlook.timeline.normalise.states import derive_states, find_states
-from longlook.timeline.state_times import times_in_states
+from longlook.timeline.states import times_in_states
 from tests.data.events import events_of, row, table_of
 
 MS = 1_000_000

@@ -11,9 +11,8 @@ import pytest
 from longlook.core.errors import InputError
 from longlook.timeline.events import Events
 from longlook.timeline.normalise import traces
-from longlook.timeline.normalise.tables import table_of_rows
 from longlook.timeline.normalise.traces import normalise_traces
-from longlook.timeline.timeline import Timeline
+from longlook.timeline.timeline import Timeline, table_of_rows
 from tests.data import trials
 from tests.data.events import row, table_of
 

@@ -386,10 +386,10 @@ def test_a_hundred_thousand_packets_take_no_time(tmp_path: Path) -> None:
 def test_the_document_lists_every_kind_as_the_module_does() -> None:
     table = [f"| `{kind}` | {summary} |" for kind, summary in KINDS.items()]
     assert set(KINDS) == set(Kind)
-    document = (DOCS / "timeline.md").read_text()
-    assert "\n".join(table) in document, "docs/timeline.md should hold:\n" + "\n".join(table)
+    document = (DOCS / "reference" / "timeline.md").read_text()
+    assert "\n".join(table) in document, "docs/reference/timeline.md should hold:\n" + "\n".join(table)
 
 
 def test_the_document_lists_every_column() -> None:
-    document = (DOCS / "timeline.md").read_text()
+    document = (DOCS / "reference" / "timeline.md").read_text()
     assert [field.name for field in SCHEMA if f"| `{field.name}` |" not in document] == []

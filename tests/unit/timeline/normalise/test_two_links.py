@@ -11,9 +11,8 @@ from longlook.core.model import Endpoint, Link, Trial, Vantage
 from longlook.timeline.normalise import normalise_trial
 from longlook.timeline.normalise.datagrams import links_of
 from longlook.timeline.normalise.rows import NULL
-from longlook.timeline.normalise.tables import table_of_rows
 from longlook.timeline.normalise.trial import traffic_digest
-from longlook.timeline.timeline import Kind, Timeline
+from longlook.timeline.timeline import Kind, Timeline, table_of_rows
 from tests.data import trials
 from tests.data.trials import connection, fetched, packet, records
 

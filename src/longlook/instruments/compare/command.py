@@ -1,0 +1,207 @@
+"""`longlook compare` and `longlook bisect`: arguments to calls; no logic of their own."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from longlook.core.errors import InputError, InterruptedByUserError
+from longlook.terminal.options import Around, AsJsonLines, EngineOptions, expand_options, new_folder
+
+if TYPE_CHECKING:
+    from longlook.explain.answer import Answer
+    from longlook.instruments.compare.gate import GateVerdict
+    from longlook.instruments.compare.spec import ComparisonSpec
+
+
+UNDECIDED_EXIT = 4
+
+
+@dataclass(frozen=True)
+class ComparisonOptions:
+    """Options of a comparison, whichever the two sides are."""
+
+    on: Annotated[
+        list[str],
+        typer.Option(
+            "--on", metavar="NETWORK", help="A preset, or 10mbit,36ms,1bdp,1% or rate=…,rtt=…; repeat for more."
+        ),
+    ]
+    gate: Annotated[str, typer.Option(help="How much worse the contender may be.")] = "5%"
+    role: Annotated[str, typer.Option(help="What is compared: server, client or both.")] = "both"
+    peer: Annotated[str, typer.Option(metavar="STACK", help="The other end, where one role is compared.")] = "quic-go"
+    protocol: Annotated[str, typer.Option(help="h3 or h2, unless a side names its own as in quic-go:h2.")] = "h3"
+    connection: Annotated[str, typer.Option(help="cold, resumed or 0rtt.")] = "cold"
+    congestion_control: Annotated[
+        str, typer.Option(help="Congestion control of the kernel's TCP, for sides that use it.")
+    ] = "cubic"
+    knob: Annotated[
+        list[str] | None,
+        typer.Option("--knob", metavar="SETTING", help="[baseline:|contender:][server.|client.]NAME=VALUE; repeat."),
+    ] = None
+    metric: Annotated[list[str] | None, typer.Option("--metric", help="Default: page_load_time; repeat for more.")] = (
+        None
+    )
+    size: Annotated[str, typer.Option(help="Size of each object of the page.")] = "1MB"
+    objects: Annotated[int, typer.Option(min=1, help="Objects of the page.")] = 1
+    rounds: Annotated[
+        int | None, typer.Option(help="Exactly so many rounds on each network, from 10; default: as many as decide.")
+    ] = None
+    max_rounds: Annotated[int, typer.Option(help="Rounds on each network after which it stays undecided.")] = 40
+    alpha: Annotated[
+        float, typer.Option(help="How probable a wrong answer may be, over all networks and metrics together.")
+    ] = 0.05
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the links' randomness.")] = 1
+
+    around: Around = None
+
+    def spec(self, baseline: str, contender: str, engine: str) -> "ComparisonSpec":
+        """Return the comparison of two sides such as `quic-go@0.65.0`; InputError where an option cannot be."""
+        from longlook.instruments.compare import spec
+        from longlook.study import catalogue
+        from longlook.study.virtual_time import default_around
+
+        roles = (*spec.ROLES, spec.BOTH)
+        if self.role not in roles:
+            raise InputError(f"--role {self.role}: there is no such role", f"allowed: {', '.join(roles)}")
+        return spec.ComparisonSpec(
+            baseline=catalogue.parse_side(baseline, self.protocol),
+            contender=catalogue.parse_side(contender, self.protocol),
+            networks=spec.parse_networks(self.on),
+            gate_pct=spec.parse_gate(self.gate),
+            role=self.role,
+            peer=self.peer,
+            connection=self.connection,
+            congestion_control=self.congestion_control,
+            knobs=tuple(spec.parse_knob(knob) for knob in self.knob or []),
+            metrics=tuple(dict.fromkeys(self.metric or ["page_load_time"])),
+            workload={"kind": "page", "objects": self.objects, "object": self.size},
+            rounds=self.rounds,
+            max_rounds=self.max_rounds,
+            alpha=self.alpha,
+            seed=self.seed,
+            around=self.around or default_around(engine),
+        )
+
+
+@dataclass(frozen=True)
+class WhyOptions:
+    """Whether what is worse is explained, and with how many trials."""
+
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Say why, wherever the contender is worse (docs/guide/explain.md).")
+    ] = False
+    budget: Annotated[
+        int | None,
+        typer.Option(min=0, metavar="TRIALS", help="Of --explain: at most so many trials for each network."),
+    ] = None
+
+
+@dataclass(frozen=True)
+class AnswerFiles:
+    """Files for other programs and for people."""
+
+    junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Write JUnit XML.")] = None
+    markdown: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a summary for a pull request.")] = None
+
+    def check(self) -> None:
+        """Raise InputError where one of them cannot be written."""
+        for option, file in (("--junit", self.junit), ("--markdown", self.markdown)):
+            if file is not None and (file.is_dir() or not file.absolute().parent.is_dir()):
+                raise InputError(f"{option} {file}: no such folder, or a folder itself", f"name a file: {option} FILE")
+
+
+@expand_options
+def compare(
+    baseline: Annotated[str, typer.Argument(metavar="BASELINE", help="STACK, STACK@VERSION or STACK:h2.")],
+    contender: Annotated[str, typer.Argument(metavar="CONTENDER", help="The same.")],
+    options: ComparisonOptions,
+    engine: EngineOptions,
+    files: AnswerFiles,
+    why: WhyOptions,
+    out: Annotated[Path | None, typer.Option(help="The run folder; default runs/compare-TIME.")] = None,
+    as_json: AsJsonLines = False,
+) -> None:
+    """Compare two stacks or versions; exit 1 where the contender is worse by more than the gate, 4 where that is
+    undecided (docs/guide/compare.md)."""
+    files.check()
+    spec = options.spec(baseline, contender, engine.engine)
+    # Here, so that a mistake in the options is reported before the libraries of the report are loaded.
+    from longlook.instruments.compare import gate, output
+    from longlook.instruments.compare.run import run_comparison
+    from longlook.instruments.compare.show import show_comparison
+    from longlook.report.causes.text import answers_markdown
+    from longlook.terminal.answers import answers_shown
+    from longlook.terminal.printer import lines_printer
+    from longlook.terminal.run_display import RunDisplay
+
+    display = RunDisplay(lines_printer(as_json=as_json))
+    try:
+        with display:
+            folder = out or new_folder("compare")
+            result, judged = run_comparison(spec, folder, engine.run_options(), display.observer())
+    except KeyboardInterrupt as error:
+        raise InterruptedByUserError("stopped", "repeat the command: finished trials come from the cache") from error
+    display.conclude(result)
+    if files.junit is not None:
+        files.junit.write_text(output.junit_xml(judged), encoding="utf-8")
+    if files.markdown is not None:
+        files.markdown.write_text(output.markdown(judged), encoding="utf-8")
+    show_comparison(judged, as_json=as_json)
+    if why.explain:  # when the answer is out, so that nothing that goes wrong here can lose it
+        answers = _explain(judged.verdict, folder, why, engine, as_json=as_json)
+        if files.markdown is not None:
+            text = f"{output.markdown(judged)}\n{answers_markdown(answers)}"
+            files.markdown.write_text(text, encoding="utf-8")
+        lines_printer(as_json=as_json).show(answers_shown(answers, folder))
+    if not judged.verdict.passed:
+        raise typer.Exit(UNDECIDED_EXIT if judged.verdict.answer is gate.GateAnswer.UNDECIDED else 1)
+
+
+@expand_options
+def bisect(
+    good: Annotated[str, typer.Argument(metavar="GOOD", help="STACK@VERSION.")],
+    bad: Annotated[str, typer.Argument(metavar="BAD", help="A newer version of the same stack.")],
+    options: ComparisonOptions,
+    engine: EngineOptions,
+    why: WhyOptions,
+    out: Annotated[Path | None, typer.Option(help="Folder of the run folders; default runs/bisect-TIME.")] = None,
+    as_json: AsJsonLines = False,
+) -> None:
+    """Find the first version that is worse than GOOD by more than the gate (docs/guide/compare.md)."""
+    spec = options.spec(good, bad, engine.engine)
+    from longlook.instruments.compare.run import run_bisection
+    from longlook.instruments.compare.show import BisectionDisplay
+    from longlook.terminal.answers import answers_shown
+    from longlook.terminal.printer import lines_printer
+    from longlook.terminal.run_display import RunDisplay
+
+    steps = BisectionDisplay(as_json=as_json)
+    try:
+        with RunDisplay(lines_printer(as_json=as_json)) as display:
+            folder = out or new_folder("bisect")
+            bisection = run_bisection(spec, folder, engine.run_options(), display.observer(), steps.show)
+    except KeyboardInterrupt as error:
+        raise InterruptedByUserError("stopped", "repeat the command: finished trials come from the cache") from error
+    steps.conclude(bisection, spec.contender.stack)
+    verdict = bisection.step.verdict
+    if why.explain and verdict is not None:
+        worse = folder / bisection.found.first_bad
+        lines_printer(as_json=as_json).show(
+            answers_shown(_explain(verdict, worse, why, engine, as_json=as_json), worse)
+        )
+
+
+def _explain(
+    verdict: "GateVerdict", folder: Path, why: WhyOptions, engine: EngineOptions, *, as_json: bool
+) -> "list[Answer]":
+    from longlook.instruments.compare.explain import explain_worse
+    from longlook.terminal.printer import lines_printer
+    from longlook.terminal.run_display import RunDisplay
+
+    try:
+        with RunDisplay(lines_printer(as_json=as_json)) as display:
+            return explain_worse(verdict, folder, why.budget, engine.run_options(), display.observer())
+    except KeyboardInterrupt as error:
+        raise InterruptedByUserError("stopped", f"go on with longlook explain {folder}") from error

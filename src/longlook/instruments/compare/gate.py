@@ -1,0 +1,127 @@
+"""The answer of a gate: is the contender worse by more than was allowed? Pure.
+
+Two things are judged on each network: by how much each metric is worse, and whether the contender fails more often than
+the baseline. An interval decides the first, an exact paired test the second; docs/guide/compare.md has the rules.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from longlook.analysis.stats import rare_losses
+from longlook.analysis.stats.stopping import AllowedSide, failures_side, metric_side
+from longlook.core.model import Analysis
+from longlook.core.results import Estimate
+from longlook.report import wording
+
+FAILURES = "failed rounds"
+"""Stands for a metric in the case about failures."""
+
+
+class GateAnswer(StrEnum):
+    """The answer of a gate for one network and metric, the gravest first."""
+
+    WORSE = "worse"
+    UNMEASURED = "not measured"  # too few rounds with a value on both arms: nothing was shown, so nothing passes
+    UNDECIDED = "undecided"  # the rounds there are allow for both
+    PASSED = "passed"
+
+
+_ANSWERS = {
+    AllowedSide.BEYOND: GateAnswer.WORSE,
+    AllowedSide.WITHIN: GateAnswer.PASSED,
+    AllowedSide.ACROSS: GateAnswer.UNDECIDED,
+}
+
+
+@dataclass(frozen=True)
+class GateCase:
+    """One network and what was judged there: a metric, or FAILURES. `p` is the p value that stands beside it."""
+
+    estimate: Estimate
+    subject: str
+    answer: GateAnswer
+    p: float | None
+    reason: str
+
+    @property
+    def network(self) -> str:
+        """Return the network as it was written."""
+        return self.estimate.cell.get("network", "")
+
+    @property
+    def name(self) -> str:
+        """Return `10mbit,36ms: page_load_time`."""
+        return f"{self.network}: {self.subject}"
+
+
+@dataclass(frozen=True)
+class GateVerdict:
+    """The answer of a gate for a comparison."""
+
+    gate_pct: float
+    cases: tuple[GateCase, ...]
+
+    @property
+    def answer(self) -> GateAnswer:
+        """Return the gravest answer of all cases."""
+        found = {case.answer for case in self.cases}
+        return next((answer for answer in GateAnswer if answer in found), GateAnswer.UNMEASURED)
+
+    @property
+    def passed(self) -> bool:
+        """Whether every case was shown to be within the gate."""
+        return self.answer is GateAnswer.PASSED
+
+
+def judge_gate(estimates: Sequence[Estimate], gate_pct: float, analysis: Analysis) -> GateVerdict:
+    """Judge every network's metrics by their intervals, and once each network's failures.
+
+    The effect is that of docs/explanation/method.md: + % means that the contender is better, so a load time that is 6 %
+    longer is an effect of −6 %. A metric is worse where its whole interval lies beyond −`gate_pct`, and passes where
+    the whole interval lies within. `analysis.confidence` is that of one interval (`spec.confidence`), so that each of
+    the two wrong answers has a probability of at most (1 − confidence)/2.
+    """
+    cases = [_metric(item, gate_pct, analysis) for item in estimates]
+    by_network: dict[str, Estimate] = {}  # outcomes are the same for every metric
+    for item in estimates:
+        by_network.setdefault(item.cell_id, item)
+    cases += [_failures(item, analysis) for item in by_network.values()]
+    return GateVerdict(gate_pct, tuple(cases))
+
+
+def _metric(item: Estimate, gate_pct: float, analysis: Analysis) -> GateCase:
+    if item.n_pairs < analysis.min_rounds or item.effect_pct is None:
+        reason = item.reason or "no effect can be computed"
+        return GateCase(item, item.metric, GateAnswer.UNMEASURED, item.p_adjusted, reason)
+    interval = f"{wording.percent(analysis.confidence)} interval"
+    span = wording.interval_pct(item.ci_low_pct, item.ci_high_pct)
+    size = f"{wording.effect(item.effect_pct)} ({interval} {span}, {item.n_pairs} rounds)".replace(wording.NBSP, " ")
+    answer = _ANSWERS[metric_side(item, gate_pct)]
+    reason = {
+        GateAnswer.WORSE: f"worse: {size}, the whole interval beyond the gate of {gate_pct:g} %",
+        GateAnswer.PASSED: f"{size}, the whole interval within the gate of {gate_pct:g} %",
+        GateAnswer.UNDECIDED: f"{size}, across the gate of {gate_pct:g} %: more rounds, or a wider gate, would decide",
+    }[answer]
+    if answer is GateAnswer.UNDECIDED and item.random_losses is not None:
+        reason += f"; {rare_losses.sentence(item.random_losses)}"
+    return GateCase(item, item.metric, answer, item.p_adjusted, reason)
+
+
+def _failures(item: Estimate, analysis: Analysis) -> GateCase:
+    rounds = "round" if item.n_judged == 1 else "rounds"
+    counts = (
+        f"of {item.n_judged} {rounds} the contender failed in {item.n_contender_failed}, "
+        f"the baseline in {item.n_baseline_failed}"
+    )
+    answer = _ANSWERS[failures_side(item, analysis)]
+    if answer is not GateAnswer.WORSE and item.n_judged < analysis.min_rounds:
+        answer = GateAnswer.UNMEASURED
+    p = wording.p_value(item.p_failures).replace(wording.NBSP, " ")
+    reason = {
+        GateAnswer.WORSE: f"worse: {counts} (p {p})",
+        GateAnswer.PASSED: counts,
+        GateAnswer.UNDECIDED: f"{counts} (p {p}): more rounds would decide",
+        GateAnswer.UNMEASURED: f"{counts}; {analysis.min_rounds} rounds are needed",
+    }[answer]
+    return GateCase(item, FAILURES, answer, item.p_failures, reason)

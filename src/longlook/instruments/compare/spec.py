@@ -1,0 +1,220 @@
+"""A comparison of two stacks as a study without a file: what `longlook compare` runs."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from longlook.core import units
+from longlook.core.errors import InputError
+from longlook.core.model import Scalar, Stopping, Study
+from longlook.core.problems import Problems
+from longlook.core.protocol import find_protocol
+from longlook.core.registry import nearest
+from longlook.network.presets import PRESET, PRESETS
+from longlook.study.catalogue import Catalogue, ComparedSide, installed
+from longlook.study.files import parse_study, toml_value
+from longlook.study.laws import STANDARD
+
+BASELINE, CONTENDER = "baseline", "contender"
+ROLES = ("server", "client")
+BOTH = "both"
+
+_COMMA = re.compile(r",(?![^()]*\))")
+_LARGEST_MARGIN_PCT = 5.0
+
+
+@dataclass(frozen=True)
+class SideKnob:
+    """A setting of a program: of one side or of both, of one role or of all that have it."""
+
+    name: str
+    value: Scalar
+    side: str | None = None
+    role: str | None = None
+
+
+@dataclass(frozen=True)
+class ComparisonSpec:
+    """The whole description of a comparison. `gate_pct` is how much worse the contender may be."""
+
+    baseline: ComparedSide
+    contender: ComparedSide
+    networks: Mapping[str, Mapping[str, Scalar]]  # label → settings by dotted key
+    gate_pct: float
+    role: str = BOTH
+    peer: str = "quic-go"  # the other end where one role is compared
+    connection: str = "cold"
+    congestion_control: str = "cubic"  # of arms over TCP
+    knobs: tuple[SideKnob, ...] = ()
+    metrics: tuple[str, ...] = ("page_load_time",)
+    workload: Mapping[str, Scalar] = field(default_factory=lambda: {"kind": "page", "objects": 1, "object": "1MB"})
+    rounds: int | None = None  # None: as many as decide, at most `max_rounds`
+    max_rounds: int = 40
+    timeout: str = "60s"
+    seed: int = 1
+    around: str = STANDARD  # or NONE: rounds that draw nothing
+    alpha: float = 0.05
+
+
+def confidence(spec: ComparisonSpec) -> float:
+    """Return the confidence of each interval of a comparison, such that all its answers are right with 1 − alpha.
+
+    A network has a decision for each metric and one for failures, and each is one-sided: of 2·alpha/decisions that an
+    interval may miss, half lies on either side (Bonferroni's inequality).
+    """
+    return 1 - 2 * spec.alpha / (len(spec.networks) * (len(spec.metrics) + 1))
+
+
+def parse_gate(text: str) -> float:
+    """Return `5%` as percentage points; InputError where it is no share."""
+    try:
+        return float(units.parse_share(text) * 100)
+    except units.UnitError as error:
+        raise InputError(f"--gate {text}: {error}", "write for example --gate 5%") from error
+
+
+def parse_knob(text: str) -> SideKnob:
+    """Return a knob from `[baseline:|contender:][server.|client.]NAME=VALUE`."""
+    key, equals, value = text.partition("=")
+    side, colon, name = key.partition(":")
+    if not colon:
+        side, name = "", key
+    role, dot, rest = name.partition(".")
+    if dot and role in ROLES:
+        name = rest
+    else:
+        role = ""
+    if not equals or not name or (colon and side not in (BASELINE, CONTENDER)):
+        raise InputError(
+            f"--knob {text}: not [baseline:|contender:][server.|client.]NAME=VALUE",
+            "write for example --knob contender:server.initial_window=32",
+        )
+    return SideKnob(name, toml_value(value), side or None, role or None)
+
+
+def parse_networks(texts: Iterable[str]) -> dict[str, dict[str, Scalar]]:
+    """Return every `--on` as settings by dotted key; the text is the label."""
+    found: dict[str, dict[str, Scalar]] = {}
+    for text in texts:
+        if text.strip() in found:
+            raise InputError(f"--on {text}: given twice")
+        found[text.strip()] = parse_network(text)
+    return found
+
+
+def parse_network(text: str) -> dict[str, Scalar]:
+    """Return settings by dotted key from a preset's name, settings such as `rate=10mbit,rtt=36ms`, bare values such as
+    `10mbit,36ms,1bdp,1%`, or a mixture of these."""
+    settings: dict[str, Scalar] = {}
+    for part in (part.strip() for part in _COMMA.split(text)):
+        name, equals, value = part.partition("=")
+        key = f"network.{name.strip().removeprefix('network.')}" if equals else _kind_of(part, text)
+        if key in settings:
+            raise InputError(f"--on {text}: {key} is set twice")
+        settings[key] = toml_value(value.strip()) if equals else part
+    return settings
+
+
+def _kind_of(value: str, text: str) -> str:
+    """Return the setting that a value without a name makes, by its unit."""
+    if value in PRESETS:
+        return PRESET
+    for key, parse in _UNITS.items():
+        try:
+            parse(value)
+        except units.UnitError:
+            continue
+        return key
+    raise InputError(
+        f"--on {text}: {value!r} is neither a preset nor a value with a unit{nearest(value, list(PRESETS))}",
+        "presets: longlook link presets; or write for example rate=10mbit,rtt=36ms,queue=1bdp,loss=1%",
+    )
+
+
+_UNITS: Mapping[str, Callable[[str], object]] = {
+    "network.rate": units.parse_rate,
+    "network.rtt": units.parse_time,
+    "network.queue": units.parse_queue,
+    "network.loss": lambda value: units.parse_share(value if value.endswith("%") else ""),
+}
+"""Settings that a bare value may make, in the order in which its unit is tried; a bare number makes none."""
+
+
+def make_study(spec: ComparisonSpec, catalogue: Catalogue | None = None) -> Study:
+    """Return the study that answers a comparison; InputError with all that is wrong with it."""
+    known = catalogue or installed()
+    if not 0 < spec.alpha < 0.5:
+        raise InputError(f"--alpha {spec.alpha:g}: not above 0 and below 0.5", "write for example --alpha 0.05")
+    family = {"family": "gate"} if len(spec.metrics) > 1 else {}  # alone it is a family of its own
+    document: dict[str, Any] = {
+        "schema": 1,
+        "title": f"{_label(spec, CONTENDER)} against {_label(spec, BASELINE)}",
+        "question": f"Is {_label(spec, CONTENDER)} worse than {_label(spec, BASELINE)} by more than "
+        f"{spec.gate_pct:g}%?",
+        **({"rounds": "decide", "max_rounds": spec.max_rounds} if spec.rounds is None else {"rounds": spec.rounds}),
+        "seed": spec.seed,
+        "around": spec.around,
+        "timeout": spec.timeout,
+        "metrics": list(spec.metrics),
+        "arms": {BASELINE: _arm(spec, BASELINE, known), CONTENDER: _arm(spec, CONTENDER, known)},
+        "workload": dict(spec.workload),
+        "network": {},
+        "factors": [{"name": "network", "levels": [{"label": label, **sets} for label, sets in spec.networks.items()]}],
+        "contrasts": [
+            {"name": metric, "baseline": BASELINE, "contender": CONTENDER, "metric": metric, **family}
+            for metric in spec.metrics
+        ],
+        # What is worse by more than the gate must not pass for equivalent.
+        "analysis": {
+            "alpha": spec.alpha,
+            "confidence": confidence(spec),
+            "equivalence_margin": f"{min(_LARGEST_MARGIN_PCT, spec.gate_pct):.6g}%",
+        },
+    }
+    study = parse_study("compare", document, Problems("compare"), known)
+    if spec.rounds is not None and spec.rounds < study.analysis.min_rounds:
+        raise InputError(f"--rounds {spec.rounds}: a verdict needs {study.analysis.min_rounds} rounds or more")
+    return study if spec.rounds is not None else replace(study, stopping=Stopping(spec.gate_pct))
+
+
+def _label(spec: ComparisonSpec, which: str) -> str:
+    side = spec.baseline if which == BASELINE else spec.contender
+    same_program = spec.baseline.name == spec.contender.name
+    knobs = [
+        f"{f'{knob.role} ' if knob.role else ''}{knob.name}={str(knob.value).lower()}"
+        for knob in spec.knobs
+        if knob.side == which
+    ]
+    differs = [side.protocol] if same_program or spec.baseline.protocol != spec.contender.protocol else []
+    label = " ".join([side.name, *differs, *knobs])
+    return f"{label}, {which}" if spec.baseline == spec.contender and not knobs else label
+
+
+def _arm(spec: ComparisonSpec, which: str, catalogue: Catalogue) -> dict[str, Any]:
+    side = spec.baseline if which == BASELINE else spec.contender
+    compared = ROLES if spec.role == BOTH else (spec.role,)
+    ends = {role: side.name if role in compared else spec.peer for role in ROLES}
+    arm: dict[str, Any] = {
+        "label": _label(spec, which),
+        "protocol": side.protocol,
+        "connection": spec.connection,
+        **ends,
+        **_knob_tables(side, [knob for knob in spec.knobs if knob.side in (None, which)], compared, catalogue),
+    }
+    if not find_protocol(side.protocol).quic:
+        arm["congestion_control"] = spec.congestion_control
+    return arm
+
+
+def _knob_tables(
+    side: ComparedSide, knobs: Sequence[SideKnob], compared: Sequence[str], catalogue: Catalogue
+) -> dict[str, dict[str, Scalar]]:
+    """Put each knob in the table of every role that has it; where none has, reading the study names those there are."""
+    stack = catalogue.stacks[side.stack]
+    tables: dict[str, dict[str, Scalar]] = {}
+    for knob in knobs:
+        able = [role for role in compared if knob.name in stack.knobs_of(side.version, role)]
+        for role in [knob.role] if knob.role else able or compared:
+            tables.setdefault(f"{role}_knobs", {})[knob.name] = knob.value
+    return tables

@@ -1,0 +1,150 @@
+"""Checks as data: the trials that a check needs, a pure function that judges their results, and reports of results."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from longlook.core import codec
+from longlook.core.links import SECOND
+from longlook.core.model import Capture, ConnectionState, Endpoint, Flow, Link, Scalar, Trial, Workload
+from longlook.core.protocol import find_protocol
+from longlook.instruments.conformance.evidence import Seen
+from longlook.study.tcp import parameters
+
+
+class CheckStatus(StrEnum):
+    """The result of a check."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    NOT_APPLICABLE = "not applicable"
+
+
+@dataclass(frozen=True)
+class CheckFinding:
+    """A check's result; `seen` is what was observed, in words with numbers and units."""
+
+    status: CheckStatus
+    seen: str
+
+
+def verdict(holds: bool, seen: str) -> CheckFinding:
+    """Return the finding `passed` where something holds, else `failed`."""
+    return CheckFinding(CheckStatus.PASSED if holds else CheckStatus.FAILED, seen)
+
+
+@dataclass(frozen=True)
+class Want:
+    """A trial that a check needs."""
+
+    protocol: str
+    link: Link
+    workload: Workload
+    server: Endpoint
+    client: Endpoint
+    connection: ConnectionState = ConnectionState.COLD
+    qlog: bool = False
+    timeout_s: float = 60.0
+    seed: int = 1
+    tcp: Mapping[str, Scalar] = field(default_factory=dict, metadata={"omitted_when_empty": True})
+    """Settings of the kernel's TCP as a study writes them (`study.tcp.SETTINGS`)."""
+    second: Link | None = field(default=None, metadata={"omitted_when_empty": True})
+    """A second path between the ends."""
+
+    def trial(self) -> Trial:
+        """Return the trial for an engine; equal wants give the same trial.
+
+        Bare datagrams run as cross traffic without competitors, since they fetch nothing that could end a trial. TCP
+        uses the kernel's cubic.
+        """
+        identity = codec.content_hash(self)
+        protocol = find_protocol(self.protocol)
+        return Trial(
+            id=identity,
+            study="conformance",
+            cell={},
+            cell_id="conformance",
+            arm="conformance",
+            round=0,
+            seed=self.seed,
+            link=self.link,
+            workload=self.workload,
+            protocol=self.protocol,
+            connection=self.connection,
+            congestion_control="cubic" if protocol.kernel_tcp else None,
+            server=self.server,
+            client=self.client,
+            timeout_s=self.timeout_s,
+            capture=Capture(qlog=self.qlog),
+            tcp=parameters(self.tcp),
+            further={} if self.second is None else {SECOND: self.second},
+            flows=(self._flow(),) if protocol.cross_traffic else (),
+        )
+
+    def _flow(self) -> Flow:
+        return Flow(
+            name="traffic",
+            group="traffic",
+            cross=True,
+            address_slot=0,
+            start_s=0.0,
+            object_bytes=None,
+            protocol=self.protocol,
+            connection=self.connection,
+            congestion_control=None,
+            initial_window_packets=None,
+            server=self.server,
+            client=self.client,
+        )
+
+
+Judge = Callable[[Mapping[str, Seen]], CheckFinding]
+
+
+@dataclass(frozen=True)
+class Check:
+    """One question about a stack. `judge` gets the results of `wants` under the same names.
+
+    `knob` names the setting that the check proves; several checks may prove one, for both roles for example.
+    """
+
+    name: str
+    wants: Mapping[str, Want]
+    judge: Judge
+    knob: str | None = None
+    role: str | None = None
+
+
+def inapplicable(name: str, why: str, knob: str | None = None, role: str | None = None) -> Check:
+    """Return a check that does not apply here, with the reason."""
+    return Check(name, {}, lambda _seen: CheckFinding(CheckStatus.NOT_APPLICABLE, why), knob, role)
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """A check and its finding, as saved; `trials` are the ids of the trials it is based on."""
+
+    check: str
+    status: CheckStatus
+    seen: str
+    knob: str | None = None
+    role: str | None = None
+    trials: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Report:
+    """The results for one version of a stack. `digest` is its program's, None where it could not be installed."""
+
+    stack: str
+    version: str
+    digest: str | None
+    engine: str
+    made_unix_s: int
+    results: tuple[CheckResult, ...]
+    setting: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def failed(self) -> tuple[CheckResult, ...]:
+        """Return the checks that failed."""
+        return tuple(result for result in self.results if result.status is CheckStatus.FAILED)

@@ -1,0 +1,59 @@
+"""The proofs that a knob has its effect: one for each name of adapters/CONTRACT.md and of single stacks.
+
+An `ask.Ask` (one knob of one endpoint) goes in, a `Check` comes out. A proof compares two values on the wire or in a
+log, and fails where the two trials look alike. It does not apply in a role in which the setting decides nothing that
+this laboratory transfers, and gives the reason. `suite` uses the proofs; a new one is a function in a module of this
+package, named in the module's PROOFS.
+
+Entry points: `PROOFS`, `proven_over`, `ask.Ask`.
+"""
+
+from collections.abc import Callable, Mapping
+
+from longlook.core.protocol import EITHER, UDP, UDP_ECHO
+from longlook.instruments.conformance.checks import Check
+from longlook.instruments.conformance.proofs import (
+    acks,
+    congestion,
+    datagrams,
+    echoing,
+    moving,
+    pace,
+    playing,
+    racing,
+    recovery,
+    start,
+    streams,
+    traffic,
+    windows,
+)
+from longlook.instruments.conformance.proofs.ask import Ask
+
+Proof = Callable[[Ask], Check]
+
+PROOFS: Mapping[str, Proof] = {
+    name: proof
+    for module in (
+        *(windows, streams, congestion, recovery, pace, acks, datagrams, start, racing, moving),
+        *(traffic, echoing, playing),
+    )
+    for name, proof in module.PROOFS.items()
+}
+
+_PROTOCOLS: Mapping[str, tuple[str, ...]] = {
+    "max_incoming_streams": ("h3", "h2"),
+    "allow_0rtt": ("h3", "h2"),
+    "fast_open": ("h2",),
+    "http2_stream_window": ("h2",),
+    "http2_connection_window": ("h2",),
+    "threads": ("http/1.0",),
+    **dict.fromkeys(racing.PROOFS, (EITHER.name,)),
+    **dict.fromkeys(traffic.PROOFS, (UDP.name,)),
+    **dict.fromkeys(playing.PROOFS, ("h3", "h2")),
+    **dict.fromkeys(echoing.PROOFS, (UDP_ECHO.name,)),
+}
+
+
+def proven_over(name: str) -> tuple[str, ...]:
+    """Return the protocols for which a knob's proof holds."""
+    return _PROTOCOLS.get(name, ("h3",))

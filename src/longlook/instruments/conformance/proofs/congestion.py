@@ -1,0 +1,253 @@
+"""Proofs of congestion control, by the effect of one loss on the window, and of the initial window."""
+
+from collections.abc import Callable, Mapping
+from itertools import combinations
+
+import numpy as np
+
+from longlook.core.model import Link, Scalar, Stage
+from longlook.core.stack import WINDOW_AFTER_LOSS
+from longlook.instruments.conformance import wire
+from longlook.instruments.conformance.checks import Check, CheckFinding, verdict
+from longlook.instruments.conformance.evidence import RouterPackets, Seen
+from longlook.instruments.conformance.links import path
+from longlook.instruments.conformance.proofs.ask import Ask, transfer
+
+_RTT_S = 0.1
+_RATE_MBPS = 30
+_PATH_BYTES = _RATE_MBPS * 1e6 * _RTT_S / 8
+_LOST = (170, 1_000)
+"""The first ends slow start below what the rate allows; the second, which is measured, meets a window that hardly
+grows."""
+_SIZE_BYTES = 5_000_000
+
+BANDS: Mapping[str, tuple[float, float]] = {
+    "reno": (0.40, 0.60),  # RFC 9002, 7.3.2: half
+    "cubic": (0.60, 0.92),  # RFC 9438: 0.7; 0.85 where two connections are emulated
+}
+"""The share of the window that one loss leaves. Controllers that model the path do not reduce it."""
+
+_NO_CUT = (0.85, float("inf"))
+_TURNS_OF_MODELS = 8
+_BELOW, _ABOVE = 0.1, 0.15
+"""The margins around the share that a stack declares: the window grows in the two round trips that pass until it is
+counted, and faster where it acts for several connections."""
+
+_CONNECTIONS = (1, 2, 4)
+_NEAR = 0.06  # it grows a little while the loss is found
+
+_SHARES = (0.5, 0.9)
+
+_SECOND_S = 0.4
+_FEWER, _MORE = 10, 40
+_LEAST, _MOST = 2, 50
+_TURN = 6
+_HEAVY = 0.2
+_SURPLUS = 8  # the handshake's acknowledgements have opened the window by its packets; probes of the MTU
+
+
+def congestion_control(ask: Ask) -> Check:
+    """Demand that each choice leaves a share of the window within its band, and that no two choices send alike."""
+    if ask.role == "client":
+        return ask.without("a client sends only requests, which no window delays")
+    choices = [str(choice) for choice in ask.knob.choices]
+    declared = ask.knob.window_after_loss
+
+    def link(choice: str) -> Link:
+        first, second = _LOST
+        indexes = (first, *range(second, second + ask.knob.lasting_loss.get(choice, 1)))
+        return path(_RATE_MBPS, _RTT_S, down=(Stage("loss_index", {"indexes": indexes}),))
+
+    def judge(seen: Mapping[str, Seen]) -> CheckFinding:
+        left = {name: _left(seen[name].packets, of_model=_band(name, declared) is _NO_CUT) for name in choices}
+        text = ", ".join(
+            f"{name} ×{value:.2f}" if value is not None else f"{name} {seen[name].why}" for name, value in left.items()
+        )
+        wrong = [name for name, value in left.items() if value is None or not _within(_band(name, declared), value)]
+        alike = [pair for pair in combinations(choices, 2) if _same(seen[pair[0]].packets, seen[pair[1]].packets)]
+        shares = f"window after one loss: {text}" + "".join(f"; {one} and {two} send alike" for one, two in alike)
+        bands = "".join(
+            f"; {name} should be ×{low:g} to ×{high:g}"
+            for name, (low, high) in ((name, _band(name, declared)) for name in wrong)
+        )
+        return verdict(not wrong and not alike and bool(choices), shares + bands)
+
+    return ask.check(
+        {name: ask.want({ask.name: name}, link(name), transfer(_SIZE_BYTES), unlimited=True) for name in choices}, judge
+    )
+
+
+def initial_window(ask: Ask) -> Check:
+    """Count the large packets before the first of them can be acknowledged, for two windows."""
+    if ask.role == "client":
+        return ask.without("a client sends only requests, which no window delays")
+    link = path(50, _SECOND_S)
+    values = {"fewer": ask.value(_FEWER), "more": ask.value(_MORE)}
+
+    def judge(seen: Mapping[str, Seen]) -> CheckFinding:
+        if not all(found.ok for found in seen.values()):
+            return verdict(False, next(found.why for found in seen.values() if not found.ok))
+        sent = {name: wire.first_flight(found.packets, _SECOND_S)[0] for name, found in seen.items()}
+        text = ", ".join(f"{sent[name]} packets for {values[name]}" for name in values)
+        fits = [int(values[name]) - 3 <= sent[name] <= int(values[name]) + _SURPLUS for name in values]
+        return verdict(all(fits) and sent["more"] > sent["fewer"] + _SURPLUS, f"first flight: {text}")
+
+    workload = transfer(300_000)
+    # A probe of the MTU may be sent long before the data, and would be taken for its first packet.
+    quiet = ask.steady(_SECOND_S) | ({"disable_pmtud": True} if "disable_pmtud" in ask.siblings else {})
+    wants = {
+        name: ask.want({**quiet, ask.name: value}, link, workload, unlimited=True) for name, value in values.items()
+    }
+    return ask.check(wants, judge)
+
+
+def emulated_connections(ask: Ask) -> Check:
+    """Measure what one loss leaves of Cubic's window when it acts for N connections: (N - 0.3) / N."""
+    if ask.role == "client":
+        return ask.without("a client sends only requests, which no window delays")
+    link = path(_RATE_MBPS, _RTT_S, down=(Stage("loss_index", {"indexes": _LOST}),))
+
+    def judge(seen: Mapping[str, Seen]) -> CheckFinding:
+        left = {number: _left(seen[str(number)].packets, of_model=False) for number in _CONNECTIONS}
+        wanted = {number: 1 - (1 - WINDOW_AFTER_LOSS["cubic"]) / number for number in _CONNECTIONS}
+        text = ", ".join(
+            f"{number}: {seen[str(number)].why if value is None else f'×{value:.2f}, expected ×{wanted[number]:.2f}'}"
+            for number, value in left.items()
+        )
+        near = all(value is not None and abs(value - wanted[number]) < _NEAR for number, value in left.items())
+        known = [value for value in left.values() if value is not None]
+        return verdict(near and known == sorted(known), f"window after one loss: {text}")
+
+    wants = {
+        str(number): ask.want(
+            {"congestion_control": "cubic", ask.name: ask.value(number)}, link, transfer(_SIZE_BYTES), unlimited=True
+        )
+        for number in _CONNECTIONS
+    }
+    return ask.check(wants, judge)
+
+
+def window_after_loss(ask: Ask) -> Check:
+    """Measure what one loss leaves of the window, for two shares."""
+    if ask.role == "client":
+        return ask.without("a client sends only requests, which no window delays")
+    link = path(_RATE_MBPS, _RTT_S, down=(Stage("loss_index", {"indexes": _LOST}),))
+
+    def judge(seen: Mapping[str, Seen]) -> CheckFinding:
+        left = {share: _left(seen[f"{share:g}"].packets, of_model=False) for share in _SHARES}
+        text = ", ".join(
+            f"{seen[f'{share:g}'].why if value is None else f'×{value:.2f}'} with {share:g}"
+            for share, value in left.items()
+        )
+        near = all(value is not None and abs(value - share) < _NEAR for share, value in left.items())
+        return verdict(near, f"window after one loss: {text}")
+
+    apart = {"congestion_control": "reno"} if "congestion_control" in ask.siblings else {}
+    wants = {
+        f"{share:g}": ask.want({**apart, ask.name: ask.value(share)}, link, transfer(_SIZE_BYTES), unlimited=True)
+        for share in _SHARES
+    }
+    return ask.check(wants, judge)
+
+
+def max_window(ask: Ask) -> Check:
+    """Bound the bytes that reach the client in a round trip by the largest window."""
+    return _bounded(ask, lambda packets: wire.most_in(packets, _SECOND_S) or 0, _MOST)
+
+
+def initial_ssthresh(ask: Ask) -> Check:
+    """Bound the bytes of the sixth round trip, in which slow start would have made the window many times as large."""
+    return _bounded(ask, lambda packets: wire.sent_in_turn(packets, _SECOND_S, _TURN), _MOST)
+
+
+def _bounded(ask: Ask, measure: Callable[[RouterPackets], int], window: int) -> Check:
+    """Demand that a number of bytes is about a window of so many packets, and twice as large without the knob."""
+    if ask.role == "client":
+        return ask.without("a client sends only requests, which no window delays")
+    link, workload = path(50, _SECOND_S), transfer(_SIZE_BYTES)
+
+    def judge(seen: Mapping[str, Seen]) -> CheckFinding:
+        if not all(found.ok for found in seen.values()):
+            return verdict(False, next(found.why for found in seen.values() if not found.ok))
+        size_bytes = wire.largest(seen["bound"].packets, "server") or 1
+        packets = {name: measure(found.packets) / size_bytes for name, found in seen.items()}
+        counts = f"{packets['bound']:.0f} packets in a round trip with {values['bound']}"
+        text = f"{counts}, {packets['default']:.0f} by default"
+        near = 0.7 * window <= packets["bound"] <= 1.25 * window
+        return verdict(near and packets["default"] > 2 * packets["bound"], text)
+
+    values = {"bound": ask.value(window)}
+    quiet = {**ask.steady(_SECOND_S), **_no_model(ask)}
+    wants = {
+        "bound": ask.want({**quiet, ask.name: values["bound"]}, link, workload, unlimited=True),
+        "default": ask.want(quiet, link, workload, unlimited=True),
+    }
+    return ask.check(wants, judge)
+
+
+def min_window(ask: Ask) -> Check:
+    """Lose a fifth of all packets: a sender then sends as many in a round trip as its smallest window allows."""
+    if ask.role == "client":
+        return ask.without("a client sends only requests, which no window delays")
+    link = path(_RATE_MBPS, _RTT_S, down=(Stage("loss", {"probability": _HEAVY}),))
+    values = {"small": ask.value(_LEAST), "large": ask.value(_MOST)}
+
+    def judge(seen: Mapping[str, Seen]) -> CheckFinding:
+        if not all(found.ok for found in seen.values()):
+            return verdict(False, next(found.why for found in seen.values() if not found.ok))
+        took = {name: wire.sending_s(found.packets) / _RTT_S for name, found in seen.items()}
+        text = ", ".join(f"{took[name]:.0f} round trips with {values[name]}" for name in values)
+        return verdict(took["small"] > 2 * took["large"], f"with a fifth of all packets lost: {text}")
+
+    workload = transfer(500_000)
+    wants = {
+        name: ask.want({**_no_model(ask), ask.name: value}, link, workload, unlimited=True, timeout_s=120.0)
+        for name, value in values.items()
+    }
+    return ask.check(wants, judge)
+
+
+def _no_model(ask: Ask) -> dict[str, Scalar]:
+    """Return the choice of Cubic where there is one: a model of the path has no threshold and does not mind losses."""
+    controller = ask.siblings.get("congestion_control")
+    return {"congestion_control": "cubic"} if controller is not None and "cubic" in controller.choices else {}
+
+
+def _left(packets: RouterPackets, *, of_model: bool) -> float | None:
+    """Return the share of the window that is left; of a model the most in several round trips, since one may drain a
+    queue.
+    """
+    turns = range(_TURNS_OF_MODELS) if of_model else range(1)
+    found = [wire.window_after_loss(packets, _RTT_S, _PATH_BYTES, later_turns=turn) for turn in turns]
+    return max((share for share in found if share is not None), default=None)
+
+
+def _band(name: str, declared: Mapping[str, float]) -> tuple[float, float]:
+    if name in declared:
+        return declared[name] - _BELOW, declared[name] + _ABOVE
+    return BANDS.get(name, _NO_CUT)
+
+
+def _within(band: tuple[float, float], value: float) -> bool:
+    low, high = band
+    return low <= value <= high
+
+
+def _same(one: RouterPackets, other: RouterPackets) -> bool:
+    """Return whether two servers sent packets of the same sizes at the same times."""
+    first, second = one.of("server"), other.of("server")
+    if len(first) != len(second):
+        return False
+    one_s, other_s = (packets.sent_s - packets.sent_s[:1] for packets in (first, second))
+    return bool(np.array_equal(first.payload_bytes, second.payload_bytes) and np.allclose(one_s, other_s, atol=1e-6))
+
+
+PROOFS = {
+    "congestion_control": congestion_control,
+    "emulated_connections": emulated_connections,
+    "initial_ssthresh": initial_ssthresh,
+    "initial_window": initial_window,
+    "max_window": max_window,
+    "min_window": min_window,
+    "window_after_loss": window_after_loss,
+}

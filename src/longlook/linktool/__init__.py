@@ -1,9 +1,0 @@
-"""`longlook link`: a command, or a shell, behind an emulated link.
-
-`options.emulation(given)` turns options into a link, `run.run_link(request, opened, take_log)` runs a command behind it
-and returns its exit code with the router's counters, and `summary.summarise` turns those into the summary. Only the
-command line uses this package. Everything that it changes on the machine is undone when the command ends, by the reaper
-if the process is killed, or by the next run.
-
-`importing` makes a trace of a table of measurements. `cli` also imports `lateness`, for how late packets left.
-"""

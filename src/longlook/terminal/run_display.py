@@ -1,0 +1,157 @@
+"""A run on a terminal, in a pipe, and as JSON lines."""
+
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Any, Self
+
+from rich.console import RenderableType
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.text import Text
+
+from longlook.core import codec
+from longlook.core.errors import LonglookError
+from longlook.core.model import Outcome, Plan
+from longlook.pipeline.analyse import Result
+from longlook.pipeline.evidence import described
+from longlook.pipeline.options import Observer
+from longlook.report.text import claims_in_short, claims_markdown, markdown_table
+from longlook.run import execute
+from longlook.terminal.printer import Printer, Renderings
+from longlook.terminal.tables import verdict_table, verification_table
+
+
+class RunDisplay:
+    """Shows a run while it goes on; a context manager."""
+
+    def __init__(self, printer: Printer) -> None:
+        self._printer = printer
+        self._bars = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+            console=printer.bars,
+            disable=printer.bars is None,
+        )
+        self._trials = self._bars.add_task("trials", total=None, visible=False)
+        self._verifying = self._bars.add_task("repeats", total=None, visible=False)
+        self._measuring = self._bars.add_task("measuring", total=None, visible=False)
+
+    def __enter__(self) -> Self:
+        """Start drawing."""
+        self._bars.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Leave the terminal as it was."""
+        self._bars.stop()
+
+    def observer(self) -> Observer:
+        """Return the functions that the pipeline calls."""
+        return Observer(self._say, self._planned, self._progress, self._measured, self._verified)
+
+    def conclude(self, result: Result) -> None:
+        """Print the verdicts and the place of the report."""
+        self._printer.show(Renderings(lambda: _people(result), None, lambda: _lines(result), lambda: _markdown(result)))
+
+    def _say(self, text: str) -> None:
+        self._printer.report(text, event="note", text=text)
+
+    def _planned(self, plan: Plan, finished: int) -> None:
+        self._bars.update(self._trials, total=len(plan.trials), completed=finished, visible=True)
+        self._say(f"{plan.study}: {len(plan.trials)} trials" + (f", {finished} finished before" if finished else ""))
+
+    def _progress(self, step: execute.Progress) -> None:
+        self._bars.update(self._trials, total=step.total, completed=step.done)
+        run = step.run
+        self._printer.report(
+            self._told(step),
+            event="trial",
+            id=run.trial_id,
+            done=step.done,
+            total=step.total,
+            outcome=run.outcome,
+            reason=run.reason,
+            attempt=run.attempt,
+            retried=step.retried,
+            cached=step.cached,
+        )
+
+    def _told(self, step: execute.Progress) -> str:
+        """Return the text for people: about every trial that went wrong, and about every 20th if there are no bars."""
+        run = step.run
+        if run.outcome is not Outcome.OK:
+            where = ", ".join(f"{name}={level}" for name, level in step.trial.cell.items())
+            again = "; trying again" if step.retried else ""
+            return f"{run.outcome}: {step.trial.arm} round {step.trial.round + 1} ({where}): {run.reason}{again}"
+        return self._counted(step.done, step.total, "trials")
+
+    def _counted(self, done: int, total: int, what: str) -> str:
+        return f"{done} of {total} {what}" if self._bars.disable and (done % 20 == 0 or done == total) else ""
+
+    def _measured(self, done: int, total: int) -> None:
+        self._bars.update(self._measuring, total=total, completed=done, visible=True)
+
+    def _verified(self, done: int, total: int) -> None:
+        self._bars.update(self._verifying, total=total, completed=done, visible=True)
+        self._printer.report(self._counted(done, total, "repeats"), event="repeat", done=done, total=total)
+
+
+def _people(result: Result) -> Iterator[RenderableType]:
+    yield verdict_table(result.study, result.estimates)
+    if set(result.outcomes) != {Outcome.OK}:
+        yield Text(f"attempts: {', '.join(f'{count} {outcome}' for outcome, count in result.outcomes.items())}")
+    if result.claims:
+        yield Text(f"published directions: {claims_in_short(result.claims)}")
+    if result.verification is not None:
+        yield verification_table(result.study, result.verification)
+        for trial in result.verification.diverged:
+            where = f"{trial.trial_id} ({trial.arm}, round {trial.round + 1})"
+            folders = f"{result.path / 'trials' / trial.trial_id} {result.path / str(trial.divergent)}"
+            yield f"{where}: {trial.first_difference} differs; longlook diff-runs {folders}"
+    if result.unmeasured:
+        yield result.unmeasured
+    if (exact := result.results_digest) is not None:
+        yield Text(f"exact: {exact.trials} trials, results {exact.digest[:16]}")
+    yield from (f"inside: {page}" for page in result.inside)
+    yield f"report: {result.report}"
+
+
+def _lines(result: Result) -> Iterator[dict[str, Any]]:
+    yield {
+        "event": "result",
+        "run": str(result.path),
+        "report": str(result.report),
+        "inside": [str(page) for page in result.inside],
+        "results": codec.encode(result.results_digest),
+        "outcomes": {str(outcome): count for outcome, count in result.outcomes.items()},
+        "estimates": codec.encode(result.estimates),
+        "claims": codec.encode(result.claims),
+        "verification": codec.encode(result.verification),
+        "altered": dict(result.altered),
+        "unmeasured": result.unmeasured,
+    }
+
+
+def _markdown(result: Result) -> str:
+    claims = "\n" + claims_markdown(result.claims) if result.claims else ""
+    return markdown_table(result.study, result.estimates) + claims
+
+
+def fail_without_trials(result: Result) -> None:
+    """Raise LonglookError if no trial of a run succeeded."""
+    if Outcome.OK not in result.outcomes:
+        raise LonglookError("no trial succeeded", f"the report gives the reasons: {result.report}")
+
+
+def fail_where_altered(result: Result) -> None:
+    """Raise LonglookError if trials are not as they were sealed."""
+    if result.altered:
+        raise LonglookError(
+            f"{described(result.altered)}, and counted out",
+            f"the run's command with --resume {result.path} in place of --out runs them again",
+        )
