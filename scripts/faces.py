@@ -67,7 +67,7 @@ def with_table(text: str, package: str, root: Path = ROOT) -> str:
 
 def _written(key: str, words: str, indent: int) -> list[str]:
     blanks = " " * indent
-    if len(blanks + key + words) < 116:
+    if len(blanks + key + words) <= 117:  # and quotes and a comma
         return [f'{blanks}{key}"{words}",']
     parts = wrap(words, 100, break_long_words=False, break_on_hyphens=False)
     quoted = [f'"{part} "' for part in parts[:-1]] + [f'"{parts[-1]}"']

@@ -9,13 +9,13 @@ import pytest
 from longlook.core.run_folder import RunFolder
 from longlook.engines.choice import make_engine
 from longlook.explain.answer import Answer, FoundBy, LossSearch, Status
-from longlook.explain.search import levels
+from longlook.explain.search import factors
 from longlook.explain.search.suspects import Suspect
 from longlook.pipeline.answers import read_answers
 from longlook.pipeline.explain import ExplainRequest, explain_run
 from longlook.pipeline.explain.cells import gaps
 from longlook.pipeline.explain.search import search_losses
-from longlook.pipeline.explain.session import Judgement, Session
+from longlook.pipeline.explain.session import JudgedFindings, Session
 from longlook.pipeline.explain.traced import traced_pairs
 from longlook.pipeline.explain.trials import RunPlace
 from longlook.pipeline.options import Observer, RunOptions
@@ -107,7 +107,7 @@ def _no_detector(monkeypatch: pytest.MonkeyPatch) -> None:
 def _few_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     """Screen few settings, which takes a small design."""
     names = ("max_window", "send_buffer", "window_after_loss", "initial_stream_window")
-    monkeypatch.setattr(levels, "KNOBS", {name: levels.KNOBS[name] for name in names})
+    monkeypatch.setattr(factors, "KNOBS", {name: factors.KNOBS[name] for name in names})
 
 
 def explained(run: Path, budget: int | None) -> Answer:
@@ -156,7 +156,7 @@ def searched(run: Path, budget: int | None) -> tuple[LossSearch, Suspect | None,
         return *search_losses(session, pairs), session
 
 
-def judged(session: Session, suspect: Suspect) -> Judgement:
+def judged(session: Session, suspect: Suspect) -> JudgedFindings:
     wanted = [(suspect.finding, suspect.interventions)]
     return session.tested(wanted, {suspect.finding.cause: suspect.cause}, suspect.found_by)
 

@@ -13,7 +13,7 @@ from longlook.engines.live import LiveEngine
 from longlook.lab.topology import MIDDLE_ADDRESS
 from tests.faults.harness import FAST, Home
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.realtime]
 
 FAULTS = [
     ("dies_at_start", Outcome.FAILED, "the proxy ended at its start (exit code 1): made to die at its start"),

@@ -14,7 +14,7 @@ from longlook.lab.topology import OFFLOAD
 from longlook.timeline.normalise.link_log import PacketLog, read_link_log
 from tests.lab.test_link_router import check_sums
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.realtime]
 
 MS = 1_000_000
 UDP_SEGMENT = 103

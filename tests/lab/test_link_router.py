@@ -15,7 +15,7 @@ from longlook.instruments.calibrate.link.link_probe import Arrival, LinkBed, Sin
 from longlook.lab.topology import OFFLOAD, PACKET, TUN
 from longlook.timeline.normalise.link_log import PacketLog, read_link_log
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.realtime]
 
 MBIT = 1_000_000
 MS = 1_000_000

@@ -89,7 +89,7 @@ TABLES = (
         SIZES,
     ),
     Table(
-        "results/slow-clients.md",
+        "results/cpu.md",
         "| rate | client's computing |",
         "slow-clients",
         {
@@ -103,7 +103,7 @@ TABLES = (
         each("size", "100KB", "1MB", "5MB"),
     ),
     Table(
-        "results/slow-clients.md",
+        "results/cpu.md",
         "| share, beside a processor of | 1 MB, share |",
         "slow-clients-live",
         {
@@ -114,7 +114,7 @@ TABLES = (
         words=False,
     ),
     Table(
-        "results/slow-clients.md",
+        "results/cpu.md",
         "| share, beside a processor of | 1 MB, share |",
         "slow-clients",
         {
@@ -135,7 +135,7 @@ TABLES = (
         [{**size, "rtt": rtt} for rtt in ("20ms", "100ms") for size in TO_1_MB],
     ),
     Table(
-        "results/papers.md",
+        "results/reordering.md",
         "| page load time, 50 Mbit/s |",
         "reordering-undo",
         {
@@ -167,14 +167,14 @@ TABLES = (
         words=False,
     ),
     Table(
-        "results/kakhki2017-fig10.md",
+        "results/reordering.md",
         "| threshold |",
         "kakhki2017-fig10",
         THRESHOLDS,
         [place for rate in (10, 50, 100) for place in ({"rate": f"{rate}Mbit"}, None)],
     ),
     Table(
-        "results/kakhki2017-fig10.md",
+        "results/reordering.md",
         "| sender | steady |",
         "reordering-by-stack",
         {
@@ -189,7 +189,7 @@ TABLES = (
         each("path", "steady", "in order", "overtaking", "overtaking"),
     ),
     Table(
-        "results/kakhki2017-fig6a.md",
+        "results/kakhki2017.md",
         "| queue, in bandwidth-delay products |",
         "kakhki2017-large-objects",
         {
@@ -253,8 +253,7 @@ LEVELS = (
         "| QUIC against |",
         "kakhki2017-tab4",
         {"1 TCP": {"against": "1 TCP"}, "2 TCP": {"against": "2 TCP"}, "4 TCP": {"against": "4 TCP"}},
-        [{"arm": "quic", "metric": SHARE}, {"arm": "tcp", "metric": SHARE}, None, None],
-        after="results a38b92322c2af3f1",
+        [{"arm": "quic", "metric": SHARE}, {"arm": "tcp", "metric": SHARE}, None, None, None],
     ),
     Table(
         "results/fairness.md",
@@ -267,7 +266,6 @@ LEVELS = (
             "a TCP flow (Cubic)": {"arm": "tcp"},
         },
         BUFFERS,
-        after="results 4f559027511433cf",
     ),
     Table(
         "results/fairness.md",
@@ -304,7 +302,7 @@ LEVELS = (
         [*each("flows", "10 and 10", "100 and 100", metric=SHARE), None, None],
     ),
     Table(
-        "results/fairness.md",
+        "results/congestion-control.md",
         "| sender | 10 ms: 0.5 BDP |",
         "mishra-conformance",
         {

@@ -11,11 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from longlook.analysis.congestion_check import COLUMNS, contradictions
 from longlook.analysis.measure_cache import MeasureCache
 from longlook.analysis.outputs import OUTPUTS, Attempt, Columns
-from longlook.analysis.parameter_check import COLUMNS as PARAMETER_COLUMNS
-from longlook.analysis.parameter_check import parameter_contradictions, sets_parameters
+from longlook.analysis.trace_checks import (
+    CONGESTION_COLUMNS,
+    PARAMETER_COLUMNS,
+    contradictions,
+    parameter_contradictions,
+    sets_parameters,
+)
 from longlook.core.metric import Metric, find_metric
 from longlook.core.model import Outcome, Run, Study, Trial
 from longlook.core.run_folder import EVENTS, TIMELINE, RunFolder
@@ -26,6 +30,9 @@ from longlook.timeline.timeline import Timeline
 
 _POINTS = "points"
 """The table of OUTPUTS that metrics which compare arms read."""
+
+_WORTH_PROCESSES = 20
+"""Attempts: for fewer, starting processes would take longer than measuring."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +146,7 @@ class _Measurement:
     def _contradicted(self, timeline: Timeline) -> list[str]:
         """Return what the traces of a trial contradict of its declaration."""
         events = self.path / EVENTS
-        wrong = contradictions(self.trial, timeline, Events.read(events, COLUMNS))
+        wrong = contradictions(self.trial, timeline, Events.read(events, CONGESTION_COLUMNS))
         if sets_parameters(self.trial):
             wrong += parameter_contradictions(self.trial, timeline, Events.read(events, PARAMETER_COLUMNS))
         return wrong
@@ -154,7 +161,7 @@ class _Measurement:
 
 def _in_parallel(pending: list[_Measurement]) -> Iterator[MeasuredAttempt]:
     """Yield the results in order; many are made on all processors."""
-    if len(pending) < 20:  # starting processes would take longer
+    if len(pending) < _WORTH_PROCESSES:
         yield from map(_Measurement.make, pending)
         return
     # Forked workers would inherit the parent's threads in an unknown state.

@@ -39,8 +39,8 @@ def samples_table(study: Study, entries: Iterable[tuple[Trial, Run, Mapping[str,
     """Return every attempt of every trial, one row for each of the study's metrics, in the order of `entries`.
 
     `entries` are (trial, run of one attempt, values by metric). Values are null unless the attempt went well; a value
-    that is missing or not finite all the same gets a reason. The columns are those of _DTYPES, one for each factor,
-    RANDOM_LOSSES if the path of any trial loses packets at random, and one for each setting that rounds draw, a number
+    that is missing or not finite all the same gets a reason. The columns are _DTYPES, one for each factor, and
+    RANDOM_LOSSES if the path of any trial loses packets at random. Each setting that rounds draw has one, too, a number
     in the unit that its name ends with.
     """
     metrics = [find_metric(name) for name in study.metrics]
@@ -63,7 +63,7 @@ def loses_at_random(trial: Trial) -> bool:
 
 
 def random_losses(run: Run) -> float | None:
-    """Return how many packets the link lost at random in both directions; None where it left no counters.
+    """Return how many packets the link lost at random in both directions; None if it left no counters.
 
     Packets that a queue dropped, or a rule of the path, are none of them.
     """

@@ -8,16 +8,15 @@ import numpy as np
 from longlook.core import units
 from longlook.core.knobs import LARGEST_HTTP2_WINDOW
 from longlook.core.model import Scalar
-from longlook.explain import changes, remedies
+from longlook.explain import changes
 from longlook.explain.cause import Cause, Change, Evidence, Finding, Intervention, Sign, Target, Touches, Untestable
 from longlook.explain.changes import Proposal
 from longlook.explain.effective_settings import effective_value, setting_bytes
 from longlook.explain.facts import Integers
 from longlook.explain.facts.credits import FirstCredits, Http2Windows, configured_buffer_bytes
 from longlook.explain.ledger import LedgerClass
-from longlook.explain.moments import during, stretches, stretches_shown
 from longlook.explain.pair import Pair, Side
-from longlook.explain.signs import MOST_EVIDENCE, bdp_bytes
+from longlook.explain.signs import MOST_EVIDENCE, bdp_bytes, during, stretches, stretches_shown
 
 LARGER = (2, 4, 8)
 """By which factors credits are raised: the last one cures, the others are doses."""
@@ -220,7 +219,7 @@ def stream_credit_changes(finding: Finding, pair: Pair) -> Sequence[Intervention
 
 def _stream_credit_offered(side: Side, first_bytes: int, most_bytes: int) -> Change | str:
     knobs = window_knobs("stream", first_bytes, most_bytes)
-    return remedies.tuned(side.trial, "client", knobs, {}, f"a stream window of {first_bytes} bytes")
+    return changes.tuned(side.trial, "client", knobs, {}, f"a stream window of {first_bytes} bytes")
 
 
 STREAM_CREDIT = Cause(
@@ -292,7 +291,7 @@ def _connection_credit_offered(side: Side, first_bytes: int, most_bytes: int) ->
     buffers = {"tcp_receive_buffer": units.print_size(buffer_bytes)}
     window = first_bytes if changes.over_quic(side.trial) else most_bytes
     knobs, label = window_knobs("connection", first_bytes, most_bytes), f"a window of {window} bytes for the connection"
-    return remedies.tuned(side.trial, "client", knobs, buffers, label)
+    return changes.tuned(side.trial, "client", knobs, buffers, label)
 
 
 CONNECTION_CREDIT = Cause(
@@ -348,7 +347,7 @@ def late_credit_changes(finding: Finding, pair: Pair) -> Sequence[Intervention |
 
 def _late_credit_offered(side: Side, first_bytes: int, most_bytes: int) -> Change | str:
     knobs = window_knobs("stream", first_bytes, most_bytes) | window_knobs("connection", first_bytes, most_bytes)
-    return remedies.tuned(side.trial, "client", knobs, {}, f"windows of {first_bytes} bytes")
+    return changes.tuned(side.trial, "client", knobs, {}, f"windows of {first_bytes} bytes")
 
 
 LATE_CREDIT = Cause(
@@ -549,7 +548,7 @@ def _limit(side: Side, finding: Finding) -> int:
 def _buffered(side: Side, size_bytes: int) -> Change | str:
     size = units.print_size(min(size_bytes, _LARGEST_BYTES))
     knobs = {"send_buffer": size_bytes}
-    return remedies.tuned(side.trial, "server", knobs, {"tcp_send_buffer": size}, f"a send buffer of {size}")
+    return changes.tuned(side.trial, "server", knobs, {"tcp_send_buffer": size}, f"a send buffer of {size}")
 
 
 SEND_BUFFER = Cause(

@@ -22,9 +22,8 @@ from longlook.explain.cause import (
 from longlook.explain.facts import NEVER, Booleans, Integers
 from longlook.explain.facts.columns import are
 from longlook.explain.ledger import LedgerClass
-from longlook.explain.moments import bounded_ns, during, numbers, stretches, stretches_shown
 from longlook.explain.pair import Pair, Side
-from longlook.explain.signs import drops_shown
+from longlook.explain.signs import bounded_ns, drops_shown, during, numbers, stretches, stretches_shown
 from longlook.timeline.timeline import Kind
 
 _NO_EARLY_DATA_CLASSES = (LedgerClass.HANDSHAKE,)

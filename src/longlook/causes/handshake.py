@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from longlook.core.model import ConnectionState, Vantage
-from longlook.explain import changes, remedies
+from longlook.explain import changes
 from longlook.explain.cause import (
     Cause,
     Change,
@@ -23,9 +23,8 @@ from longlook.explain.facts import ACKNOWLEDGEMENT_BYTES, Integers, LinkFacts, O
 from longlook.explain.facts.columns import are, integers
 from longlook.explain.ledger import BEHIND_PROXY, LedgerClass
 from longlook.explain.ledger.handshake import AMPLIFICATION, CLIENT, LOSS, SERVER
-from longlook.explain.moments import bounded_ns, drops, during, hold, numbers, stretches, stretches_shown
 from longlook.explain.pair import Pair, Side
-from longlook.explain.signs import drops_shown
+from longlook.explain.signs import bounded_ns, drops, drops_shown, during, hold, numbers, stretches, stretches_shown
 from longlook.timeline.timeline import Kind
 
 _WAITS = (LOSS, SERVER, CLIENT)
@@ -184,7 +183,7 @@ def handshake_loss_changes(finding: Finding, pair: Pair) -> Sequence[Interventio
         changes.cure(Touches.OCCASION, Target.LOSER, changes.forgiven(finding, "the losses of the handshake forgiven")),
         changes.transplant(
             Touches.OCCASION,
-            remedies.inflicted(
+            changes.inflicted(
                 finding, "the same packet of its handshake dropped", "the winner's handshake has no such packet"
             ),
         ),
@@ -236,14 +235,14 @@ def _handshake_computing_held(side: Side, time_ns: int) -> Surgery | None:
 def handshake_computing_changes(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
     """Return free computing and the winner's server for the loser, and the winner's first answer held back as long."""
     found: list[Intervention | Untestable] = [
-        changes.cure(Touches.MECHANISM, Target.LOSER, change) for change in remedies.freed(pair.loser.trial, "server")
+        changes.cure(Touches.MECHANISM, Target.LOSER, change) for change in changes.freed(pair.loser.trial, "server")
     ]
-    held = remedies.inflicted(
+    held = changes.inflicted(
         finding, "its server's first answer held back for as long", "the winner's server sends nothing to hold back"
     )
     return [
         *found,
-        changes.cure(Touches.PROGRAM, Target.LOSER, remedies.winners_program(pair, "server")),
+        changes.cure(Touches.PROGRAM, Target.LOSER, changes.winners_program(pair, "server")),
         changes.transplant(Touches.OCCASION, held),
     ]
 
@@ -366,7 +365,7 @@ def amplification_limit_changes(finding: Finding, pair: Pair) -> Sequence[Interv
         changes.cure(Touches.OCCASION, Target.LOSER, resumed),
         changes.transplant(
             Touches.OCCASION,
-            remedies.inflicted(
+            changes.inflicted(
                 finding,
                 "what its server sends beyond as many bytes held back for as long as the loser's waits",
                 "the winner's server sends no more than that",

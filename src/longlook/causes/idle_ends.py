@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from longlook.explain import changes, remedies
+from longlook.explain import changes
 from longlook.explain.cause import Cause, Finding, Intervention, Says, Sign, Surgery, Target, Touches, Untestable
 from longlook.explain.ledger import LedgerClass
-from longlook.explain.moments import Stretches, during, stretches, stretches_shown
 from longlook.explain.pair import Pair, Side
+from longlook.explain.signs import Stretches, during, stretches, stretches_shown
 
 _CLIENT_IDLE_CLASSES = (LedgerClass.CLIENT_IDLE,)
 
@@ -25,7 +25,7 @@ def client_idle_sign(pair: Pair) -> Sign | None:
 
 def client_idle_changes(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
     """Return the winner's client for the loser, and one that computes as fast as it can."""
-    found = [remedies.winners_program(pair, "client"), *remedies.freed(pair.loser.trial, "client")]
+    found = [changes.winners_program(pair, "client"), *changes.freed(pair.loser.trial, "client")]
     return [changes.cure(Touches.MECHANISM, Target.LOSER, change) for change in found]
 
 
@@ -81,10 +81,10 @@ def _held(side: Side, time_ns: int) -> Surgery | None:
 def server_think_changes(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
     """Return the winner's server for the loser, and the winner's first answer held back by as much."""
     return [
-        changes.cure(Touches.PROGRAM, Target.LOSER, remedies.winners_program(pair, "server")),
+        changes.cure(Touches.PROGRAM, Target.LOSER, changes.winners_program(pair, "server")),
         changes.transplant(
             Touches.OCCASION,
-            remedies.inflicted(
+            changes.inflicted(
                 finding, "its first answer held back as long as the loser's server thinks", "the winner has no answer"
             ),
         ),
@@ -123,7 +123,7 @@ def application_limited_sign(pair: Pair) -> Sign | None:
 def application_limited_changes(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
     """Return the winner's server for the loser: all of them serve from memory, so nothing else could be faster."""
     return [
-        changes.cure(Touches.PROGRAM, Target.LOSER, remedies.winners_program(pair, "server")),
+        changes.cure(Touches.PROGRAM, Target.LOSER, changes.winners_program(pair, "server")),
         changes.transplant(Touches.PROGRAM, "no setting makes a server's program slower than it is"),
     ]
 
@@ -164,7 +164,7 @@ def endpoint_cpu_changes(finding: Finding, pair: Pair) -> Sequence[Intervention 
     doses = [
         (
             float(count),
-            remedies.tuned(
+            changes.tuned(
                 side.trial, "client", {"ack_threshold": count}, {}, f"an acknowledgement for {count} packets"
             ),
         )
@@ -174,11 +174,11 @@ def endpoint_cpu_changes(finding: Finding, pair: Pair) -> Sequence[Intervention 
         changes.cure(
             Touches.MECHANISM,
             Target.LOSER,
-            remedies.tuned(side.trial, "server", {"gso": True}, {}, "segmentation offload"),
+            changes.tuned(side.trial, "server", {"gso": True}, {}, "segmentation offload"),
         ),
         changes.cure(Touches.MECHANISM, Target.LOSER, doses[-1][1]),
     ]
-    free = [change for role in ("server", "client") for change in remedies.freed(side.trial, role)]
+    free = [change for role in ("server", "client") for change in changes.freed(side.trial, role)]
     found += [changes.cure(Touches.MECHANISM, Target.LOSER, change) for change in free]
     return [*found, *changes.doses(Touches.MECHANISM, Target.LOSER, doses)]
 

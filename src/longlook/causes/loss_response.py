@@ -6,7 +6,7 @@ from statistics import median
 import numpy as np
 
 from longlook.core import units
-from longlook.explain import changes, remedies
+from longlook.explain import changes
 from longlook.explain.cause import (
     Cause,
     Change,
@@ -22,16 +22,18 @@ from longlook.explain.cause import (
 from longlook.explain.effective_settings import effective_value, longer_queues
 from longlook.explain.facts import Booleans, Integers, Steps
 from longlook.explain.ledger import LedgerClass
-from longlook.explain.moments import datagram_bytes, drops, numbers
 from longlook.explain.pair import Pair, Side
 from longlook.explain.signs import (
     MOST_EVIDENCE,
     QUEUE_REASONS,
     RANDOM_REASONS,
+    datagram_bytes,
     dropped_for,
+    drops,
     drops_shown,
     false_losses,
     losses_on_path,
+    numbers,
     windows_kept,
     within,
 )
@@ -151,14 +153,12 @@ def _marked(side: Side) -> Booleans:
 
 def ecn_response_changes(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
     """Return packets that cannot be marked, where the winner's were not; later marks; and marks for the winner."""
-    off = remedies.tuned(
+    off = changes.tuned(
         pair.loser.trial, "server", {"ecn": False}, {"tcp_ecn": False}, "packets that the queue cannot mark"
     )
     made = [] if _marked(pair.winner).any() else [changes.cure(Touches.MECHANISM, Target.LOSER, off)]
     later = _later(pair.loser)
-    on = remedies.tuned(
-        pair.winner.trial, "server", {"ecn": True}, {"tcp_ecn": True}, "packets that the queue can mark"
-    )
+    on = changes.tuned(pair.winner.trial, "server", {"ecn": True}, {"tcp_ecn": True}, "packets that the queue can mark")
     return [*made, *later, changes.transplant(Touches.MECHANISM, on)]
 
 
@@ -236,7 +236,7 @@ def _meant(share: float) -> float:
 def _kept(side: Side, share: float) -> Change | str:
     share = round(min(max(share, _RANGE[0]), _RANGE[1]), 2)
     label = f"{share:g} of the window left after a loss"
-    return remedies.tuned(side.trial, "server", {"window_after_loss": share}, {"tcp_window_after_loss": share}, label)
+    return changes.tuned(side.trial, "server", {"window_after_loss": share}, {"tcp_window_after_loss": share}, label)
 
 
 WINDOW_AFTER_LOSS = Cause(
@@ -302,7 +302,7 @@ def multiple_reductions_changes(finding: Finding, pair: Pair) -> Sequence[Interv
     forgiven = changes.forgiven(finding, "of the losses of a round trip all but the first forgiven")
     return [
         changes.cure(Touches.OCCASION, Target.LOSER, forgiven),
-        changes.cure(Touches.PROGRAM, Target.LOSER, remedies.other_version(pair.loser, "server")),
+        changes.cure(Touches.PROGRAM, Target.LOSER, changes.other_version(pair.loser, "server")),
     ]
 
 
@@ -342,7 +342,7 @@ def kept_reduction_changes(finding: Finding, pair: Pair) -> Sequence[Interventio
 def _undoing(side: Side, on: bool) -> Change | str:
     label = "reductions for packets that arrive are taken back" if on else "reductions are kept"
     heard = {"tcp_timestamps": on, "tcp_dsack": on}  # without them the kernel never learns that a packet had arrived
-    return remedies.tuned(side.trial, "server", {"undo_spurious_losses": on}, heard, label)
+    return changes.tuned(side.trial, "server", {"undo_spurious_losses": on}, heard, label)
 
 
 KEPT_REDUCTION = Cause(

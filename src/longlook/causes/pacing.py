@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from longlook.explain import changes, remedies
+from longlook.explain import changes
 from longlook.explain.cause import (
     Cause,
     Change,
@@ -21,9 +21,18 @@ from longlook.explain.facts import Integers
 from longlook.explain.facts.columns import NEVER
 from longlook.explain.facts.objects import ObjectFacts
 from longlook.explain.ledger import LedgerClass
-from longlook.explain.moments import SENDER_WAITS, has_state, stretches, stretches_shown, wait_ns
 from longlook.explain.pair import Pair, Side
-from longlook.explain.signs import QUEUE_REASONS, dropped_for, drops_shown, within
+from longlook.explain.signs import (
+    QUEUE_REASONS,
+    SENDER_WAITS,
+    dropped_for,
+    drops_shown,
+    has_state,
+    stretches,
+    stretches_shown,
+    wait_ns,
+    within,
+)
 
 _PACING_LIMITED_CLASSES = (LedgerClass.PACING,)
 _OF_BBR = "bbr_"
@@ -53,7 +62,7 @@ def pacing_limited_changes(finding: Finding, pair: Pair) -> Sequence[Interventio
 
 def _paced(pair: Pair, on: bool) -> Change | str:
     trial = pair.winner.trial if on else pair.loser.trial
-    return remedies.tuned(trial, "server", {"pacing": on}, {"tcp_pacing": on}, "pacing" if on else "no pacing")
+    return changes.tuned(trial, "server", {"pacing": on}, {"tcp_pacing": on}, "pacing" if on else "no pacing")
 
 
 PACING_LIMITED = Cause(
@@ -104,14 +113,14 @@ def paced_share(side: Side) -> float | None:
 def model_error_changes(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
     """Return another controller for the loser, BBR for the winner, and a path whose round trip time does not vary."""
     found = [
-        changes.cure(Touches.MECHANISM, Target.LOSER, change) for change in remedies.other_controllers(pair.loser)[:1]
+        changes.cure(Touches.MECHANISM, Target.LOSER, change) for change in changes.other_controllers(pair.loser)[:1]
     ]
     label = "bbr as congestion control"
-    bbr = remedies.tuned(
+    bbr = changes.tuned(
         pair.winner.trial, "server", {"congestion_control": "bbr"}, {"congestion_control": "bbr"}, label
     )
     found.append(changes.transplant(Touches.MECHANISM, bbr))
-    if remedies.has_stage(pair.loser, "jitter"):
+    if changes.has_stage(pair.loser, "jitter"):
         found.append(changes.cure(Touches.OCCASION, Target.BOTH, changes.path(_STEADY, "no jitter")))
     return found
 
@@ -174,16 +183,16 @@ def burstiness_changes(finding: Finding, pair: Pair) -> Sequence[Intervention | 
         changes.cure(
             Touches.MECHANISM,
             Target.LOSER,
-            remedies.tuned(side.trial, "server", {"pacing": True}, {"tcp_pacing": True}, "pacing"),
+            changes.tuned(side.trial, "server", {"pacing": True}, {"tcp_pacing": True}, "pacing"),
         ),
         changes.cure(
             Touches.MECHANISM,
             Target.LOSER,
-            remedies.tuned(side.trial, "server", {"gso": False}, {}, "no segmentation offload"),
+            changes.tuned(side.trial, "server", {"gso": False}, {}, "no segmentation offload"),
         ),
         changes.transplant(
             Touches.MECHANISM,
-            remedies.tuned(other.trial, "server", {"pacing": False}, {"tcp_pacing": False}, "no pacing"),
+            changes.tuned(other.trial, "server", {"pacing": False}, {"tcp_pacing": False}, "no pacing"),
         ),
     ]
     doses = [(share, _longer(side, share * (finding.dose or 1.0))) for share in (0.5, 1.0, 2.0)]

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from longlook.core.model import Vantage
-from longlook.explain import changes, remedies
+from longlook.explain import changes
 from longlook.explain.cause import (
     Cause,
     Change,
@@ -23,9 +23,20 @@ from longlook.explain.cause import (
 from longlook.explain.facts import UNNUMBERED, Booleans, Integers, SenderFacts, Steps
 from longlook.explain.facts.columns import integers
 from longlook.explain.ledger import LedgerClass
-from longlook.explain.moments import SENDER_WAITS, datagram_bytes, drops, during, stretches, stretches_shown
 from longlook.explain.pair import Pair, Side
-from longlook.explain.signs import MOST_EVIDENCE, QUEUE_REASONS, RANDOM_REASONS, dropped_for, drops_shown
+from longlook.explain.signs import (
+    MOST_EVIDENCE,
+    QUEUE_REASONS,
+    RANDOM_REASONS,
+    SENDER_WAITS,
+    datagram_bytes,
+    dropped_for,
+    drops,
+    drops_shown,
+    during,
+    stretches,
+    stretches_shown,
+)
 from longlook.timeline.timeline import Kind
 
 Floats = npt.NDArray[np.float64]
@@ -212,7 +223,7 @@ def mtu_black_hole_sign(pair: Pair) -> Sign | None:
 def mtu_black_hole_changes(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
     """Return a path that lets all sizes pass for both arms, and small packets for the loser."""
     every_size = changes.path({"mtu": "off", "drop_larger": "off"}, "a path that lets all sizes pass")
-    small = remedies.tuned(
+    small = changes.tuned(
         pair.loser.trial,
         "server",
         {"disable_pmtud": True, "max_udp_payload": _SMALL_BYTES, "initial_packet_size": _SMALL_BYTES},
@@ -283,7 +294,7 @@ def _sized(side: Side, size_bytes: int) -> Change | str:
     segment = min(max(size_bytes + _TCP_OPTIONS_BYTES, 256), 1460)
     settings = {"max_udp_payload": udp_bytes, "initial_packet_size": udp_bytes}, {"tcp_mss": f"{segment}B"}
     label, seen = f"packets of {udp_bytes} bytes", datagram_bytes(side)
-    return remedies.tuned(side.trial, "server", *settings, label, seen)
+    return changes.tuned(side.trial, "server", *settings, label, seen)
 
 
 SMALL_PAYLOAD = Cause(
@@ -337,7 +348,7 @@ def path_change_changes(finding: Finding, pair: Pair) -> Sequence[Intervention |
     """Return a path on which the client keeps its port, for both arms."""
     return [
         changes.cure(
-            Touches.OCCASION, Target.BOTH, remedies.both_ways({"rebind_at": "off"}, "a client that keeps its port")
+            Touches.OCCASION, Target.BOTH, changes.both_ways({"rebind_at": "off"}, "a client that keeps its port")
         )
     ]
 
@@ -404,8 +415,8 @@ def phase_artefact_sign(pair: Pair) -> Sign | None:
     side = pair.loser
     lost = dropped_for(side, side.down, *QUEUE_REASONS)
     others = dropped_for(pair.winner, pair.winner.down, *QUEUE_REASONS)
-    moved = remedies.has_stage(side, *_MOVING, *RANDOM_REASONS) or side.trial.drawn
-    if lost.sum() <= others.sum() or moved or not remedies.has_stage(side, "rate"):
+    moved = changes.has_stage(side, *_MOVING, *RANDOM_REASONS) or side.trial.drawn
+    if lost.sum() <= others.sum() or moved or not changes.has_stage(side, "rate"):
         return None
     shown = drops_shown(side, side.down, lost, "a packet finds the queue full, by less than one packet's time")
     return Sign(pair.excess_ns(*SENDER_WAITS), shown, dose=float(lost.sum()))
@@ -413,7 +424,7 @@ def phase_artefact_sign(pair: Pair) -> Sign | None:
 
 def phase_artefact_changes(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
     """Return senders that wait up to a packet's time at random, for both arms."""
-    delayed = remedies.both_ways({"access_delay": "packet"}, "a random delay of up to a packet's time at the senders")
+    delayed = changes.both_ways({"access_delay": "packet"}, "a random delay of up to a packet's time at the senders")
     return [changes.cure(Touches.OCCASION, Target.BOTH, delayed)]
 
 

@@ -7,8 +7,8 @@ from longlook.core.model import Endpoint, Trial
 from longlook.explain import changes
 from longlook.explain.cause import Cause, Finding, Intervention, Sign, Target, Touches, Untestable
 from longlook.explain.ledger import BEHIND_PROXY, LedgerClass
-from longlook.explain.moments import SENDER_WAITS, stretches, stretches_shown
 from longlook.explain.pair import Pair, Side
+from longlook.explain.signs import SENDER_WAITS, stretches, stretches_shown
 
 _CLASSES = (LedgerClass.HANDSHAKE,)
 

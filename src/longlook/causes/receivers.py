@@ -8,7 +8,7 @@ import numpy as np
 
 from longlook.core.cpus import text_of, times
 from longlook.core.model import Processor
-from longlook.explain import changes, remedies
+from longlook.explain import changes
 from longlook.explain.cause import (
     Cause,
     Change,
@@ -26,19 +26,21 @@ from longlook.explain.facts import Integers
 from longlook.explain.facts.columns import NEVER
 from longlook.explain.facts.objects import ObjectFacts
 from longlook.explain.ledger import LedgerClass
-from longlook.explain.moments import (
+from longlook.explain.pair import Pair, Side
+from longlook.explain.signs import (
+    MOST_EVIDENCE,
     Stretches,
     bounded_ns,
     drops,
     during,
     hold,
     numbers,
+    refused,
     stretches,
     stretches_shown,
+    thrown_away,
     wait_ns,
 )
-from longlook.explain.pair import Pair, Side
-from longlook.explain.signs import MOST_EVIDENCE, refused, thrown_away
 from longlook.timeline.reassembly import tcp_waits
 
 _SLOW_READER_CLASSES = (
@@ -136,7 +138,7 @@ def slow_reader_changes(finding: Finding, pair: Pair) -> Sequence[Intervention |
         return [
             *(
                 changes.cure(Touches.MECHANISM, Target.LOSER, change)
-                for change in remedies.freed(pair.loser.trial, "client")
+                for change in changes.freed(pair.loser.trial, "client")
             ),
             changes.transplant(Touches.MECHANISM, _with_processor(own, "the loser's processor")),
             *changes.doses(
@@ -156,10 +158,8 @@ def slow_reader_changes(finding: Finding, pair: Pair) -> Sequence[Intervention |
                 Target.LOSER,
                 "the client has all of a CPU already; a build of it that reads sooner would be needed",
             ),
-            changes.cure(Touches.PROGRAM, Target.LOSER, remedies.winners_program(pair, "client")),
-            changes.transplant(
-                Touches.OCCASION, remedies.inflicted(finding, _HOLD, "the winner has no packet to hold")
-            ),
+            changes.cure(Touches.PROGRAM, Target.LOSER, changes.winners_program(pair, "client")),
+            changes.transplant(Touches.OCCASION, changes.inflicted(finding, _HOLD, "the winner has no packet to hold")),
         ]
     doses = [(float(text.rstrip("%")), _limited(text)) for text in _SHARES]
     return [
@@ -282,7 +282,7 @@ def ack_starvation_changes(finding: Finding, pair: Pair) -> Sequence[Interventio
 def _acknowledged(side: Side, packets: int) -> Change | str:
     label = f"an acknowledgement for every {packets} packets" if packets > 1 else "every packet acknowledged at once"
     at_once = {"tcp_quickack": True} if packets == 1 else {}
-    return remedies.tuned(side.trial, "client", {"ack_threshold": packets}, at_once, label)
+    return changes.tuned(side.trial, "client", {"ack_threshold": packets}, at_once, label)
 
 
 ACK_STARVATION = Cause(
@@ -402,7 +402,7 @@ def receiver_discards_changes(finding: Finding, pair: Pair) -> Sequence[Interven
         )
         return [
             changes.cure(Touches.MECHANISM, Target.LOSER, reason),
-            changes.cure(Touches.PROGRAM, Target.LOSER, remedies.winners_program(pair, "client")),
+            changes.cure(Touches.PROGRAM, Target.LOSER, changes.winners_program(pair, "client")),
             changes.transplant(Touches.MECHANISM, reason),
         ]
     own = changes.in_effect(pair.loser.trial, "client", "receive_queue")
@@ -418,7 +418,7 @@ def receiver_discards_changes(finding: Finding, pair: Pair) -> Sequence[Interven
 
 
 def _queue(side: Side, packets: int) -> Change | str:
-    return remedies.tuned(
+    return changes.tuned(
         side.trial, "client", {"receive_queue": packets}, {}, f"{packets} packets may wait to be processed"
     )
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from longlook.core.model import Scalar
-from longlook.explain import changes, remedies
+from longlook.explain import changes
 from longlook.explain.cause import (
     Cause,
     Change,
@@ -22,9 +22,17 @@ from longlook.explain.changes import Proposal
 from longlook.explain.effective_settings import raised
 from longlook.explain.facts import Booleans
 from longlook.explain.ledger import LedgerClass
-from longlook.explain.moments import drops, numbers, stretches, stretches_shown
 from longlook.explain.pair import Pair, Side
-from longlook.explain.signs import drops_shown, false_losses, resent, resent_shown
+from longlook.explain.signs import (
+    drops,
+    drops_shown,
+    false_losses,
+    numbers,
+    resent,
+    resent_shown,
+    stretches,
+    stretches_shown,
+)
 
 _TIMES = (3.0, 10.0, 30.0, 100.0)
 _LOWER = 1 / 3
@@ -58,7 +66,7 @@ def _declared(side: Side, factor: float) -> Change | str:
     if value < _LEAST_PACKETS:
         return f"fewer than {_LEAST_PACKETS} later packets are no threshold of a standard"
     label = f"a loss declared after {value:g} later packets"
-    return remedies.tuned(side.trial, "server", {"packet_threshold": value}, {"tcp_reordering": value}, label)
+    return changes.tuned(side.trial, "server", {"packet_threshold": value}, {"tcp_reordering": value}, label)
 
 
 def _count(change: Change) -> float:
@@ -73,7 +81,7 @@ def _older(side: Side) -> Change | str:
     knobs: dict[str, Scalar] = {"time_threshold": age}
     if not isinstance(packets, str):
         knobs["packet_threshold"] = packets
-    return remedies.tuned(side.trial, "server", knobs, {}, f"a loss declared after {age:g} round trips")
+    return changes.tuned(side.trial, "server", knobs, {}, f"a loss declared after {age:g} round trips")
 
 
 _SPURIOUS_LOSS_CLASSES = (
@@ -153,7 +161,7 @@ def duplicate_sending_changes(finding: Finding, pair: Pair) -> Sequence[Interven
                 Touches.OCCASION, Target.BOTH, changes.path({"duplicate": "0%"}, "a path that makes no copies")
             )
         )
-    patient = remedies.tuned(
+    patient = changes.tuned(
         side.trial, "server", {"pto_factor": 4.0}, {"tcp_tail_loss_probe": False, "tcp_rto_min": "1s"}, "longer timers"
     )
     return [

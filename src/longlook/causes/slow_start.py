@@ -4,20 +4,22 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from longlook.explain import changes, remedies
+from longlook.explain import changes
 from longlook.explain.cause import Cause, Change, Evidence, Finding, Intervention, Sign, Target, Touches, Untestable
 from longlook.explain.effective_settings import longer_queues
 from longlook.explain.facts import Booleans, Integers
 from longlook.explain.ledger import LedgerClass
-from longlook.explain.moments import SlowStartExit, drops, slow_start_exit
 from longlook.explain.pair import Pair, Side
 from longlook.explain.signs import (
     MOST_EVIDENCE,
     QUEUE_REASONS,
+    SlowStartExit,
     bdp_bytes,
     dropped_for,
+    drops,
     drops_shown,
     largest_window_bytes,
+    slow_start_exit,
     within,
 )
 from longlook.timeline.states import State
@@ -59,13 +61,13 @@ def slow_start_early_exit_changes(finding: Finding, pair: Pair) -> Sequence[Inte
     side = pair.loser
     product = bdp_bytes(side) or 0.0
     found = [
-        changes.cure(Touches.MECHANISM, Target.LOSER, remedies.with_hystart(side, on=False)),
-        changes.cure(Touches.MECHANISM, Target.LOSER, remedies.slow_start_until(side, 2 * product), 2.0),
-        changes.transplant(Touches.MECHANISM, remedies.slow_start_until(pair.winner, finding.dose or 0.0)),
+        changes.cure(Touches.MECHANISM, Target.LOSER, changes.with_hystart(side, on=False)),
+        changes.cure(Touches.MECHANISM, Target.LOSER, changes.slow_start_until(side, 2 * product), 2.0),
+        changes.transplant(Touches.MECHANISM, changes.slow_start_until(pair.winner, finding.dose or 0.0)),
     ]
-    if remedies.has_stage(side, "jitter"):
+    if changes.has_stage(side, "jitter"):
         found.append(changes.cure(Touches.OCCASION, Target.BOTH, changes.path(_STEADY, "no jitter")))
-    doses = [(share, remedies.slow_start_until(side, share * product)) for share in (0.5, 1.0)]
+    doses = [(share, changes.slow_start_until(side, share * product)) for share in (0.5, 1.0)]
     return [*found, *changes.doses(Touches.MECHANISM, Target.LOSER, doses)]
 
 
@@ -131,14 +133,14 @@ def slow_start_overshoot_changes(finding: Finding, pair: Pair) -> Sequence[Inter
     """
     side = pair.loser
     longer = longer_queues(side, _TIMES)
-    found = [changes.cure(Touches.MECHANISM, Target.LOSER, remedies.with_hystart(side, on=True))]
+    found = [changes.cure(Touches.MECHANISM, Target.LOSER, changes.with_hystart(side, on=True))]
     product = bdp_bytes(side)
     if product is not None:
-        found.append(changes.cure(Touches.MECHANISM, Target.LOSER, remedies.slow_start_until(side, product)))
+        found.append(changes.cure(Touches.MECHANISM, Target.LOSER, changes.slow_start_until(side, product)))
     return [
         *found,
         changes.cure(Touches.OCCASION, Target.BOTH, longer[-1][1]),
-        changes.transplant(Touches.MECHANISM, remedies.with_hystart(pair.winner, on=False)),
+        changes.transplant(Touches.MECHANISM, changes.with_hystart(pair.winner, on=False)),
         *changes.doses(Touches.OCCASION, Target.BOTH, longer),
     ]
 
@@ -203,7 +205,7 @@ def idle_restart_changes(finding: Finding, pair: Pair) -> Sequence[Intervention 
 
 def _restarting(side: Side, on: bool) -> Change | str:
     label = "a window that falls back after a pause" if on else "a window that stays after a pause"
-    return remedies.tuned(side.trial, "server", {"idle_restart": on}, {"tcp_idle_restart": on}, label)
+    return changes.tuned(side.trial, "server", {"idle_restart": on}, {"tcp_idle_restart": on}, label)
 
 
 IDLE_RESTART = Cause(

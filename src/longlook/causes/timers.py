@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from longlook.core import units
-from longlook.explain import changes, remedies
+from longlook.explain import changes
 from longlook.explain.cause import (
     Cause,
     Change,
@@ -22,18 +22,19 @@ from longlook.explain.cause import (
 from longlook.explain.effective_settings import effective_value
 from longlook.explain.facts import Booleans, Integers, LinkFacts, SenderFacts, Steps
 from longlook.explain.ledger import LedgerClass
-from longlook.explain.moments import (
+from longlook.explain.pair import Pair, Side
+from longlook.explain.signs import (
     PACKET_THRESHOLD,
     Stretches,
     bounded_ns,
     drops,
+    drops_shown,
     numbers,
     stretches,
     stretches_shown,
     wait_ns,
+    within,
 )
-from longlook.explain.pair import Pair, Side
-from longlook.explain.signs import drops_shown, within
 
 _TAIL_LOSS_CLASSES = (LedgerClass.TIMER, LedgerClass.LOSS_DETECTION)
 _MOST_PACKETS = 16
@@ -87,7 +88,7 @@ def tail_loss_changes(finding: Finding, pair: Pair) -> Sequence[Intervention | U
         ),
         changes.transplant(
             Touches.OCCASION,
-            remedies.inflicted(
+            changes.inflicted(
                 finding, "as many of its last packets dropped", "the winner's last packets are lost as well"
             ),
         ),
@@ -174,17 +175,17 @@ def timer_too_long_changes(finding: Finding, pair: Pair) -> Sequence[Interventio
     """Return shorter timers for the loser, a known round trip time, and longer timers for the winner."""
     side, other = pair.loser, pair.winner
     own = min(1.0, effective_value(side, "server", "pto_factor") or 1.0)
-    shorter = remedies.tuned(
+    shorter = changes.tuned(
         side.trial,
         "server",
         {"pto_factor": own / 2},
         {"tcp_rto_min": "10ms", "tcp_tail_loss_probe": True},
         "shorter timers",
     )
-    longer = remedies.tuned(
+    longer = changes.tuned(
         other.trial, "server", {"pto_factor": 4.0}, {"tcp_rto_min": "1s", "tcp_tail_loss_probe": False}, "longer timers"
     )
-    first = remedies.tuned(
+    first = changes.tuned(
         side.trial,
         "server",
         {"initial_rtt": max(side.round_trip_ns, _MS) / 1e9},
@@ -192,7 +193,7 @@ def timer_too_long_changes(finding: Finding, pair: Pair) -> Sequence[Interventio
         "the path's round trip time known",
     )
     doses = [
-        (factor, remedies.tuned(side.trial, "server", {"pto_factor": factor}, {"tcp_rto_min": f"{wait_ms}ms"}, label))
+        (factor, changes.tuned(side.trial, "server", {"pto_factor": factor}, {"tcp_rto_min": f"{wait_ms}ms"}, label))
         for factor, wait_ms, label in (
             (0.5, 50, "timers half as long"),
             (1.0, 200, "timers as in the standard"),
@@ -266,7 +267,7 @@ def _waits(link: LinkFacts, times_ns: np.ndarray) -> np.ndarray:
 def rtt_overestimated_changes(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
     """Return a client that delays no acknowledgement for the loser, and one that delays them for the winner."""
     doses = [(delay_s, _delayed(pair.loser, delay_s)) for delay_s in _DELAYS_S]
-    at_once = remedies.tuned(
+    at_once = changes.tuned(
         pair.loser.trial, "client", {"ack_threshold": 1}, {"tcp_quickack": True}, "every packet acknowledged at once"
     )
     return [
@@ -278,7 +279,7 @@ def rtt_overestimated_changes(finding: Finding, pair: Pair) -> Sequence[Interven
 
 def _delayed(side: Side, delay_s: float) -> Change | str:
     label = f"acknowledgements delayed by {1000 * delay_s:g} ms at most"
-    return remedies.tuned(side.trial, "client", {"max_ack_delay": delay_s}, {}, label)
+    return changes.tuned(side.trial, "client", {"max_ack_delay": delay_s}, {}, label)
 
 
 RTT_OVERESTIMATED = Cause(
@@ -340,7 +341,7 @@ def rto_backoff_changes(finding: Finding, pair: Pair) -> Sequence[Intervention |
     doses = [
         (
             factor,
-            remedies.tuned(
+            changes.tuned(
                 side.trial,
                 "server",
                 {"pto_factor": factor * own},

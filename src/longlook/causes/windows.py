@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from longlook.explain import changes, remedies
+from longlook.explain import changes
 from longlook.explain.cause import (
     Cause,
     Change,
@@ -19,9 +19,21 @@ from longlook.explain.cause import (
 )
 from longlook.explain.facts import Booleans
 from longlook.explain.ledger import LedgerClass
-from longlook.explain.moments import Stretches, bounded_ns, datagram_bytes, drops, numbers, stretches, stretches_shown
 from longlook.explain.pair import Pair, Side
-from longlook.explain.signs import bdp_bytes, drops_shown, first_window_bytes, largest_window_bytes, within
+from longlook.explain.signs import (
+    Stretches,
+    bdp_bytes,
+    bounded_ns,
+    datagram_bytes,
+    drops,
+    drops_shown,
+    first_window_bytes,
+    largest_window_bytes,
+    numbers,
+    stretches,
+    stretches_shown,
+    within,
+)
 
 _PACKETS = 10  # of a log without windows (RFC 6928)
 _FIRST_PACKETS = 8
@@ -57,13 +69,13 @@ def packets(side: Side) -> int:
     """Return a sender's first window in packets of the size that it sends first."""
     link = side.down
     sizes = link.payload_bytes[link.ours & link.carries_data & ~link.handshake][:_FIRST_PACKETS]
-    size_bytes = int(sizes.max()) if len(sizes) else remedies.PACKET_BYTES
-    return max(1, round((first_window_bytes(side.server) or _PACKETS * remedies.PACKET_BYTES) / size_bytes))
+    size_bytes = int(sizes.max()) if len(sizes) else changes.PACKET_BYTES
+    return max(1, round((first_window_bytes(side.server) or _PACKETS * changes.PACKET_BYTES) / size_bytes))
 
 
 def _window(side: Side, count: int) -> Change | str:
     settings = {"initial_window": count}, {"tcp_initial_window": count}
-    return remedies.tuned(side.trial, "server", *settings, f"an initial window of {count} packets", packets(side))
+    return changes.tuned(side.trial, "server", *settings, f"an initial window of {count} packets", packets(side))
 
 
 INITIAL_WINDOW = Cause(
@@ -124,10 +136,10 @@ def window_capped_changes(finding: Finding, pair: Pair) -> Sequence[Intervention
 
 def _cap(side: Side, cap_bytes: int) -> Change | str:
     """Return the change to a largest window; a declared one is not trusted where the window was seen to stop below."""
-    count, reached = max(1, round(cap_bytes / remedies.PACKET_BYTES)), largest_window_bytes(side.server)
-    seen = None if reached is None else max(1, round(reached / remedies.PACKET_BYTES))
+    count, reached = max(1, round(cap_bytes / changes.PACKET_BYTES)), largest_window_bytes(side.server)
+    seen = None if reached is None else max(1, round(reached / changes.PACKET_BYTES))
     label = f"a largest window of {count} packets"
-    return remedies.tuned(side.trial, "server", {"max_window": count}, {"tcp_max_window": count}, label, seen)
+    return changes.tuned(side.trial, "server", {"max_window": count}, {"tcp_max_window": count}, label, seen)
 
 
 WINDOW_CAPPED = Cause(
@@ -191,8 +203,8 @@ def window_pinned_changes(finding: Finding, pair: Pair) -> Sequence[Intervention
     ]
     return [
         changes.cure(Touches.MECHANISM, Target.LOSER, doses[-1][1]),
-        *(changes.cure(Touches.MECHANISM, Target.LOSER, change) for change in remedies.other_controllers(side)[:1]),
-        changes.cure(Touches.PROGRAM, Target.LOSER, remedies.other_version(side, "server")),
+        *(changes.cure(Touches.MECHANISM, Target.LOSER, change) for change in changes.other_controllers(side)[:1]),
+        changes.cure(Touches.PROGRAM, Target.LOSER, changes.other_version(side, "server")),
         *changes.doses(Touches.MECHANISM, Target.LOSER, doses),
     ]
 
@@ -261,7 +273,7 @@ def small_window_timeout_changes(finding: Finding, pair: Pair) -> Sequence[Inter
 
 def _least(side: Side, count: int) -> Change | str:
     knobs = {"min_window": count}
-    return remedies.tuned(side.trial, "server", knobs, {"tcp_initial_window": count}, f"windows of {count} packets")
+    return changes.tuned(side.trial, "server", knobs, {"tcp_initial_window": count}, f"windows of {count} packets")
 
 
 SMALL_WINDOW_TIMEOUT = Cause(

@@ -1,17 +1,22 @@
-"""Commands about this machine, exactness and the cache of trials; no logic of their own."""
+"""Commands about this machine, what was downloaded, exactness and the cache of trials; no logic of their own."""
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from longlook.core import codec
 from longlook.core.errors import InputError
-from longlook.terminal.console import console
+from longlook.core.provenance import Component, Made
+from longlook.terminal.console import console, print_json
 from longlook.terminal.options import AsJson
 from longlook.terminal.printer import Renderings, Unwrapped, document_printer
+
+_DIGITS = 16
 
 cache_app = typer.Typer(help="Show or prune the cache of finished trials.", no_args_is_help=True)
 
@@ -41,7 +46,6 @@ def doctor(
 
 
 def _downloads() -> Renderings:
-    from longlook.cli.show.provenance import downloads
     from longlook.provision.provenance.made import all_made
 
     made = all_made()
@@ -105,3 +109,83 @@ def cache_prune(
     removed = f"removed {pruned.removed} trials ({print_bytes(pruned.removed_bytes)})"
     line = f"{removed}, kept {pruned.kept} ({print_bytes(pruned.kept_bytes)})"
     document_printer(as_json=as_json).show(Renderings(lambda: [Text(line)], lambda: codec.encode(pruned)))
+
+
+def phone(
+    name: Annotated[str | None, typer.Argument(help="Its name in LONGLOOK_PHONES. Default: the first.")] = None,
+    without_early_data: Annotated[
+        bool, typer.Option(help="For connections that are resumed over QUIC without 0-RTT.")
+    ] = False,
+    check: Annotated[bool, typer.Option(help="Ask the browser who it is; exit 3 if none answers.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Print the flags that a browser on another machine is to be started with, or ask it who it is
+    (docs/guide/browsers.md)."""
+    from longlook.provision.tls import identity
+    from longlook.stacks import chromium_remote
+
+    printer = document_printer(as_json=as_json)
+    name = name or chromium_remote.STACK.version_names[0]
+    where = chromium_remote.endpoint(name)
+    if check:
+        found = chromium_remote.describe(name)
+        line = f"{name} at {where}: {found['browser']}, {found['user_agent']}"
+        printer.show(Renderings(lambda: [Text(line)], lambda: found))
+        return
+    flags = chromium_remote.flags(identity(), early_data=not without_early_data)
+    data = {"name": name, "endpoint": where, "flags": flags}
+    printer.show(Renderings(lambda: [chromium_remote.command_line(flags)], lambda: data))
+
+
+def sbom(
+    run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
+    out: Annotated[Path | None, typer.Option(help="Write it to this file.")] = None,
+) -> None:
+    """Print the software bill of materials of a run in CycloneDX: programs, libraries, guest kernel, digests."""
+    from longlook.core.run_folder import RunFolder, write_json
+    from longlook.pipeline.sbom import bill_of_materials
+
+    bill = bill_of_materials(RunFolder.open(run_folder))
+    if out is None:
+        print_json(bill)
+        return
+    try:
+        write_json(out, bill)
+    except OSError as error:
+        raise InputError(f"--out {out}: cannot be written: {error.strerror}", "name another file") from error
+    console().print(f"{out}: {len(bill['components'])} components", soft_wrap=True, markup=False)
+
+
+def downloads(made: Sequence[Made]) -> Iterator[RenderableType]:
+    """Yield a table for each program with its components, their digests and who vouches for them."""
+    for each in made:
+        digest = f"sha256 {each.sha256[:_DIGITS]}" if each.sha256 else "no program of its own"
+        licence = f", {each.licence}" if each.licence else ""
+        yield Text.assemble((each.name, "bold"), f" {each.version}, {digest}{licence}")
+        if each.built_by:
+            yield Text(f"  built by: {each.built_by.splitlines()[0]}")
+        for other in each.deviations:
+            yield Text.assemble("  ", ("not as pinned:", "red"), f" {other}")
+        if each.components is None:
+            yield Text("  nothing tells what it is made of")
+        elif each.components:
+            yield _table(each.components)
+    parts = sum(len(each.components or ()) for each in made)
+    others = sum(len(each.deviations) for each in made)
+    yield Text(f"{len(made)} programs of {parts} components; not as pinned: {others or 'none'}")
+
+
+def _table(components: Sequence[Component]) -> Table:
+    licences = any(part.licence for part in components)
+    table = Table("", "component", "version", "digest", "who vouches", *(["licence"] if licences else []), box=None)
+    for part in components:
+        row = (f"{part.ecosystem}:{part.name}", part.version, _digest(part), part.vouched_by)
+        table.add_row("", *map(Text, row), *([Text(part.licence)] if licences else []))
+    return table
+
+
+def _digest(part: Component) -> str:
+    """Return the digest, or how many the lock file allows; `--json` has them all."""
+    if not part.digests:
+        return "not recorded"
+    return part.digests[0] if len(part.digests) == 1 else f"one of {len(part.digests)} sha256"

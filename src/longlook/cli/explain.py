@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from longlook.core.errors import InputError, InterruptedByUserError
-from longlook.terminal.options import AsJsonLines, EngineOptions, TrustPrograms, check_file, expand_options, new_folder
+from longlook.terminal.options import (
+    AsJsonLines,
+    EngineOptions,
+    TrustPrograms,
+    check_file,
+    expand_options,
+    new_folder,
+    open_adopted,
+)
 
 if TYPE_CHECKING:
     from longlook.explain.answer import Answer
@@ -89,14 +97,9 @@ def explain(
 def _explain(
     run_folder: Path, cells: "list[str] | tuple[()]", contrast: str | None, trials: TrialOptions, display: "RunDisplay"
 ) -> "list[Answer]":
-    from longlook.core.run_folder import RunFolder
-    from longlook.network import trace_store
     from longlook.pipeline.explain import ExplainRequest, explain_run
-    from longlook.provision.recorded import store as recorded
 
-    folder = RunFolder.open(run_folder)
-    trace_store.adopt(folder.traces)
-    recorded.adopt(folder.path)
+    folder = open_adopted(run_folder)
     request = ExplainRequest(tuple(cells), contrast, trials.budget)
     try:
         with display:
@@ -107,15 +110,16 @@ def _explain(
 
 def _certify(planted: PlantedCaseOptions, trials: TrialOptions, *, as_json: bool) -> None:
     from longlook.instruments.certify.planted import certify_explanations
-    from longlook.instruments.certify.show import show_matrix
+    from longlook.instruments.certify.show import matrix_shown
     from longlook.terminal.printer import lines_printer
     from longlook.terminal.run_display import RunDisplay
 
     out = planted.out or new_folder("explain")
-    display = RunDisplay(lines_printer(as_json=as_json))
+    printer = lines_printer(as_json=as_json)
+    display = RunDisplay(printer)
     try:
         with display:
             matrix = certify_explanations(out, planted.case or (), trials.options("virtual"), display.observer())
     except KeyboardInterrupt as error:
         raise InterruptedByUserError("stopped", f"go on with the same --out {out}: its trials are kept") from error
-    show_matrix(matrix, as_json=as_json)
+    printer.show(matrix_shown(matrix))

@@ -65,7 +65,7 @@ def study_page(
     as_json: AsJson = False,
 ) -> None:
     """Show what workload recorded_page makes of a HAR: phases, bytes, origins, and what is left out and why."""
-    from longlook.cli.show.pages import page_summary
+    from longlook.cli.show.study import page_summary
     from longlook.core import packed
     from longlook.provision.recorded import store
     from longlook.provision.recorded.har import LARGEST_BYTES, HarError, read_har

@@ -37,7 +37,7 @@ class Format(StrEnum):
 @trace_app.command()
 def convert(
     source: Source,
-    to: Annotated[Format, typer.Option("--to", help="docs/reference/exports.md lists what each holds.")],
+    to: Annotated[Format, typer.Option("--to", help="docs/reference/capture.md lists what each holds.")],
     out: Annotated[Path, typer.Option("--out", help="A file; of qlog with several connections a folder.")],
     vantage: End = None,
     as_json: AsJson = False,
@@ -67,7 +67,7 @@ def p1203(
     out: Annotated[Path, typer.Option("--out", help="File for the input of P.1203, JSON.")],
     as_json: AsJson = False,
 ) -> None:
-    """Write what a viewer saw for ITU-T P.1203, and score it by your own p1203-standalone (docs/results/video.md)."""
+    """Write what a viewer saw for ITU-T P.1203, and score it by your own p1203-standalone (docs/reference/video.md)."""
     from longlook.timeline.export import convert as convert_trace
     from longlook.timeline.export import plays
 
@@ -90,7 +90,7 @@ def har(
     as_json: AsJson = False,
 ) -> None:
     """Write the page loads of a run as HTTP Archives, which browsers and waterfall viewers open
-    (docs/reference/exports.md)."""
+    (docs/reference/capture.md)."""
     from longlook.cli.show.trace import hars_shown
     from longlook.core.run_folder import RunFolder
     from longlook.pipeline.hars import export_hars

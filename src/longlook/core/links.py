@@ -1,8 +1,8 @@
 """The links of a trial's path: their names, their files, and the keys of their settings.
 
-The only link of most paths is the main one. Link `behind` leads from the middle of a path to the server; link `second`
-is that of a second path between the ends. Settings of the main link begin with `network.`, those of a further link with
-its name: `behind.rate`.
+The only link of most paths is the main link. Link `behind` leads from the middle of a path to the server; link `second`
+belongs to a second path between the ends. Keys of the main link's settings begin with `network.`, keys of a further
+link's settings with its name: `behind.rate`.
 """
 
 from collections.abc import Iterable
@@ -30,7 +30,7 @@ def counter_name(name: str, direction: str) -> str:
 
 
 def link_of(key: str) -> str:
-    """Return the name of the further link that a setting belongs to, "" where it belongs to none."""
+    """Return the name of the further link that a setting belongs to, "" if it belongs to none."""
     name, dot, _ = key.partition(".")
     return name if dot and name in BESIDE_MAIN else ""
 

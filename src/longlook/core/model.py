@@ -14,7 +14,7 @@ from longlook.core.links import BEHIND, MAIN, SECOND
 Scalar = str | int | float | bool
 
 _LATER: Mapping[str, bool] = {"omitted_when_empty": True}
-"""Metadata of fields that `codec` leaves out where they are 0 or empty, so that ids and files from before them stay."""
+"""Metadata of fields that `codec` leaves out if they are 0 or empty, so that ids and files from before them stay."""
 
 Json = Any
 """Plain JSON data: a scalar, a tuple or a mapping of such. Never None."""
@@ -178,7 +178,7 @@ class Expected:
 class Claim:
     """A published finding about one cell: an effect in our sign, + % means the contender is better; or a level.
 
-    `effect_pct` is None where the source states "not significant" without a number, and where it states only which arm
+    `effect_pct` is None if the source states "not significant" without a number, and if it states only which arm
     is better, which is then `direction`. A value at or beyond ±`clipped_at_pct` in the source is a bound, not a point.
     `uncertainty_pct` is the reading error in points. `contrast` is empty for a level, which is about one arm.
     `origin` tells whose the number is: `published` (the source's), `derived` (computed from the source's numbers) or
@@ -251,8 +251,8 @@ class Stopping:
     """Rounds of a cell go on until all its contrasts are decided, or `Study.rounds` are done
     (docs/explanation/method.md).
 
-    A contrast is decided where its interval lies wholly within the margin of equivalence or wholly beyond; with a gate,
-    where it lies wholly on one side of −`gate_pct`, and failures of the arms are decided too.
+    A contrast is decided if its interval lies wholly within the margin of equivalence or wholly beyond it. With a gate,
+    its interval must lie wholly on one side of −`gate_pct`, and failures of the arms must be decided too.
     """
 
     gate_pct: float | None = None
@@ -286,6 +286,11 @@ class Study:
     around: Mapping[str, str] = field(default_factory=dict, metadata=_LATER)  # setting → law of its draws; empty: none
     population: Population | None = field(default=None, metadata=_LATER)
 
+    @property
+    def figure_metric(self) -> str:
+        """The metric of the figure: its own, or the first contrast's."""
+        return self.figure.metric or self.contrasts[0].metric
+
 
 @dataclass(frozen=True)
 class Flow:
@@ -317,7 +322,7 @@ class Flow:
 
 @dataclass(frozen=True)
 class Processor:
-    """What an endpoint's work costs it in virtual time, where computing is free otherwise
+    """The costs of an endpoint's work in virtual time, in which computing is free otherwise
     (docs/explanation/processors.md)."""
 
     call_ns: int = 0  # a system call of its programs
@@ -381,7 +386,7 @@ class Trial:
 
     @property
     def competes(self) -> bool:
-        """Return whether its flows are those of workload `compete`."""
+        """Return whether its flows compete (workload `compete`)."""
         return bool(self.flows)
 
     def each_flow(self) -> tuple[Flow, ...]:

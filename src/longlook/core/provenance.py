@@ -1,4 +1,4 @@
-"""Where a program of trials comes from: what was downloaded for it, with digests, and who vouches for that."""
+"""The origin of the programs of trials: all that was downloaded for them, with digests, and who vouches for each."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,8 +10,8 @@ _LATER: Mapping[str, bool] = {"omitted_when_empty": True}
 class Component:
     """A thing that was downloaded and is part of a program.
 
-    `digests` are `sha256:` or `sha512:` and hexadecimal digits, or `h1:` as Go writes it. Where a lock file allows
-    several files, one of them is that of the file that was taken; empty: none is recorded.
+    `digests` are `sha256:` or `sha512:` and hexadecimal digits, or `h1:` as Go writes it. If a lock file
+    allows several files, one of them belongs to the file that was taken; empty: none is recorded.
     """
 
     ecosystem: str  # cargo, golang, pypi, npm, deb or generic: the type of its package URL
@@ -26,7 +26,7 @@ class Component:
 class Made:
     """A program that trials use, and what it is made of.
 
-    `components` is None where nothing tells. `deviations` says what is not as the repository pins it.
+    `components` is None if nothing tells. `deviations` says what is not as the repository pins it.
     """
 
     name: str

@@ -120,7 +120,7 @@ def _check_intervention(item: Any) -> None:
 
 
 def _check_words(cause: Cause, item: Intervention | Untestable) -> None:
-    """Raise ValueError where a change can say only where, and its cause has no words for that."""
+    """Raise ValueError if a change can say no more than a place, and its cause has no words for that."""
     if item.touches is Touches.OCCASION and cause.says is Says.WHY and not cause.where:
         raise ValueError(
             "a change of the occasion says where the gap arises, and the cause has no words for it: `where`"

@@ -15,7 +15,7 @@ from longlook.lab.topology import CLIENT_ADDRESS, MIDDLE_ADDRESS, SERVER_ADDRESS
 
 
 def connected_to(trial: Trial) -> str:
-    """Return the address that the client of a trial connects to: the server's, a proxy's, or a relay's beside it."""
+    """Return the address that a trial's client connects to: the server's, a proxy's, or a nearby relay's."""
     if trial.proxy is None:
         return SERVER_ADDRESS
     return MIDDLE_ADDRESS if stack_of(trial.proxy).relay_command is None else CLIENT_ADDRESS
@@ -56,7 +56,7 @@ class ProxyRun:
         return replace(before, lines=lines, broke=broke)
 
     def seen(self) -> Observations:
-        """Return what is known of it by now, as of one program: its ending is that of the first that has ended."""
+        """Return what is known of it by now, as of one program, which ends as the first process that has ended."""
         found = [observations_of(process) for process in self.processes]
         if not found:
             return observations_of(None)

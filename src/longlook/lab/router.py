@@ -57,7 +57,7 @@ class Router:
         return bool(self.process.events("ready"))
 
     def raise_if_not_ready(self) -> None:
-        """Raise MachineError where it ended or hangs before it was ready, InputError where it refuses the network."""
+        """Raise MachineError if it ended or hangs before it was ready, InputError if it refuses the network."""
         if self.ready:
             return
         raise refusal(self.process)
@@ -68,7 +68,7 @@ class Router:
         return self._linger_ns / 1e9 + _DRAIN_WITHIN_S
 
     def summary(self) -> Mapping[str, Any]:
-        """Return its summary line, {} where it ended without one."""
+        """Return its summary line, {} if it ended without one."""
         summaries = self.process.events("summary")
         return summaries[-1] if summaries else {}
 
@@ -116,7 +116,7 @@ def launch(
 
 
 def refusal(router: Process) -> LonglookError:
-    """Return the error for a router that did not become ready: InputError where it refuses its configuration."""
+    """Return the error for a router that did not become ready: InputError if it refuses its configuration."""
     errors = router.events("error")
     reason = str(errors[0].get("reason")) if errors else f"it ended with {router.exit}, see link.stderr"
     hint = (

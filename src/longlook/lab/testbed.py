@@ -20,7 +20,7 @@ from longlook.lab.flow_run import FlowRun, observations_of, tcp_of, tcp_of_sides
 from longlook.lab.linux import processor, tcp
 from longlook.lab.linux.namespace import Namespace
 from longlook.lab.linux.users import end_all_of
-from longlook.lab.observations import Stopped
+from longlook.lab.observations import Stopped, Teardown
 from longlook.lab.process import Process, stop, watch
 from longlook.lab.programs import Launch, plain_client, stack_of, start_server
 from longlook.lab.proxy_run import ProxyRun, connected_to
@@ -28,7 +28,6 @@ from longlook.lab.remote_client_routes import WayIn
 from longlook.lab.sandbox import Sandbox
 from longlook.lab.session import Sessions
 from longlook.lab.tcp_recorder import TcpRecorder
-from longlook.lab.teardown import Teardown
 from longlook.lab.timing import Timing
 from longlook.lab.topology import CLIENT, SERVER_PORT, Addresses, EndpointNamespace, addresses_of
 from longlook.lab.traces import TracePlaces
@@ -41,7 +40,7 @@ SESSION_READY_WITHIN_S = 30.0
 
 @dataclass(frozen=True)
 class Facilities:
-    """What the trials of one laboratory share."""
+    """Everything that the trials of one laboratory share."""
 
     sessions: Sessions
     environment: Environment
@@ -138,7 +137,7 @@ class Testbed:
     def await_ready(self) -> Stopped | None:
         """Wait until clients may begin and return None, else the reason why not.
 
-        Raise MachineError where the router cannot run, InputError where it refuses the network.
+        Raise MachineError if the router cannot run, InputError if it refuses the network.
         """
         clients_ready = all(flow_run.client.ready() for flow_run in self.flow_runs)
         within_s = READY_WITHIN_S if clients_ready else SESSION_READY_WITHIN_S
@@ -164,7 +163,7 @@ class Testbed:
             flow_run.client.process.before_reap = self.watcher.count_tasks
 
     def lost_server(self) -> Process | None:
-        """Return a server that has ended without being stopped, None where all run."""
+        """Return a server that has ended without being stopped, None if all run."""
         return next((server for server in self.servers if server.exit is not None), None)
 
     def _start_proxy(self) -> None:
@@ -310,7 +309,7 @@ class Testbed:
         return None
 
     def _slow(self) -> Slow | None:
-        """Return how slow the client is to be made; None where it has all the CPU time it likes."""
+        """Return how slow the client is to be made; None if it has all the CPU time it likes."""
         share = self._job.trial.client_cpu_share
         return None if share is None else Slow(share, self._job.programs["link"].path)
 
@@ -336,7 +335,7 @@ class Testbed:
         return client
 
     def _add_flow_run(self, flow: Flow, servers: dict[int, Process], session_client: SessionClient | None) -> None:
-        """Add the run of a flow; `servers` are those that run already, by address slot."""
+        """Add the run of a flow; `servers` has the servers that run already, by address slot."""
         job, where = self._job, addresses_of(flow.address_slot)
         trial, folder = job.trial.with_only(flow), flow_folder(self._folder, flow)
         if flow.competes:

@@ -1,7 +1,7 @@
 """The topology: client — router — server, three network namespaces joined by two veth pairs or two TUN devices.
 
 Client and server share a subnet; the router moves whole packets between its two sides, so no address of it exists.
-The subnet is for measurements (198.18.0.0/15, RFC 2544): to private addresses (RFC 1918) Firefox begins no connection
+The subnet is for measurements (198.18.0.0/15, RFC 2544). Firefox begins no connection to private addresses (RFC 1918)
 of its own accord, and so would not fall back to TCP as it does on the Internet.
 """
 
@@ -26,11 +26,11 @@ from longlook.lab.linux.rtnetlink import MAIN_TABLE
 CLIENT_ADDRESS = "198.18.0.1"
 SERVER_ADDRESS = "198.18.0.2"
 SECOND_CLIENT_ADDRESS = "198.18.254.1"
-"""Of a client that moves, or has a second link: in the subnet, and no address of a slot."""
+"""The address of a client that moves, or has a second link: in the subnet, and no address of a slot."""
 SECOND_SERVER_ADDRESS = "198.18.254.2"
-"""Of a server that prefers it: at the second link where there is one, else at the first."""
+"""The address of a server that prefers it: at the second link if there is one, else at the first."""
 MIDDLE_ADDRESS = "198.18.255.1"
-"""Of the middle of a path of two links. It is outside the pairs of competing flows, which have two blocks at most."""
+"""The address of the middle of a path of two links, outside the pairs of competing flows: two blocks at most."""
 SUBNET = "198.18.0.0/16"
 _PAIRS_A_BLOCK = 127  # of the addresses .1 to .254
 SERVER_PORT = 443
@@ -150,7 +150,7 @@ class EndpointNamespace:
     def set_tcp(self, algorithm: str | None, settings: Mapping[str, Scalar]) -> None:
         """Make TCP use `algorithm` towards the peer, whatever programs ask for; None: the kernel's default.
 
-        `settings` are those of `Trial.tcp`. Raise MachineError where the kernel does not have the algorithm.
+        `settings` are as in `Trial.tcp`. Raise MachineError if the kernel does not have the algorithm.
 
         A route's locked congestion control is the one way that works everywhere: outside the initial namespace the
         sysctl takes unrestricted algorithms only, and a program's own choice would need a privilege.
@@ -175,7 +175,7 @@ class EndpointNamespace:
     def add_address(self, own: str, peer: str, algorithm: str | None, settings: Mapping[str, Scalar]) -> None:
         """Add an address, from which this side reaches the peer's address with a TCP of its own.
 
-        Of the `settings`, as those of `Trial.tcp`, the route's own count, because it belongs to the address; all others
+        `settings` are as in `Trial.tcp`. The settings of the route count, because it belongs to the address; all others
         belong to the namespace. None leaves the kernel's congestion control.
         """
         index = self.namespace.index(self.end.device)
@@ -195,7 +195,7 @@ class EndpointNamespace:
             self._add_neighbour(self.namespace.index(self.end.device), address)
 
     def lead(self, peer: str, source: str, table: int = MAIN_TABLE) -> None:
-        """Lead packets for a further address of the peer over this side's device; `source` is where they come from."""
+        """Lead packets for a further address of the peer over this side's device; they come from address `source`."""
         self.know_second_address(peer)
         self._route(f"{peer}/32", source, None, {}, table)
 

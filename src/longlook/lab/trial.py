@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,24 +13,31 @@ from longlook.core.links import BEHIND, link_file
 from longlook.core.model import Outcome, Run
 from longlook.lab import artefacts, guard, multipath
 from longlook.lab.congestion_proof import CongestionProof
-from longlook.lab.counters import out_of_memory_kills, take_reading
 from longlook.lab.flow_run import FlowRun, FlowSchedule, tcp_of
+from longlook.lab.guard import CounterReading
 from longlook.lab.judge import judge_all
-from longlook.lab.judgement import Judgement
 from longlook.lab.link_log import LinkLog, LinkLogError, read_link_log
-from longlook.lab.observations import FlowCase, FlowKind, Span, Stopped
+from longlook.lab.linux import cpufreq
+from longlook.lab.observations import FlowCase, FlowKind, Judgement, Span, Stopped, Teardown
 from longlook.lab.process import watch
 from longlook.lab.programs import stack_of
-from longlook.lab.teardown import Teardown
 from longlook.lab.testbed import Facilities, Testbed
 from longlook.lab.timing import Timing, unix_minus_monotonic_ns
-from longlook.lab.topology import MIDDLE_ADDRESS
+from longlook.lab.topology import MIDDLE_ADDRESS, EndpointNamespace
 
 GRACE_S = 1.0
 """Time beyond the trial's limit, for a client that ends by itself and reports what had arrived."""
 
 SERVER_EXIT_DELAY_S = 0.25
 """A client may see its connection break before the kernel reports the server's end, which is the better reason."""
+
+
+_IDLE, _IOWAIT, _STEAL, _COLUMNS = (
+    3,
+    4,
+    7,
+    8,
+)  # of /proc/stat; the columns behind them count guests, which user time already includes
 
 
 @dataclass(frozen=True)
@@ -45,7 +52,7 @@ class _Measurement:
 def run_trial(job: Job, facilities: Facilities, serial: int) -> Run:
     """Run one job and return its result; its folder is complete then, and only session clients still run.
 
-    `serial` differs between the trials of a laboratory. Raise MachineError or InputError where nothing can be measured
+    `serial` differs between the trials of a laboratory. Raise MachineError or InputError if nothing can be measured
     here; every other failure is an outcome.
     """
     timing = facilities.timing
@@ -212,3 +219,26 @@ def _log_of(job: Job, flow_run: FlowRun) -> LinkLog:
     names = [link_file(name, ".bin") for name in job.trial.links if name != BEHIND]
     address = flow_run.addresses.client if flow_run.flow.competes else ""
     return LinkLog(tuple(read_link_log(Path(job.folder) / name, address) for name in names))
+
+
+def take_reading(sides: Iterable[EndpointNamespace]) -> CounterReading:
+    """Read all counters now; `sides` are the endpoints' sides of the network."""
+    first = Path("/proc/stat").read_text().partition("\n")[0]
+    ticks = [int(word) for word in first.split()[1 : _COLUMNS + 1]]
+    idle = ticks[_IDLE] + ticks[_IOWAIT]
+    sides = tuple(sides)
+    return CounterReading(
+        monotonic_s=time.monotonic(),
+        busy_ticks=sum(ticks) - idle - ticks[_STEAL],
+        idle_ticks=idle,
+        steal_ticks=ticks[_STEAL],
+        dropped=sum(side.drops() for side in sides),
+        udp_errors=sum(namespace.udp_errors() for namespace in {side.namespace for side in sides}),
+        cpu_mhz=cpufreq.steady_mhz() if any(side.quota for side in sides) else 0.0,
+    )
+
+
+def out_of_memory_kills() -> int:
+    """Return how many processes the kernel has killed because memory ran out, since it started."""
+    lines = Path("/proc/vmstat").read_text().splitlines()
+    return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), 0)

@@ -10,7 +10,7 @@
 
 The middle is a namespace whose kernel forwards what the ends send to each other, as any router does. It has an address
 of its own on both devices, at which a proxy can stand. Towards each end it has the other end's hardware address, so
-that the ends' own settings are those of a path without it.
+that the ends have the same settings as on a path without a middle.
 
 On a second path the client has a second address. The server has one address, at which both paths end, as a server has
 whose clients have a phone's two networks. Packets from and to the client's second address go over the second path. A
@@ -238,7 +238,7 @@ class TrialPath:
         }
 
     def observations(self) -> Observations:
-        """Return what is known of all links as of one program: its ending is that of the first that failed."""
+        """Return what is known of all links as of one program, which ends as the first link that failed."""
         found = [observations_of(process) for process in self.processes]
         worst = next((each for each in found if each.exit_code), found[0])
         return replace(worst, lines=tuple(line for each in found for line in each.lines))

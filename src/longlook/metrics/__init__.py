@@ -1,6 +1,6 @@
 """Metrics: a trial's timeline → one number. Each file defines one `METRIC` or a family, `METRICS`; nothing lists them.
 
-`find_metric(name)` returns a `Metric`. `python -m longlook.metrics docs/reference/metrics.md` documents all.
+`find_metric(name)` returns a `Metric`. `make generate` writes docs/reference/metrics.md of them.
 """
 
 from typing import TYPE_CHECKING, TypeAlias

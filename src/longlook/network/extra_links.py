@@ -3,7 +3,7 @@
     behind    behind the middle of the path: between it and the server
     second    a second path between the ends
 
-Each has every setting of the network under its own name. A link is there where one of its settings is.
+Each has every setting of the network under its own name. A link is there if one of its settings is.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,7 +14,7 @@ from longlook.core.problems import SettingError
 
 
 def settings_of(name: str, settings: Mapping[str, Scalar]) -> dict[str, Scalar]:
-    """Return the settings of a further link as if it were the main one, with those that belong to no link."""
+    """Return the settings of a further link as if it were the main one, with the settings that belong to no link."""
     if not name:
         return dict(settings)
     own = {as_main(key): value for key, value in settings.items() if link_of(key) == name}
@@ -23,7 +23,7 @@ def settings_of(name: str, settings: Mapping[str, Scalar]) -> dict[str, Scalar]:
 
 
 def error_of(name: str, error: SettingError) -> SettingError:
-    """Return an error about the main link's settings as one about those of a further link."""
+    """Return an error about the main link's settings as an error about the settings of a further link."""
     message = error.message.replace(MAIN_SETTINGS, f"{name}.")
     return SettingError(as_further(name, error.key), message, absent=error.absent)
 

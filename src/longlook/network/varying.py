@@ -1,8 +1,7 @@
 """Parameters of a stage that vary with time: their mean, their bounds, and their trace.
 
-The forms are those of docs/reference/link-formats.md: a number, or a mapping with `steps`, `uniform`, `walk` or
-`opportunities`; `{"trace": "sha256:…"}` stands for one of them, or for a text, in the store of traces. Light: the agent
-needs it too.
+docs/reference/link-formats.md has the forms: a number, or a mapping with `steps`, `uniform`, `walk` or `opportunities`;
+`{"trace": "sha256:…"}` stands for one of them, or for a text, in the store of traces. Light: the agent needs it too.
 """
 
 from collections.abc import Callable

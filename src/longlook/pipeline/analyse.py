@@ -15,7 +15,7 @@ from longlook.analysis.outputs import TABLES, filled_tables
 from longlook.analysis.results_digest import ResultsDigest, results_digest
 from longlook.analysis.samples import samples_table
 from longlook.analysis.statistics_cache import Statistics, statistics_of
-from longlook.analysis.stats import dependences_table, estimates_table
+from longlook.analysis.stats import dependences_table, estimates_table, metrics_by_arm
 from longlook.analysis.stats.population import population_curves
 from longlook.analysis.stats.tails import spread_table
 from longlook.core import codec
@@ -28,9 +28,8 @@ from longlook.pipeline.answers import FOLDER, read_answers
 from longlook.pipeline.evidence import ALTERED, note_altered
 from longlook.pipeline.inside import collected, write_inside_pages
 from longlook.pipeline.options import Observer
-from longlook.report import ReportContent, metrics_by_arm, write_report
+from longlook.report import ReportContent, write_report
 from longlook.report.content import metric_facts
-from longlook.report.flows.shares import matrix_metric
 from longlook.report.inside import inside_pages
 from longlook.run.verification import Verification
 from longlook.run.verify import load as load_verification
@@ -169,7 +168,7 @@ def write_population(folder: RunFolder, samples: pd.DataFrame) -> pd.DataFrame |
     """Write `population.parquet`, where the study has a population: its share below each value of the figure's metric,
     for each arm and the levels of the other factors.
     """
-    found = population_curves(samples, folder.study, matrix_metric(folder.study))
+    found = population_curves(samples, folder.study, folder.study.figure_metric)
     _write(folder, POPULATION_TABLE, found)
     return found
 

@@ -16,8 +16,7 @@ from pathlib import Path
 from longlook.core.codec import content_hash
 from longlook.core.errors import MachineError
 from longlook.core.paths import adapters_dir, cache_dir
-from longlook.provision.build_cache import compile_with, toolchain_version
-from longlook.provision.cache_folder import locked
+from longlook.provision.build_cache import compile_with, locked, toolchain_version
 
 _UNPACKED = ".cargo-ok"
 """A file of cargo's own in each unpacked crate."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from longlook.core.digests import file_digest
 from longlook.core.job import Program
 from longlook.core.paths import cache_dir
-from longlook.provision.cache_folder import filled
+from longlook.provision.build_cache import filled
 from longlook.provision.python import unpack
 
 VERSION = "7.0.2"

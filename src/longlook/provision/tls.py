@@ -19,7 +19,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from longlook.core.job import Identity
 from longlook.core.paths import cache_dir
-from longlook.provision.cache_folder import filled
+from longlook.provision.build_cache import filled
 
 HOST = "www.example.test"
 """The name of every server; `.test` is reserved (RFC 2606)."""

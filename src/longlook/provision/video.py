@@ -22,7 +22,7 @@ LADDER_BPS: Mapping[str, int] = {
     "hd1080": 4_500_000,
     "hd2160": 18_000_000,
 }
-"""The bitrate of each rung, picture and sound together (docs/results/video.md has their origin)."""
+"""The bitrate of each rung, picture and sound together (docs/reference/video.md has their origin)."""
 
 DISTINCT_SEGMENTS = {"constant": 4, "variable": 15}
 """How many segments of a rung have bytes of their own before they repeat; of a rung in chunks, each has all of its."""

@@ -1,7 +1,7 @@
 """Makes a video of moving pictures by ffmpeg: CMAF segments of each rung, and the manifests of DASH and HLS.
 
 The pictures come in parts of PART_S, each encoded by itself by one thread, so that a short video needs its first parts
-alone. The same encoder makes the same bytes whatever the processor offers: docs/results/video.md has what that takes.
+alone. The same encoder makes the same bytes whatever the processor offers: docs/reference/video.md has what that takes.
 """
 
 import hashlib

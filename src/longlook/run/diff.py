@@ -85,7 +85,7 @@ class RunDifference:
 
 
 def compare(left: Path, right: Path, context: int) -> RunDifference:
-    """Compare two trial folders, or two run folders trial by trial, by id; InputError where they are neither."""
+    """Compare two trial folders, or two run folders trial by trial, by id; InputError if they are neither."""
     kinds = [_kind(path) for path in (left, right)]
     if kinds[0] != kinds[1]:
         raise InputError(f"{left} is a {kinds[0]} folder, {right} a {kinds[1]} folder", "name two of a kind")

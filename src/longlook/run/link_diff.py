@@ -109,7 +109,7 @@ class Arrivals:
 def first_difference(
     left: Arrivals, right: Arrivals, context: int, only: Sequence[str] | None = None
 ) -> FirstDifference | None:
-    """Return the first difference in any column, or in those of `only`; None where there is none.
+    """Return the first difference in any column, or in those of `only`; None if there is none.
 
     It comes with `context` packets on both sides.
     """

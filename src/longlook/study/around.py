@@ -33,8 +33,8 @@ from longlook.network.stages import LIMITED_BY_LINUX, OFF, PACKET_BYTES
 from longlook.network.values import call
 from longlook.study import laws
 from longlook.study.catalogue import Catalogue
+from longlook.study.laws import uniform
 from longlook.study.resolve import resolve_conditions
-from longlook.study.seeded import uniform
 from longlook.study.settings import WORKLOAD_PREFIX, network_setting, workload_setting
 
 Made = TypeVar("Made")
@@ -51,6 +51,10 @@ class Draw:
     drawn: Mapping[str, str]  # as `Trial.drawn`
     start_phase_ns: int = 0
     certificate_padding_bytes: int = 0
+
+
+NOTHING_DRAWN = Draw({}, {})
+"""The draw of a round of a study that draws nothing."""
 
 
 @dataclass(frozen=True)
@@ -158,7 +162,7 @@ class Neighbourhood:
         return {place.setting for place in self._places} | others | ({laws.ORDER} if self._reorders else set())
 
     def _checked(self, place: _Place, values: Mapping[str, str]) -> dict[str, Scalar]:
-        """Return values in the form of settings; SettingError where one cannot be."""
+        """Return values in the form of settings; SettingError if one cannot be."""
         checked: dict[str, Scalar] = {}
         for key, text in values.items():
             try:
@@ -185,7 +189,7 @@ def _cut(shares: _Shares, standard: Sequence[bool], made: Callable[[_Shares], Ma
     """Return what is made of shares that are as near as possible to those given, which cannot be.
 
     A single standard one is moved towards what the study states, the first of which that is enough, else all standard
-    ones. Raise SettingError where none of that helps.
+    ones. Raise SettingError if none of that helps.
     """
     movable = [number for number, each in enumerate(standard) if each]
     for chosen in [[number] for number in movable] + [movable]:
@@ -222,7 +226,7 @@ def neighbourhood(study: Study, settings: Mapping[str, Scalar], catalogue: Catal
 def check_ends(around: Neighbourhood, catalogue: Catalogue, *, ask_router: bool = True) -> bool:
     """Return whether all settings of a neighbourhood can be: with all that is drawn lowest, and highest.
 
-    If they cannot, draws have to be cut. Raise SettingError where that does not help, because a law that the study
+    If they cannot, draws have to be cut. Raise SettingError if that does not help, because a law that the study
     writes itself leaves what a setting may be.
     """
     fits = True
@@ -302,7 +306,7 @@ def columns(around: Mapping[str, str]) -> dict[str, str]:
 
 
 def drawn_number(trial: Trial, setting: str) -> float | None:
-    """Return what a trial drew for a setting, in the unit of its column; None where it drew nothing.
+    """Return what a trial drew for a setting, in the unit of its column; None if it drew nothing.
 
     A queue counts in bytes towards the client, whatever it is written in; of packets it has the bytes of full ones. The
     certificate counts by what it has more than without draws.
@@ -312,7 +316,7 @@ def drawn_number(trial: Trial, setting: str) -> float | None:
         return None
     if as_main(setting) == laws.QUEUE:
         name = link_of(setting)
-        return _queue_bytes(trial.further[name] if name else trial.link)
+        return _queue_bytes(trial.links[name])
     if setting == laws.START_PHASE:
         return trial.start_phase_ns / 1e6
     if setting == laws.CERTIFICATE:

@@ -6,8 +6,8 @@
     10 * server-core                                        one on which everything takes ten times as long
     call 1us, wake 5us, datagram 9us, packet 2us, kilobyte 2us       costs of one's own; those left out are 0
 
-The costs are those of the guest's kernel (`kernel/`, net/core/endpoint_cpu.c); docs/explanation/processors.md says what
-they mean, where those of the names are from, and how far they can be believed.
+The guest's kernel has these costs (`kernel/`, net/core/endpoint_cpu.c). docs/explanation/processors.md says what they
+mean, where the costs of named processors are from, and how far they can be believed.
 """
 
 from collections.abc import Mapping
@@ -49,7 +49,7 @@ errors)."""
 
 
 def processor_setting(key: str, value: object) -> Scalar:
-    """Return the canonical text of a processor; SettingError where it is none."""
+    """Return the canonical text of a processor; SettingError if it is none."""
     if not isinstance(value, str):
         raise SettingError(key, f"must be a text: {_FORM}")
     factor, rest = _scaled(key, value)
@@ -67,16 +67,17 @@ def processor_setting(key: str, value: object) -> Scalar:
     return text_of(scaled)
 
 
-def processors(own: Mapping[str, Scalar]) -> dict[str, Processor]:
-    """Return the processors of an arm's settings by role; a role whose computing costs nothing is left out.
+def processors(texts: Mapping[str, Scalar], programs: Mapping[str, str | None]) -> dict[str, Processor]:
+    """Return the processor of each role; a role whose computing costs nothing is left out.
 
-    Raise SettingError for a processor by name where nobody has measured what the role's stack costs.
+    `texts` and `programs` map roles to canonical texts and to the programs that run there, named as in a study. Raise
+    SettingError for a processor by name if nobody has measured what the role's program costs.
     """
-    found = {role: _processor_of(key, own[key], own.get(role)) for key, role in KEYS.items() if key in own}
+    found = {role: _processor_of(key, texts[role], programs.get(role)) for key, role in KEYS.items() if role in texts}
     return {role: processor for role, processor in found.items() if processor is not None}
 
 
-def _processor_of(key: str, value: Scalar, program: Scalar | None) -> Processor | None:
+def _processor_of(key: str, value: Scalar, program: str | None) -> Processor | None:
     """Return the processor of a canonical text for a program, named as in a study; None for `off`."""
     factor, rest = _scaled(key, str(value))
     if rest == OFF:
@@ -93,7 +94,7 @@ def _processor_of(key: str, value: Scalar, program: Scalar | None) -> Processor 
 
 
 def _machine(name: str) -> tuple[Processor, Fraction]:
-    """Return the costs of a named machine and what to multiply them by, and those of its programs."""
+    """Return the costs of a named machine and what to multiply these and its programs' costs by."""
     return (PROCESSORS["server-core"], PHONES[name]) if name in PHONES else (PROCESSORS[name], Fraction(1))
 
 

@@ -50,8 +50,8 @@ class Printer(Protocol):
     def show(self, result: Renderings) -> None:
         """Print a result, or write it to a file."""
 
-    def report(self, told: str, /, **event: Any) -> None:
-        """Print that something happened on the way: people are `told`, unless that is empty, machines get the event."""
+    def report(self, message: str, /, **event: Any) -> None:
+        """Print that something happened on the way: people read `message` if it has any text, machines the event."""
 
 
 @dataclass(frozen=True)
@@ -74,10 +74,10 @@ class PeoplePrinter:
             else:
                 self.console.print(unwrapped)
 
-    def report(self, told: str, /, **event: Any) -> None:
+    def report(self, message: str, /, **event: Any) -> None:
         """Print the text."""
-        if told:
-            self.console.print(told, soft_wrap=True)
+        if message:
+            self.console.print(message, soft_wrap=True)
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class JsonPrinter:
         if result.data is not None:
             sys.stdout.write(json.dumps(result.data(), indent=1, allow_nan=False) + "\n")
 
-    def report(self, told: str, /, **event: Any) -> None:
+    def report(self, message: str, /, **event: Any) -> None:
         """Print nothing, so that standard output is one document."""
 
 
@@ -114,7 +114,7 @@ class JsonLinesPrinter:
         for line in () if result.lines is None else result.lines():
             self._write(line)
 
-    def report(self, told: str, /, **event: Any) -> None:
+    def report(self, message: str, /, **event: Any) -> None:
         """Print the event, if there is one."""
         if event:
             self._write(event)
@@ -140,7 +140,7 @@ class FilePrinter:
             self._texts.append(made())
             self._file.write_text("\n".join(self._texts), encoding="utf-8")
 
-    def report(self, told: str, /, **event: Any) -> None:
+    def report(self, message: str, /, **event: Any) -> None:
         """Write nothing."""
 
 
@@ -160,10 +160,10 @@ class Printers:
         for printer in self._printers:
             printer.show(result)
 
-    def report(self, told: str, /, **event: Any) -> None:
+    def report(self, message: str, /, **event: Any) -> None:
         """Hand what happened to each."""
         for printer in self._printers:
-            printer.report(told, **event)
+            printer.report(message, **event)
 
 
 def document_printer(*, as_json: bool) -> Printer:
@@ -171,6 +171,8 @@ def document_printer(*, as_json: bool) -> Printer:
     return JsonPrinter() if as_json else PeoplePrinter(console())
 
 
-def lines_printer(*, as_json: bool) -> Printer:
+def lines_printer(*, as_json: bool, as_markdown: bool = False) -> Printer:
     """Return the printer of a command whose `--json` are lines, from its beginning to its result."""
-    return JsonLinesPrinter() if as_json else PeoplePrinter(console())
+    if as_json:
+        return JsonLinesPrinter()
+    return MarkdownPrinter(console()) if as_markdown else PeoplePrinter(console())

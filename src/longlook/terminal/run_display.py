@@ -1,23 +1,37 @@
 """A run on a terminal, in a pipe, and as JSON lines."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Self
 
 from rich.console import RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
 from rich.text import Text
 
 from longlook.core import codec
-from longlook.core.errors import LonglookError
-from longlook.core.model import Outcome, Plan
+from longlook.core.errors import InterruptedByUserError, LonglookError, MachineError
+from longlook.core.model import Outcome, Plan, Study, Verdict
+from longlook.core.results import Estimate
 from longlook.pipeline.analyse import Result
 from longlook.pipeline.evidence import described
 from longlook.pipeline.options import Observer
+from longlook.report import text
+from longlook.report.layout import ordered
+from longlook.report.provenance import repeats
 from longlook.report.text import claims_in_short, claims_markdown, markdown_table
+from longlook.report.wording import CLIFF
 from longlook.run import execute
+from longlook.run.verification import Verification
 from longlook.terminal.printer import Printer, Renderings
-from longlook.terminal.tables import verdict_table, verification_table
+
+_STYLES = {
+    Verdict.BETTER: "bold red",
+    Verdict.WORSE: "bold blue",
+    Verdict.EQUIVALENT: "bold",
+    Verdict.INCONCLUSIVE: "dim",
+}
 
 
 class RunDisplay:
@@ -142,6 +156,29 @@ def _markdown(result: Result) -> str:
     return markdown_table(result.study, result.estimates) + claims
 
 
+@contextmanager
+def going_on(hint: Callable[[], str | None]) -> Iterator[None]:
+    """Say how to go on when a person or the machine stops what runs: `hint` returns that, or None if nothing is left.
+
+    Raises InterruptedByUserError after Ctrl-C, and MachineError with the hint behind its own.
+    """
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        raise InterruptedByUserError("stopped", hint()) from error
+    except MachineError as error:
+        raise MachineError(error.message, "; then ".join(filter(None, [error.hint, hint()]))) from error
+
+
+def fail_where_diverged(result: Result) -> None:
+    """Raise LonglookError if a trial that ran again did not repeat exactly."""
+    if result.verification is not None and (diverged := result.verification.diverged):
+        raise LonglookError(
+            f"{len(diverged)} of {len(result.verification.trials)} trials did not repeat exactly",
+            "longlook diff-runs, as above, shows the first difference between each and its repeat",
+        )
+
+
 def fail_without_trials(result: Result) -> None:
     """Raise LonglookError if no trial of a run succeeded."""
     if Outcome.OK not in result.outcomes:
@@ -155,3 +192,38 @@ def fail_where_altered(result: Result) -> None:
             f"{described(result.altered)}, and counted out",
             f"the run's command with --resume {result.path} in place of --out runs them again",
         )
+
+
+def verdict_table(study: Study, estimates: Sequence[Estimate]) -> Table:
+    """Return the verdicts for a terminal; + % means the contender is better."""
+    header, *rows = text.plain_rows(study, estimates)
+    numeric = len(header) - text.numeric_columns(study) - 1
+    where = "in the neighbourhood of the cell" if study.around else "at the point of the cell"
+    caption = f"+ % means the contender is better, {where}"
+    if any(item.cliff for item in estimates):
+        caption += f"; {CLIFF} the effect differs by more than the margin inside it"
+    table = Table(title=Text(study.title), caption=Text(caption), header_style="bold")
+    for index, name in enumerate(header):
+        verdict = index == len(header) - 1
+        right = numeric <= index and not verdict
+        table.add_column(Text(name), justify="right" if right else "left", overflow="fold", no_wrap=verdict)
+    for row, item in zip(rows, ordered(study, estimates), strict=True):
+        style = _STYLES[item.verdict]
+        table.add_row(*(Text(cell, style=style if index == len(row) - 1 else "") for index, cell in enumerate(row)))
+    return table
+
+
+def verification_table(study: Study, verification: Verification) -> Table:
+    """Return how many repeats of each cell and arm gave the same bytes, for a terminal."""
+    header, *rows = repeats.plain_rows(study, verification)
+    title = f"Run {_times(verification.repeats)} more: how many repeats gave the same"
+    table = Table(title=Text(title), header_style="bold")
+    for name in header:
+        table.add_column(Text(name), overflow="fold")
+    for row, group in zip(rows, repeats.ordered_groups(study, verification), strict=True):
+        table.add_row(*map(Text, row), style="bold red" if group.diverged else "")
+    return table
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"

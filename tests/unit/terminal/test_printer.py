@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from rich.text import Text
+from syrupy.assertion import SnapshotAssertion
 
 from longlook.terminal.console import console
 from longlook.terminal.printer import (
@@ -44,11 +45,13 @@ def test_people_get_texts_and_a_plain_text_keeps_its_line(capsys: pytest.Capture
     assert len(wrapped) == 2 and " ".join(line.strip() for line in wrapped) == LONG
 
 
-def test_machines_get_one_document_or_a_line_for_everything(capsys: pytest.CaptureFixture[str]) -> None:
+def test_machines_get_one_document_or_a_line_for_everything(
+    capsys: pytest.CaptureFixture[str], snapshot: SnapshotAssertion
+) -> None:
     assert json.loads(printed(JsonPrinter(), capsys)) == {"answer": 1}
     events = [json.loads(line)["event"] for line in printed(JsonLinesPrinter(), capsys).splitlines()]
     assert events == ["step", "quiet", "first", "last"]
-    assert printed(MarkdownPrinter(console()), capsys) == "half of it\n# Answer\n"
+    assert printed(MarkdownPrinter(console()), capsys) == snapshot
 
 
 def test_a_form_is_made_only_if_it_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:

@@ -23,8 +23,8 @@ def judge(
 ) -> list[ClaimResult]:
     """Return one result per claim, in their order.
 
-    A claim about an effect is judged by its direction; the reason adds whether the size agrees. `levels` are those of
-    the arms and metrics that claims about levels name.
+    A claim about an effect is judged by its direction; the reason adds whether the size agrees. `levels` has the levels
+    of the arms and metrics that claims about levels name.
     """
     return [_judge_any(claim, estimates, study, levels) for claim in claims]
 
@@ -173,9 +173,9 @@ class WelchVerdict:
 
 
 def welch_verdict(result: ClaimResult) -> WelchVerdict | None:
-    """Return the verdict of Welch's test at ALPHA about the cell of a claim, in the direction of our effect.
+    """Return the verdict of Welch's test at WELCH_ALPHA about the cell of a claim, in the direction of our effect.
 
-    None for a claim about the level of one arm, and where there is no effect or too few values for the test.
+    None for a claim about the level of one arm, without an effect, or with too few values for the test.
     """
     estimate = result.estimate
     if estimate is None or estimate.p_welch is None or estimate.effect_pct is None:

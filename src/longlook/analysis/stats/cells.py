@@ -80,7 +80,7 @@ class CellData:
     def random_losses(self) -> Floats | None:
         """The packets lost at random in each of these rounds, by the arm that lost fewer: shape (pairs,).
 
-        None where the path of neither arm loses packets at random.
+        None if the path of neither arm loses packets at random.
         """
         known = [arm.random_losses for arm in (self.baseline, self.contender) if arm.random_losses]
         if not known:

@@ -1,6 +1,6 @@
 """A study, and what a run of it would do, on a terminal."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
@@ -16,6 +16,8 @@ from longlook.terminal.printer import Renderings
 
 if TYPE_CHECKING:
     from longlook.pipeline.preview import Preview
+    from longlook.provision.recorded.har import PageContradiction
+    from longlook.provision.recorded.page import RecordedPage
 
 
 def study_summary(study: Study, cells: int, differences: Mapping[str, Mapping[str, Scalar]]) -> RenderableType:
@@ -110,3 +112,37 @@ def duration(seconds: float) -> str:
     if seconds < 120:
         return f"{seconds:.0f} s"
     return f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min"
+
+
+def page_summary(
+    digest: str, page: "RecordedPage", implausible: "Sequence[PageContradiction]" = ()
+) -> Iterator[Text | Table]:
+    """Yield the page's size and origins, its phases, how dependences are known, what is left out or changed, and what
+    of its recording contradicts the rest.
+    """
+    from longlook.provision.recorded.page import evidence_counts
+
+    origins = f"{len(page.origins)} origin{'s' if len(page.origins) != 1 else ''}"
+    yield Text(
+        f"{len(page.objects)} objects, {_kilobytes(page.size_bytes)}, {origins}, recorded by {page.creator}: {digest}"
+    )
+    table = Table("phase", "objects", "bytes", "kinds", box=None)
+    for number, objects in enumerate(page.phases):
+        kinds = {item.kind: sum(other.kind == item.kind for other in objects) for item in objects}
+        total = _kilobytes(sum(item.size_bytes for item in objects))
+        table.add_row(str(number), str(len(objects)), total, _counted(kinds))
+    yield table
+    yield Text(f"dependences: {_counted(evidence_counts(page))}")
+    for what, counts in (("left out", page.skipped), ("changed", page.changed)):
+        if counts:
+            yield Text(f"{what}: {_counted(counts)}", style="yellow")
+    for found in implausible:
+        yield Text(f"implausible: {found.problem} ({found.check})", style="yellow")
+
+
+def _kilobytes(size_bytes: int) -> str:
+    return f"{size_bytes / 1000:,.1f} KB"
+
+
+def _counted(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} × {name}" for name, count in counts.items())

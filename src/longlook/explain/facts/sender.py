@@ -1,6 +1,6 @@
-"""What a sender logged of itself in one trial, as arrays. Pure.
+"""A sender's own log in one trial, as arrays. Pure.
 
-A figure is None where the sender's log never has it; missing is never zero.
+A figure is None if the sender's log never has it; missing is never zero.
 """
 
 import json
@@ -42,7 +42,7 @@ class LoggedMoments:
 
 @dataclass(frozen=True)
 class SenderFacts:
-    """What one end logged of one connection. Sizes are bytes, times ns since the trial's start."""
+    """One end's log of one connection. Sizes are bytes, times ns since the trial's start."""
 
     vantage: Vantage
     flow: str
@@ -83,7 +83,7 @@ class SenderFacts:
         return known
 
     def asked(self) -> "SenderFacts":
-        """Return the same for those who conclude from it: reading what is in doubt raises DoubtError."""
+        """Return the same for readers that conclude from it: reading a value that is in doubt raises DoubtError."""
         return AskedFacts(**vars(self)) if self.doubts else self
 
 

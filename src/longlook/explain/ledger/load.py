@@ -107,8 +107,8 @@ def with_behind(load: Load, timeline: Timeline) -> Load:
 def _opened(behind: Load) -> tuple[int, int]:
     """Return when a proxy began to open its first connection for a load, and when it could send over it.
 
-    Over QUIC that is when it sent the first request; over TCP it passes on what the client sends from then on. Where
-    its connections are older than the load, both are its begin.
+    Over QUIC that is when it sent the first request; over TCP it passes on what the client sends from then on. If its
+    connections are older than the load, both are the load's begin.
     """
     back, start_ns = behind.back, behind.start_ns
     first = {code: int(back.arrival_ns[back.flow == code].min()) for code in np.unique(back.flow[back.ours]).tolist()}

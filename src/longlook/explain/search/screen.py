@@ -38,8 +38,8 @@ _SOURCE = "screening of settings; Plackett and Burman, Biometrika 1946"
 
 @dataclass(frozen=True)
 class Design:
-    """The factors of a screening and its runs. `arms` has those of each run by the arm of the cell that each replaces;
-    a text is the reason why a run cannot be made.
+    """The factors of a screening and its runs. `arms` has for each run its arms, by the arm of the cell that each
+    replaces; a text is the reason why a run cannot be made.
     """
 
     factors: tuple[ScreenedFactor, ...]
@@ -75,7 +75,7 @@ def admitted(
 
 
 def _keys(change: Change) -> frozenset[str]:
-    """Return what a change sets, but for the build that it takes for that."""
+    """Return the keys that a change sets, without the build that it takes for that."""
     return frozenset(change.settings) - {"server", "client"}
 
 
@@ -185,9 +185,9 @@ def concluded(
 def suspect(
     factor: ScreenedFactor, pct: float, arm: str, rounds: Mapping[int, int], trials: int, *, is_alike: bool = False
 ) -> Suspect:
-    """Return a setting as a suspect. `rounds` are those of the screening, with the loser's load in ns.
+    """Return a setting as a suspect. `rounds` has the rounds of the screening, with the loser's load in ns.
 
-    A setting of the path is no mechanism of an arm: it says where. `is_alike` is that of `Finding`.
+    A setting of the path is no mechanism of an arm: it says where. `is_alike` is as in `Finding`.
     """
     shown = Evidence(
         0, f"in a screening of {trials} trials, {factor.change.label} brings the arms closer by {pct:.1f} %"

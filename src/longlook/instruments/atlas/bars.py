@@ -38,7 +38,7 @@ def _values(item: SurveyedClaim) -> list[float]:
 
 
 def _scale(values: Iterable[float]) -> tuple[float, float]:
-    """Return the least and the greatest value of a scale, with zero where that is near."""
+    """Return the least and the greatest value of a scale, with zero if that is near."""
     known = [0.0, *values]
     low, high = min(known), max(known)
     return low, high if high > low else low + 1.0

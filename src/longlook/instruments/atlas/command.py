@@ -1,4 +1,4 @@
-"""`longlook atlas`: arguments to calls; no logic of its own."""
+"""`longlook atlas` and `longlook claims`: arguments to calls; no logic of their own."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from longlook.core.cpus import usable_cpus
-from longlook.core.errors import InterruptedByUserError, MachineError
+from longlook.core.errors import MachineError
 from longlook.terminal.options import AsJsonLines, expand_options
 
 
@@ -23,7 +23,7 @@ class ChosenStudies:
 
 @dataclass(frozen=True)
 class Instead:
-    """What is done in place of running studies."""
+    """The actions in place of running studies."""
 
     adopt: Annotated[
         list[Path] | None, typer.Option(metavar="RUN", help="Take this run folder for the run of its study; repeat.")
@@ -61,9 +61,9 @@ def atlas(
     from longlook.engines.choice import DEFAULT, make_engine
     from longlook.instruments.atlas import runs as atlas_runs
     from longlook.instruments.atlas.run import AtlasFolder
-    from longlook.instruments.atlas.show import show_atlas, show_to_run
-    from longlook.terminal.printer import lines_printer
-    from longlook.terminal.run_display import RunDisplay
+    from longlook.instruments.atlas.show import atlas_shown, to_run_shown
+    from longlook.terminal.printer import document_printer, lines_printer
+    from longlook.terminal.run_display import RunDisplay, going_on
 
     options = atlas_runs.AtlasOptions(
         out,
@@ -79,18 +79,30 @@ def atlas(
     for path in instead.adopt or ():
         atlas_runs.adopt(path, out, folder.installed)
     if instead.to_run:
-        show_to_run(folder.to_run(), folder.choice.left_out, as_json=as_json)
+        document_printer(as_json=as_json).show(to_run_shown(folder.to_run(), folder.choice.left_out))
         return
     again = f"ended runs and finished trials are kept: repeat the command with --out {out}"
-    display = RunDisplay(lines_printer(as_json=as_json))
-    try:
-        with display:
-            built = folder.build() if instead.page else folder.run(display.observer())
-    except KeyboardInterrupt as error:
-        raise InterruptedByUserError("stopped", again) from error
-    except MachineError as error:
-        raise MachineError(error.message, "; then ".join(filter(None, [error.hint, again]))) from error
-    show_atlas(built, as_json=as_json)
+    printer = lines_printer(as_json=as_json)
+    display = RunDisplay(printer)
+    with going_on(lambda: again), display:
+        built = folder.build() if instead.page else folder.run(display.observer())
+    printer.show(atlas_shown(built))
     if built.failed:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in built.failed.items())
         raise MachineError(f"studies that could not run: {len(built.failed)}. {reasons}", again)
+
+
+def claims(
+    runs: Annotated[
+        list[Path], typer.Argument(metavar="RUN…", help="Run folders or entries of an atlas, of different studies.")
+    ],
+    out: Annotated[Path, typer.Option(help="Folder for index.html, claims.json and figures/.")] = Path("claims"),
+    as_json: Annotated[bool, typer.Option("--json", help="Print the content of claims.json.")] = False,
+) -> None:
+    """Compare everything published with what the runs found: each claim, and sources that contradict each other."""
+    from longlook.instruments.atlas.claims.run import survey_runs
+    from longlook.instruments.atlas.claims.show import claims_shown
+    from longlook.terminal.printer import document_printer
+
+    survey, page = survey_runs(runs, out)
+    document_printer(as_json=as_json).show(claims_shown(survey, page))

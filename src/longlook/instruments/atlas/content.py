@@ -1,7 +1,7 @@
-"""The contents of the atlas: every study of every paper with its claims, its run and its explanations
-(docs/guide/atlas.md).
+"""The contents of the atlas: every study of every paper with its claims, its run and its explanations.
 
-Pure: `run` fills it from entries, and `page` draws it.
+Pure: `run` fills it from entries, and `page` draws it (docs/guide/atlas.md). `kind_of` says how much of a reproduced
+claim was found again.
 """
 
 from collections import Counter
@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from longlook.analysis.claims.judge import NOT_RUN
+from longlook.analysis.claims.judge import NOT_RUN, is_clipped, size_agrees
 from longlook.core import codec
-from longlook.core.model import Study
+from longlook.core.model import Study, Verdict
+from longlook.core.results import ClaimResult
 from longlook.instruments.atlas.claims.entry import Entry
 from longlook.instruments.atlas.claims.survey import (
     RESULTS,
@@ -41,7 +42,7 @@ class PageState(StrEnum):
 
 @dataclass(frozen=True)
 class Explanation:
-    """An answer of `longlook explain` about a cell of a run. `link` leads to the page that proves it, where that is at
+    """An answer of `longlook explain` about a cell of a run. `link` leads to the page that proves it, if that is at
     hand.
     """
 
@@ -53,7 +54,7 @@ class Explanation:
 
 @dataclass(frozen=True)
 class AtlasStudy:
-    """A study on the page. `reason` is why no run of it counts, or what a reader must know of the one that does."""
+    """A study on the page. `reason` is why no run of it counts, or what a reader must know of the run that does."""
 
     surveyed: SurveyedStudy
     state: PageState
@@ -178,8 +179,36 @@ def summary_rows(atlas: Atlas) -> list[SummaryRow]:
 
 
 def summary_row(study: Study, entry: Entry, plan_hash: str) -> SummaryRow:
-    """Return the row of an entry; `plan_hash` is that of its study as it is now, whose new claims count as not run."""
+    """Return the row of an entry; `plan_hash` is of its study as it is now, whose new claims count as not run."""
     found = {claim.id: claim.result for claim in entry.claims}
     counts = Counter([*found.values(), *(NOT_RUN for claim in study.claims if claim.id not in found)])
     by_result = {result: counts[result] for result in RESULTS}
     return SummaryRow(study.id, paper_of(study).key, by_result, entry, earlier=entry.plan_hash != plan_hash)
+
+
+class ReplicationKind(StrEnum):
+    """How much of a published statement was found again."""
+
+    INSIDE = "an effect with a number: the number lies in our interval, reading error granted"
+    OUTSIDE = "an effect with a number: the direction agrees, and the number lies outside of our interval"
+    CLIPPED = "an effect beyond the source's scale: the direction agrees"
+    DIRECTION = "an effect without a number: the direction agrees"
+    EQUIVALENT = '"no significant difference": ours is equivalent'
+    OPEN = '"no significant difference": ours is inconclusive, and its interval holds 0'
+    LEVEL = "a level: ours lies within bounds that the study chose"
+
+
+def kind_of(found: ClaimResult) -> ReplicationKind:
+    """Return the kind of a claim that is reproduced."""
+    claim, estimate = found.claim, found.estimate
+    if claim.expected is not None:
+        return ReplicationKind.LEVEL
+    if estimate is None:
+        raise ValueError(f"claim {claim.id!r} is reproduced without an estimate")
+    if not claim.significant:
+        return ReplicationKind.EQUIVALENT if estimate.verdict is Verdict.EQUIVALENT else ReplicationKind.OPEN
+    if claim.effect_pct is None:
+        return ReplicationKind.DIRECTION
+    if is_clipped(claim):
+        return ReplicationKind.CLIPPED
+    return ReplicationKind.INSIDE if size_agrees(claim, estimate) else ReplicationKind.OUTSIDE

@@ -66,14 +66,14 @@ class Map:
 
 
 def maps_of(item: AtlasStudy, content: ReportContent, anchors: Mapping[tuple[str, str], str]) -> list[Map]:
-    """Return the contrasts that were published first, then those that were found alone, in the study's order."""
+    """Return the contrasts that were published first, then others that were found, in the study's order."""
     found = [_map(item, content, contrast, anchors) for contrast in content.study.contrasts]
     shown = sorted((each for each in found if each.published or each.ours), key=lambda each: each.published is None)
     return _joined(shown)
 
 
 def _joined(maps: Sequence[Map]) -> list[Map]:
-    """Return the figures, with those of one row each that share baseline, metric and places as one of several rows."""
+    """Return the figures; figures of one row that share baseline, metric and places become one of several rows."""
     groups: dict[tuple[object, ...], list[Map]] = {}
     for number, each in enumerate(maps):
         alone = () if len(each.frame.rows) == 1 else (number,)

@@ -30,8 +30,8 @@ def atlas_page(
 ) -> str:
     """Return the page.
 
-    `contents` and `anchors` are, by study, what the report of its run draws, and where its cells are there, by contrast
-    and cell id.
+    `contents` is by study what the report of its run draws. `anchors` is by study the place of each cell in that
+    report, by contrast and cell id.
     """
     survey = atlas.survey
     studies = {item.study.id: item.study for item in survey.studies}

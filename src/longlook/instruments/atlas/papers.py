@@ -61,7 +61,7 @@ _BY_KEY = {paper.key: paper for paper in PAPERS}
 
 
 def paper_key(study_id: str) -> str:
-    """Return the key of the paper that a study repeats, by the study's name; OWN where it repeats none."""
+    """Return the key of the paper that a study repeats, by the study's name; OWN if it repeats none."""
     key = study_id.partition("-")[0]
     known = key in _BY_KEY or _NAMED_AFTER_PAPER.fullmatch(key)
     return key if known and "-" in study_id else OWN
@@ -70,15 +70,15 @@ def paper_key(study_id: str) -> str:
 def paper_of(study: Study) -> Paper:
     """Return the paper that a study repeats.
 
-    A study named after an author and a year that is not among PAPERS (a plug-in's) has a paper of its own, cited as
-    the study's source; every other unknown one is among the questions of our own.
+    A plug-in's study may be named after an author and a year that PAPERS lacks. It has a paper of its own, cited as the
+    study's source. Every other unknown study is among the questions of our own.
     """
     key = paper_key(study.id)
     return _BY_KEY[key] if key in _BY_KEY else Paper(key, study.source or key, "")
 
 
 def papers_of(studies: Iterable[Study]) -> list[Paper]:
-    """Return the papers of studies, each once: first those of PAPERS in their order, then others by key."""
+    """Return the papers of studies, each once: first PAPERS in their order, then others by key."""
     found = {paper.key: paper for paper in map(paper_of, studies)}
     order = {paper.key: number for number, paper in enumerate(PAPERS)}
     known_last = len(order) - 1  # others come before the questions of our own

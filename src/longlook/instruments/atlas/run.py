@@ -24,7 +24,6 @@ from longlook.instruments.atlas.content import (
     evidence_for,
     summary_rows,
 )
-from longlook.instruments.atlas.cost import minutes
 from longlook.instruments.atlas.page import PAGE, atlas_page, summary_markdown
 from longlook.instruments.atlas.papers import paper_of, papers_of, reading_order
 from longlook.instruments.atlas.runs import (
@@ -35,6 +34,7 @@ from longlook.instruments.atlas.runs import (
     Standing,
     choose,
     in_order,
+    minutes,
     move_replaced,
     note_ended,
     standing,
@@ -54,7 +54,7 @@ DATA, SUMMARY = "atlas.json", "summary.md"
 
 @dataclass(frozen=True)
 class Built:
-    """What was written, and why some studies could not run."""
+    """The page that was written, and why some studies could not run."""
 
     atlas: Atlas
     page: Path
@@ -63,7 +63,7 @@ class Built:
 
 @dataclass(frozen=True)
 class ToRun:
-    """What a study needs: of its trials, how many are finished and how many more the cache holds.
+    """The needs of a study: of its trials, how many are finished and how many more the cache holds.
 
     `minutes` is an estimate for the trials that would run. `day` is when the run ended whose entry there is.
     """
@@ -102,7 +102,7 @@ class AtlasFolder:
     def run(self, observer: Observer) -> Built:
         """Run what is to run, one study after another, and build the page after each.
 
-        What one study cannot do is noted and the next begins. MachineError where no study could go on, such as on a
+        A failure of one study is noted and the next begins. MachineError if no study could go on, such as on a
         full disk; finished trials, ended runs and the page as it was stay.
         """
         with taken(self.out):
@@ -145,7 +145,7 @@ class AtlasFolder:
         return entry is not None and entry.plan_hash == plan.hash
 
     def build(self) -> Built:
-        """Write the page, its data and its summary from the entries, after those of the runs that there are."""
+        """Write the page, its data and its summary from the entries, which runs renew first."""
         atlas, found = self.content()
         contents = {name: run.content for name, run in found.items()}
         anchors = {name: run.anchors for name, run in found.items()}
@@ -191,7 +191,7 @@ class AtlasFolder:
         return Atlas(tuple(papers), surveyed), found
 
     def _state(self, name: str) -> tuple[PageState, str, Found | None]:
-        """Return how a study stands, the reason, and its run where one counts."""
+        """Return how a study stands, the reason, and its run if one counts."""
         place = self.out / RUNS / name
         there, problem = None, ""
         try:
@@ -227,7 +227,7 @@ class AtlasFolder:
         return PageState.NOT_RUN, ""
 
     def _keep(self, name: str, place: Path) -> None:
-        """Keep the entry of a run that ended, made again only where its analysis or its explanations are others."""
+        """Keep the entry of a run that ended, made again only if its analysis or its explanations are others."""
         made = (place / CLAIMS, place / EXPLANATIONS / ANSWERS)
         times = tuple(file.stat().st_mtime if file.is_file() else 0.0 for file in made)
         if self._kept.get(name) != times:

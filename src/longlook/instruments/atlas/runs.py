@@ -1,8 +1,8 @@
-"""The runs of an atlas: which studies it has, what is there of each, and what is still to run.
+"""The runs of an atlas: which studies it has, what is there of each, what is still to run, and how long that takes.
 
 A run lies in `OUT/runs/STUDY`: a run folder, or a symbolic link to one that was made elsewhere and adopted. A run that
-ended is kept as long as its plan is that of the study; one that was planned differently is moved to `OUT/replaced`, so
-that nothing is lost.
+ended is kept as long as its plan is the plan of the study; one that was planned differently is moved to `OUT/replaced`,
+so that nothing is lost.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,24 +11,33 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from longlook.core.errors import InputError, MachineError
+from longlook.core.flows import stop_after_s
 from longlook.core.lock import Lock
-from longlook.core.model import Plan, Study
+from longlook.core.model import Plan, Study, Trial
 from longlook.core.registry import nearest
 from longlook.core.run_folder import RunFolder
 from longlook.engines import Engine
+from longlook.instruments.atlas.claims.entry import Entry
 from longlook.instruments.atlas.papers import PAPERS, checks_laboratory, paper_of
+from longlook.network.stages import largest_rate_bps
 from longlook.pipeline.options import RunOptions
 from longlook.pipeline.preview import LIVE
 from longlook.study.plan import make_plan
 
 RUNS, REPLACED, ENTRIES = "runs", "replaced", "entries"
 _LAST_FILE = Path("report") / "index.html"
-"""What the analysis of a run writes last."""
+"""The file that the analysis of a run writes last."""
+
+
+_S_PER_TRIAL, _S_PER_MB = 0.6, 0.2
+"""CPU seconds in virtual time (docs/explanation/virtual-time.md, what it costs)."""
+_PAGE_MB = 2.0
+"""Taken for pages whose parameters do not say how large they are."""
 
 
 @dataclass(frozen=True)
 class AtlasOptions:
-    """What an atlas has, and how it is run. Without `studies` and `papers` it has every study of the installation."""
+    """The content of an atlas, and how it is run. Without `studies` and `papers` it has every installed study."""
 
     out: Path
     engine: Callable[[], Engine]  # makes a new one for each run
@@ -40,7 +49,7 @@ class AtlasOptions:
     entries: Path | None = None  # the folder of entries; None: in `out`
 
     def run_options(self, study: str, *, resume: bool) -> RunOptions:
-        """Return the options with which a study runs: those of `longlook run STUDY`."""
+        """Return the options with which `longlook run STUDY` runs a study."""
         return RunOptions(
             self.engine(),
             jobs=self.jobs,
@@ -59,7 +68,7 @@ class Choice:
 
 
 def choose(installed: Mapping[str, Study], options: AtlasOptions) -> Choice:
-    """Return the studies that the options name, else all but those that an atlas leaves out.
+    """Return the studies that the options name, else all except the ones left out of an atlas.
 
     InputError for an unknown study or paper.
     """
@@ -103,7 +112,7 @@ def runs_live(study: Study) -> bool:
 def adopt(path: Path, out: Path, installed: Mapping[str, Study]) -> None:
     """Let a run that was made elsewhere be the atlas's run of its study, by a symbolic link below `OUT/runs`.
 
-    InputError where it is no run folder, has not been analysed, is of no installed study, or where the atlas has a run
+    InputError if it is no run folder, has not been analysed, is of no installed study, or if the atlas has a run
     of that study itself.
     """
     study = RunFolder.open(path).study.id
@@ -123,7 +132,7 @@ def adopt(path: Path, out: Path, installed: Mapping[str, Study]) -> None:
 
 @dataclass(frozen=True)
 class Standing:
-    """What there is of a study's run."""
+    """The state of a study's run."""
 
     there: bool  # a run folder, whole or not
     ended: bool  # every trial has its result, and the analysis came after the last
@@ -139,7 +148,7 @@ class Standing:
 
 
 def standing(place: Path, plan: Plan | None) -> Standing:
-    """Return what there is of a run; without a plan the run's own counts. InputError where it cannot be read."""
+    """Return what there is of a run; without a plan the run's own counts. InputError if it cannot be read."""
     if not place.exists():
         return Standing(there=False, ended=False, same_plan=False, adopted=False)
     folder = RunFolder.open(place)
@@ -160,7 +169,7 @@ def standing(place: Path, plan: Plan | None) -> Standing:
 
 
 def note_ended(place: Path) -> None:
-    """Note that a run ended where that is missing, because it was killed after its last trial and then analysed."""
+    """Note that a run ended if that is missing, because it was killed after its last trial and then analysed."""
     folder = RunFolder.open(place)
     if "finished_unix_s" not in folder.manifest:
         folder.note(finished_unix_s=int((place / _LAST_FILE).stat().st_mtime))
@@ -177,7 +186,7 @@ def move_replaced(place: Path, out: Path) -> Path:
 
 
 def in_order(studies: Sequence[Study]) -> list[tuple[Study, Plan]]:
-    """Return studies with their plans, those with fewest trials first, so that the page fills early."""
+    """Return studies with their plans, the studies with fewest trials first, so that the page fills early."""
     planned = [(study, make_plan(study)) for study in studies]
     return sorted(planned, key=lambda item: (len(item[1].trials), item[0].id))
 
@@ -195,3 +204,31 @@ def taken(out: Path) -> Iterator[None]:
         yield
     finally:
         lock.release()
+
+
+def minutes(plan: Plan, left: int, jobs: int, entry: Entry | None) -> float:
+    """Return an estimate of the minutes that `left` trials of a plan take, `jobs` at once, without their analysis.
+
+    In virtual time they take as long as they compute, if nothing else does; in real time as long as they last.
+    """
+    if entry is not None and entry.effort is not None:
+        effort = entry.effort
+        each_s = (effort.job_s if entry.engine == LIVE else effort.cpu_s) / effort.trials
+    else:
+        each_s = sum(_S_PER_TRIAL + _S_PER_MB * megabytes(trial) for trial in plan.trials) / max(len(plan.trials), 1)
+    return each_s * left / jobs / 60
+
+
+def megabytes(trial: Trial) -> float:
+    """Return about how many MB a trial carries, at most what its bottleneck lets through where flows run for a time."""
+    parameters = trial.workload.parameters
+    lasts_s = stop_after_s(trial.workload)
+    if lasts_s is not None:
+        rates_bps = [largest_rate_bps(stage) for stage in trial.link.down if stage.kind == "rate"]
+        return min(rates_bps, default=0.0) * lasts_s / 8e6
+    if trial.competes:
+        return sum(flow.object_bytes or 0 for flow in trial.flows) / 1e6
+    if "object_bytes" not in parameters:
+        return _PAGE_MB
+    objects, connections = (int(parameters.get(name, 1)) for name in ("objects", "connections"))
+    return int(parameters["object_bytes"]) * objects * connections / 1e6

@@ -1,7 +1,5 @@
 """The atlas on a terminal and as JSON."""
 
-import json
-import sys
 from collections.abc import Mapping, Sequence
 
 from rich.table import Table
@@ -11,15 +9,19 @@ from longlook.core import codec
 from longlook.instruments.atlas.claims.survey import RESULTS, result_counts
 from longlook.instruments.atlas.content import atlas_data, summary_rows
 from longlook.instruments.atlas.run import Built, ToRun
-from longlook.terminal.console import console, print_json
+from longlook.terminal.printer import Renderings
 
 
-def show_atlas(built: Built, *, as_json: bool) -> None:
-    """Print claims by study and result, and where the page is; as JSON one line with the content of atlas.json."""
-    if as_json:
-        line = {"event": "atlas", "page": str(built.page), "failed": dict(built.failed), **atlas_data(built.atlas)}
-        sys.stdout.write(json.dumps(line, allow_nan=False) + "\n")
-        return
+def atlas_shown(built: Built) -> Renderings:
+    """Return claims by study and result, and the place of the page; as JSON one line with the content of atlas.json."""
+    line = {"event": "atlas", "page": str(built.page), "failed": dict(built.failed)}
+    return Renderings(
+        people=lambda: [_claims_by_study(built), f"atlas: {built.page}"],
+        lines=lambda: [{**line, **atlas_data(built.atlas)}],
+    )
+
+
+def _claims_by_study(built: Built) -> Table:
     table = Table(title="Published claims", header_style="bold")
     table.add_column("study", overflow="fold")
     for result in RESULTS:
@@ -30,17 +32,21 @@ def show_atlas(built: Built, *, as_json: bool) -> None:
         table.add_row(Text(row.study), *map(str, row.counts.values()), digest)
     table.add_section()
     table.add_row("all", *map(str, result_counts(built.atlas.claims).values()), "", style="bold")
-    out = console()
-    out.print(table)
-    out.print(f"atlas: {built.page}", soft_wrap=True, markup=False)
+    return table
 
 
-def show_to_run(found: Sequence[ToRun], left_out: Mapping[str, str], *, as_json: bool) -> None:
-    """Print what each study has and needs, the sum, and why others are left out."""
-    if as_json:
-        rows = [{**codec.encode(item), "to_run": item.left} for item in found]
-        print_json({"studies": rows, "left_out": dict(left_out)})
-        return
+def to_run_shown(found: Sequence[ToRun], left_out: Mapping[str, str]) -> Renderings:
+    """Return what each study has and needs, the sum, and why others are left out."""
+    return Renderings(
+        people=lambda: [_to_run(found), *(f"left out: {name}: {reason}" for name, reason in left_out.items())],
+        data=lambda: {
+            "studies": [{**codec.encode(item), "to_run": item.left} for item in found],
+            "left_out": dict(left_out),
+        },
+    )
+
+
+def _to_run(found: Sequence[ToRun]) -> Table:
     table = Table(box=None, header_style="bold")
     table.add_column("study", overflow="fold")
     for name in ("trials", "finished", "cached", "to run", "minutes", "entry of"):
@@ -54,10 +60,7 @@ def show_to_run(found: Sequence[ToRun], left_out: Mapping[str, str], *, as_json:
     sums = (sum(item.trials for item in found), sum(item.finished for item in found), sum(item.left for item in found))
     lasts = f"{sum(item.minutes for item in found):.0f}"
     table.add_row("all", str(sums[0]), str(sums[1]), "", str(sums[2]), lasts, "", "", style="bold")
-    out = console()
-    out.print(table)
-    for name, reason in left_out.items():
-        out.print(f"left out: {name}: {reason}", soft_wrap=True, markup=False)
+    return table
 
 
 def _minutes(item: ToRun) -> str:

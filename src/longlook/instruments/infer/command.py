@@ -54,6 +54,7 @@ def infer(
     from longlook.instruments.infer import show
     from longlook.instruments.infer.run import FORMATS, InferOptions, compare_machines, infer_machines
     from longlook.instruments.infer.sources import VANTAGES
+    from longlook.terminal.printer import document_printer
 
     if options.diff and options.together:
         raise InputError("--diff and --together exclude each other", "name two sets of traces for --diff")
@@ -67,10 +68,11 @@ def infer(
         together=options.together,
         level=options.level,
     )
+    printer = document_printer(as_json=as_json)
     if options.diff:
-        show.show_comparison(compare_machines(chosen), as_json=as_json)
+        printer.show(show.comparison_shown(compare_machines(chosen)))
     else:
-        show.show_machines(infer_machines(chosen), as_json=as_json)
+        printer.show(show.machines_shown(infer_machines(chosen)))
 
 
 def _chosen(option: str, given: str, known: tuple[str, ...]) -> tuple[str, ...]:

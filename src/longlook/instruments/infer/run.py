@@ -19,7 +19,7 @@ FORMATS = ("svg", "dot", "json")
 
 @dataclass(frozen=True)
 class InferOptions:
-    """The traces, how machines are inferred from them, and where they are written."""
+    """The traces, how machines are inferred from them, and the folder for them."""
 
     names: tuple[str, ...]
     out: Path

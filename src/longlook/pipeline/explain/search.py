@@ -16,7 +16,7 @@ from longlook.explain.search.factors import ScreenedFactor, factors, impossible
 from longlook.explain.search.losses import Fewest, Lost, Tries, fewest
 from longlook.explain.search.screening_design import LEAST_ROUNDS, plackett_burman
 from longlook.explain.search.suspects import Suspect
-from longlook.pipeline.explain.session import Judgement, Session
+from longlook.pipeline.explain.session import JudgedFindings, Session
 from longlook.report.machines.wording import counted
 from longlook.study.virtual_time import VIRTUAL
 
@@ -25,12 +25,12 @@ from longlook.study.virtual_time import VIRTUAL
 class Searched:
     """The result of a search, judged together with what detectors had found."""
 
-    judgement: Judgement
+    judgement: JudgedFindings
     screening: Screening
     losses: LossSearch | None  # None: what the screening found explains the gap
 
 
-def search(session: Session, pairs: Mapping[int, Pair], judgement: Judgement) -> Searched:
+def search(session: Session, pairs: Mapping[int, Pair], judgement: JudgedFindings) -> Searched:
     """Screen settings and test what they suspect; if that leaves much of the gap, do so with its losses."""
     screening, settings = screen_settings(session, pairs, judgement)
     if settings:
@@ -43,7 +43,7 @@ def search(session: Session, pairs: Mapping[int, Pair], judgement: Judgement) ->
     return Searched(judgement, screening, found)
 
 
-def _tested(session: Session, suspects: Sequence[Suspect]) -> Judgement:
+def _tested(session: Session, suspects: Sequence[Suspect]) -> JudgedFindings:
     wanted = [(one.finding, one.interventions) for one in suspects]
     return session.tested(wanted, {one.finding.cause: one.cause for one in suspects}, suspects[0].found_by)
 
@@ -159,7 +159,7 @@ def _step(session: Session, rounds: Mapping[int, _Round]) -> None:
 
 
 def screen_settings(
-    session: Session, pairs: Mapping[int, Pair], judgement: Judgement
+    session: Session, pairs: Mapping[int, Pair], judgement: JudgedFindings
 ) -> tuple[Screening, list[Suspect]]:
     """Run a screening of what can be varied, as far as the budget goes; return its effects and what it suspects.
 

@@ -26,7 +26,7 @@ Wanted = Sequence[tuple[Finding, Sequence[Intervention | Untestable]]]
 
 
 @dataclass(frozen=True)
-class Judgement:
+class JudgedFindings:
     """All findings that were tested so far, with their trials."""
 
     findings: tuple[Explained, ...] = ()
@@ -100,14 +100,16 @@ class Session(CellTrials):
         self._looks: Sequence[int] = ()  # numbers of rounds after which tests are read; one: after all of them
         self._findings: tuple[Explained, ...] = ()
 
-    def tested(self, wanted: Wanted, causes: Mapping[str, Cause], found_by: FoundBy = FoundBy.DETECTOR) -> Judgement:
+    def tested(
+        self, wanted: Wanted, causes: Mapping[str, Cause], found_by: FoundBy = FoundBy.DETECTOR
+    ) -> JudgedFindings:
         """Test these and all earlier findings, as far as the budget goes, and return all with their verdicts."""
         for finding, items in wanted:
             waiting = [item for item in items if isinstance(item, Intervention)]
             refused = [item for item in items if isinstance(item, Untestable)]
             self._asked[finding.cause] = _Asked(finding, causes[finding.cause], found_by, waiting, refused)
         if not self._asked:
-            return Judgement()
+            return JudgedFindings()
         self._update_findings()
         while any(asked.due(at_once=not self.is_virtual) for asked in self._asked.values()):
             self._add_due()
@@ -118,7 +120,7 @@ class Session(CellTrials):
         self._chain()
         tested = {test.cause for test in self._tests}
         left_out = tuple(name for name, asked in self._asked.items() if name not in tested and _over_budget(asked))
-        return Judgement(self._findings, self._together(), tuple(self._experiments), left_out)
+        return JudgedFindings(self._findings, self._together(), tuple(self._experiments), left_out)
 
     @property
     def _experiments(self) -> list[Experiment]:

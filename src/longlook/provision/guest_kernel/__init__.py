@@ -23,7 +23,7 @@ from longlook.core.errors import InputError, LonglookError, MachineError
 from longlook.core.job import Program
 from longlook.core.paths import cache_dir, kernel_dir
 from longlook.provision import pins
-from longlook.provision.cache_folder import filled
+from longlook.provision.build_cache import filled
 from longlook.provision.guest_kernel.build import STEPS, build_kernel, expect_buildable, expect_sources
 from longlook.provision.guest_kernel.source import pinned_source
 

@@ -1,4 +1,4 @@
-"""Page loads as HTTP Archive 1.2, which browsers and waterfall viewers open (docs/reference/exports.md has the rules).
+"""Page loads as HTTP Archive 1.2, which browsers and waterfall viewers open (docs/reference/capture.md has the rules).
 
 A HAR is made from a trial's timeline and the URLs of its client's lines, so nothing is run again and the same trial
 gives the same bytes.

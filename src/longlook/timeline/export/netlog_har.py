@@ -1,4 +1,4 @@
-"""A netlog of Chromium → an HTTP Archive of its page loads (docs/reference/exports.md has the rules).
+"""A netlog of Chromium → an HTTP Archive of its page loads (docs/reference/capture.md has the rules).
 
 `longlook-trace decode --requests` writes the events of a netlog's requests, with the numbers of its own constants
 resolved. A request has a hop for each redirection, and each hop becomes an entry.

@@ -1,4 +1,4 @@
-"""A played video as its viewer saw it, as a table over time and as the input of ITU-T P.1203 (docs/results/video.md).
+"""A played video as its viewer saw it, as a table over time and as the input of ITU-T P.1203 (docs/reference/video.md).
 
 Source of the second format: ITU-T P.1203 (2017), I.GEN, I.11, I.13 and I.23 for mode 0, in the JSON of its authors'
 program: https://github.com/itu-p1203/itu-p1203. The program is for research that is not commercial and may not be
@@ -102,7 +102,7 @@ def score(report: Path) -> Mapping[str, Any]:
     if program is None:
         raise MachineError(
             f"{PROGRAM} is not on PATH",
-            "install it yourself if its licence (research, not commercial) allows your use: docs/results/video.md",
+            "install it yourself if its licence (research, not commercial) allows your use: docs/reference/video.md",
         )
     try:
         done = subprocess.run(

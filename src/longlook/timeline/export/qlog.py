@@ -3,7 +3,7 @@
 The drafts are draft-ietf-quic-qlog-main-schema-14 and -quic-events-13. An event has the draft's name if the meaning is
 the same, else a name of our own schema. Keys that begin with `longlook_` hold everything that the draft has no field
 for, so that reading a file back gives the rows that it was made of. Readers may ignore these keys.
-docs/reference/exports.md has the table.
+docs/reference/capture.md has the table.
 """
 
 import json

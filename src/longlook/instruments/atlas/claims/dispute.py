@@ -96,7 +96,7 @@ class Dispute:
 
 
 def list_disputes(studies: Mapping[str, Study]) -> list[Dispute]:
-    """Return all disputes of this installation and of LONGLOOK_PLUGINS by name; `studies` are those that they may
+    """Return all disputes of this installation and of LONGLOOK_PLUGINS by name; `studies` are the studies that they may
     name.
     """
     return [read_dispute(path, studies) for path in registry.toml_files("disputes", "dispute").values()]

@@ -1,13 +1,15 @@
-"""What flips the answer to a dispute: the one thing that differs between two values at which other positions hold.
+"""The flips of a dispute's answer: the one thing that differs between two values at which other positions hold.
 
-Values are compared where everything but one thing is the same: a level of a factor, the contrast or arm, the study, or
-the metric. Pure.
+Values are compared if everything but one thing is the same: a level of a factor, the contrast or arm, the study, or the
+metric. Pure.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Any
 
+from longlook.core import codec
 from longlook.core.model import Contrast, Study
 from longlook.instruments.atlas.claims.dispute import Dispute
 from longlook.instruments.atlas.claims.dispute_judge import (
@@ -16,7 +18,6 @@ from longlook.instruments.atlas.claims.dispute_judge import (
     JudgedEvidence,
     conclude_all,
 )
-from longlook.instruments.atlas.claims.settings_changes import changed_settings, changes
 
 Coordinates = Mapping[str, str]
 """Everything that places a value: study, metric, contrast or arm, and a level of each factor."""
@@ -30,8 +31,8 @@ SEVERAL_FLIPS = 3
 class Flip:
     """A change of one thing alone that changes the answer, in each of `places`, which are otherwise the same.
 
-    `settings` are those in which the arms, or the studies, differ; a level of a factor names itself. `before_holds` and
-    `after_holds` are positions; none of the one is among the other.
+    `settings` are the settings in which the arms, or the studies, differ; a level of a factor names itself.
+    `before_holds` and `after_holds` are positions; none of the one is among the other.
     """
 
     what: str  # a factor's name, or study, contrast, arm or metric
@@ -45,7 +46,7 @@ class Flip:
 
 @dataclass(frozen=True)
 class _Answered:
-    """A value that decides: where it is, and the positions that hold there, in the order of the file."""
+    """A value that decides: its place, and the positions that hold there, in the order of the file."""
 
     at: Coordinates
     along: str  # the factor along which its positions were judged
@@ -78,9 +79,9 @@ def find_flips(dispute: Dispute, judged: Sequence[JudgedEvidence], studies: Mapp
 
 
 def conclude_dispute(dispute: Dispute, judged: Sequence[JudgedEvidence], flips: Sequence[Flip]) -> DisputeConclusion:
-    """Return the conclusion about a dispute: that of its evidence, or what its file gives in place of any.
+    """Return the conclusion about a dispute: from its evidence, or as its file gives it in place of any.
 
-    Where several changes flip the answer, the conclusion names what is changed; `flips` has the changes.
+    If several changes flip the answer, the conclusion names the changed things; `flips` has the changes.
     """
     if dispute.settled is not None:
         settled = dispute.settled
@@ -156,3 +157,23 @@ def _settings(what: str, one: Coordinates, other: Coordinates, studies: Mapping[
 def _between_arms(study: Study, before: str, after: str) -> tuple[str, ...]:
     arms = {arm.name: arm.settings for arm in study.arms}
     return tuple(changed_settings("", arms[after], arms[before]))
+
+
+def changes(ran: Study, installed: Study) -> tuple[str, ...]:
+    """Return the settings in which a study departs from another: `network.rtt = 112ms instead of 36ms`."""
+    arms = {arm.name: arm.settings for arm in installed.arms}
+    found = changed_settings("", ran.settings, installed.settings)
+    for arm in ran.arms:
+        if arm.name in arms:
+            found += changed_settings(f"arms.{arm.name}.", arm.settings, arms[arm.name])
+    return (*found, *changed_settings("analysis.", codec.encode(ran.analysis), codec.encode(installed.analysis)))
+
+
+def changed_settings(prefix: str, ran: Mapping[str, Any], installed: Mapping[str, Any]) -> list[str]:
+    """Return the settings in which `ran` differs from `installed`, each with its name behind `prefix`."""
+    names = dict.fromkeys([*ran, *installed])
+    return [
+        f"{prefix}{name} = {ran.get(name, 'its default')} instead of {installed.get(name, 'its default')}"
+        for name in names
+        if ran.get(name) != installed.get(name)
+    ]

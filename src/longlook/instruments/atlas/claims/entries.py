@@ -58,12 +58,12 @@ class Found:
 
     @property
     def report(self) -> Path | None:
-        """The page of the run's report, where it is at hand."""
+        """The page of the run's report, if it is at hand."""
         return self._at_hand(_REPORT)
 
     @property
     def proofs(self) -> Path | None:
-        """The page that proves the run's explanations, where it is at hand."""
+        """The page that proves the run's explanations, if it is at hand."""
         return self._at_hand(_PROOFS)
 
     def _at_hand(self, page: Path) -> Path | None:
@@ -95,7 +95,7 @@ class Found:
         }
 
     def values(self, evidence: DisputeEvidence) -> Sequence[Estimate | ArmLevel] | None:
-        """Return our values for a piece of evidence; None where the run may have them and the entry has not."""
+        """Return our values for a piece of evidence; None if the run may have them and the entry has not."""
         found: list[Estimate | ArmLevel] = (
             [item for item in self.entry.estimates if _is_about(item, evidence)]
             if evidence.contrast
@@ -113,7 +113,7 @@ def _is_about(item: Estimate | ArmLevel, evidence: DisputeEvidence) -> bool:
 def read_found(path: Path, disputes: Iterable[Dispute]) -> Found:
     """Return the run of a run folder after its analysis, or of the file of an entry.
 
-    InputError where it is neither, or cannot be read.
+    InputError if it is neither, or cannot be read.
     """
     if path.is_file():
         return Found(read_entry(path), path, None)
@@ -121,7 +121,7 @@ def read_found(path: Path, disputes: Iterable[Dispute]) -> Found:
 
 
 def read_entry(path: Path) -> Entry:
-    """Return the entry of a file; InputError where it cannot be read."""
+    """Return the entry of a file; InputError if it cannot be read."""
     try:
         return entry_of(files.read_text(path))
     except OSError as error:
@@ -132,7 +132,7 @@ def read_entry(path: Path) -> Entry:
 
 
 def make_entry(path: Path, disputes: Iterable[Dispute]) -> Entry:
-    """Return the entry of a run folder after its analysis; InputError where it has none, or where its files cannot be
+    """Return the entry of a run folder after its analysis; InputError if it has none, or if its files cannot be
     read. It has values for the disputes that ask for any.
     """
     folder = RunFolder.open(path)
@@ -248,7 +248,7 @@ class EntryFolder:
     """A folder of entries, a file `STUDY.json` for each study that was run. It remembers what it read."""
 
     def __init__(self, path: Path, studies: Iterable[str]) -> None:
-        """Take a folder, which need not exist; InputError where it is a file, or has an entry of no such study."""
+        """Take a folder, which need not exist; InputError if it is a file, or has an entry of no such study."""
         if path.exists() and not path.is_dir():
             raise InputError(f"{path} is no folder of entries", "name a folder, which is made where it is missing")
         self.path = path
@@ -266,7 +266,7 @@ class EntryFolder:
         return self.path / f"{study}.json"
 
     def read(self, study: str) -> Entry | None:
-        """Return a study's entry, or None where there is none; InputError where its file cannot be read."""
+        """Return a study's entry, or None if there is none; InputError if its file cannot be read."""
         file = self.file(study)
         if not file.is_file():
             return None
@@ -279,7 +279,7 @@ class EntryFolder:
         return self._read[study][1]
 
     def keep(self, entry: Entry) -> None:
-        """Write an entry, unless there is one of a newer run; InputError where the one that is there cannot be read."""
+        """Write an entry, unless there is one of a newer run; InputError if the old one cannot be read."""
         before = self.read(entry.study.id)
         if before is not None and (before == entry or before.made_unix_s > entry.made_unix_s):
             return
@@ -291,6 +291,6 @@ class EntryFolder:
             raise MachineError(f"cannot write {file}: {error.strerror or error}", "make room") from error
 
     def all(self) -> Mapping[str, Entry]:
-        """Return every entry by study; InputError where one cannot be read."""
+        """Return every entry by study; InputError if one cannot be read."""
         names = sorted(file.stem for file in self.path.glob("*.json"))
         return {name: entry for name in names if (entry := self.read(name)) is not None}

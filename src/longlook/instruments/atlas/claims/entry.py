@@ -16,15 +16,15 @@ SCHEMA_VERSION = 1
 """The version of entries."""
 
 _LINE = 160
-"""Data that fit into so many characters stand on one line of the file."""
+"""Data that fit into this number of characters stand on one line of the file."""
 
 _TABLE = {"columns of", "rows"}
 
 
 @dataclass(frozen=True)
 class ClaimFound:
-    """What was found about a claim of the study, with the place of our value: of an effect `cell_id`, of a level also
-    `arm` and `metric`; None where there is no value.
+    """The finding about a claim of the study, with the place of our value: of an effect `cell_id`, of a level also
+    `arm` and `metric`; None if there is no value.
     """
 
     id: str
@@ -46,7 +46,7 @@ class Explained:
 
 @dataclass(frozen=True)
 class Effort:
-    """What the trials of a run took that did not come from the cache: CPU time, and time on one job, in s."""
+    """The effort of the trials of a run that did not come from the cache: CPU time, and time on one job, in s."""
 
     trials: int
     cpu_s: float
@@ -57,9 +57,9 @@ class Effort:
 class Entry:
     """A run of a study without its trials.
 
-    `estimates` are those of the contrasts, and of what disputes ask beside them; of how they depend on drawn settings
-    they keep the cliff alone. `levels` are those that claims and disputes are about. `cells` are those that ran: id →
-    levels by factor.
+    `estimates` are about the contrasts, and about what disputes ask beside them. Their dependences on drawn
+    settings are reduced to the cliff. `levels` are the levels of arms in claims and disputes. `cells` are the cells
+    that ran: id → levels by factor.
     """
 
     study: Study  # as it was planned
@@ -137,7 +137,7 @@ def entry_text(entry: Entry) -> str:
 
 
 def entry_of(text: str) -> Entry:
-    """Return the entry of a file's text; ValueError where it is none, of another schema, or not as it was written."""
+    """Return the entry of a file's text; ValueError if it is none, of another schema, or not as it was written."""
     data = _unpacked(json.loads(text))
     if not isinstance(data, dict) or "schema_version" not in data:
         raise ValueError("it is no entry of an atlas")

@@ -12,11 +12,10 @@ from longlook.core.model import Claim, Contrast, Study
 from longlook.core.results import ArmLevel, ClaimResult, Estimate
 from longlook.core.run_folder import write_json
 from longlook.instruments.atlas.claims.dispute import Dispute, DisputeEvidence, list_disputes
-from longlook.instruments.atlas.claims.dispute_flips import conclude_dispute, find_flips
+from longlook.instruments.atlas.claims.dispute_flips import changes, conclude_dispute, find_flips
 from longlook.instruments.atlas.claims.dispute_judge import JudgedEvidence, Point, judge_evidence
 from longlook.instruments.atlas.claims.entries import CLAIMS, Found, read_found
 from longlook.instruments.atlas.claims.page import write_claims_page
-from longlook.instruments.atlas.claims.settings_changes import changes
 from longlook.instruments.atlas.claims.survey import (
     Ours,
     Survey,
@@ -94,7 +93,7 @@ def _surveyed(run: Found, installed: Mapping[str, Study], out: Path) -> Surveyed
 
 
 def link_to(file: Path, out: Path) -> str:
-    """Return the link of a file as seen from a page in `out`. What lies in `out`, maybe by a symbolic link, is found
+    """Return the link of a file as seen from a page in `out`. A file in `out`, maybe by a symbolic link, is found
     there wherever `out` is copied to.
     """
     if file.is_relative_to(out):

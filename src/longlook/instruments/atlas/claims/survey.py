@@ -55,7 +55,7 @@ class Ours:
 class SurveyedClaim:
     """A claim in words, our value, and the result. `link` leads to the cell in the run's report.
 
-    `welch` is the verdict of the papers' own test on our values, or None where it says nothing.
+    `welch` is the verdict of the papers' own test on our values, or None if it says nothing.
     """
 
     study: str
@@ -100,7 +100,7 @@ class SurveyedDispute:
 
 @dataclass(frozen=True)
 class Survey:
-    """All contents of the page. Studies that were run come first, in the order given; then those that were not."""
+    """All contents of the page. Studies that were run come first, in the order given; the others follow."""
 
     runs: tuple[SurveyedRun, ...]
     studies: tuple[SurveyedStudy, ...]
@@ -181,7 +181,5 @@ def _dispute_data(item: SurveyedDispute) -> dict[str, Any]:
 
 
 def newest(runs: Sequence[SurveyedRun]) -> SurveyedRun:
-    """Return the run that counts among runs of one study: the one that ended last, or of two such the one given
-    later.
-    """
+    """Return the run that counts among runs of one study: the last one to end, and of equals the last one given."""
     return max(reversed(runs), key=lambda run: run.made_unix_s)
