@@ -69,7 +69,8 @@ def _written(key: str, words: str, indent: int) -> list[str]:
     blanks = " " * indent
     if len(blanks + key + words) <= 117:  # and quotes and a comma
         return [f'{blanks}{key}"{words}",']
-    parts = wrap(words, 100, break_long_words=False, break_on_hyphens=False)
+    fits = len(words) <= 102  # on a line of its own the formatter keeps one text
+    parts = [words] if fits else wrap(words, 100, break_long_words=False, break_on_hyphens=False)
     quoted = [f'"{part} "' for part in parts[:-1]] + [f'"{parts[-1]}"']
     if not key:
         return [*(f"{blanks}{part}" for part in quoted[:-1]), f"{blanks}{quoted[-1]},"]
