@@ -80,7 +80,8 @@ def test_every_module_that_is_really_imported_is_covered(modules: tuple[str, ...
     done = subprocess.run([sys.executable, "-c", code, *modules], capture_output=True, text=True, check=True)
     imported = set(map(Path, done.stdout.split()))
     assert imported
-    assert imported <= digests.code_files(*modules)
+    faces = {file for file in imported if digests._is_face(file)}  # each loads what is imported from it, and does nothing
+    assert imported - faces <= digests.code_files(*modules)
 
 
 def test_a_plug_in_depends_on_what_it_imports(package: Path, tmp_path: Path) -> None:
