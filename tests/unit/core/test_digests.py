@@ -80,7 +80,7 @@ def test_every_module_that_is_really_imported_is_covered(modules: tuple[str, ...
     done = subprocess.run([sys.executable, "-c", code, *modules], capture_output=True, text=True, check=True)
     imported = set(map(Path, done.stdout.split()))
     assert imported
-    faces = {file for file in imported if digests._is_face(file)}  # each loads what is imported from it, and does nothing
+    faces = {file for file in imported if digests._is_face(file)}  # they have no code of their own
     assert imported - faces <= digests.code_files(*modules)
 
 
