@@ -55,14 +55,13 @@ class StandardLibraryContract(Contract):
 class FacesContract(Contract):
     """Packages import of each other what their faces show.
 
-    The packages are those directly below `containers`. A module of one is imported by modules of the same package, or
-    if the package's face shows it as a whole, or if `exceptions` has it.
+    The packages are the ones directly below `containers`. A module of one is imported by modules of the same package,
+    and by others if the package's face shows it as a whole.
     """
 
     type_name = "faces"
 
     containers = fields.ListField(subfield=fields.StringField())
-    exceptions = fields.SetField(subfield=fields.StringField(), required=False, default=set())
 
     def check(self, graph: ImportGraph, verbose: bool) -> ContractCheck:
         """Return whether no module is imported past the face of its package."""
@@ -75,7 +74,7 @@ class FacesContract(Contract):
 
     def _past(self, graph: ImportGraph, package: str) -> Iterator[str]:
         shown = {module for module, name in shown_by(_face_of(package), package).values() if not name}
-        hidden = graph.find_descendants(package) - shown - cast("set[str]", self.exceptions)
+        hidden = graph.find_descendants(package) - shown
         for module in sorted(hidden):
             for importer in sorted(graph.find_modules_that_directly_import(module)):
                 if not f"{importer}.".startswith(f"{package}."):
