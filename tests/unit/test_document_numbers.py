@@ -208,7 +208,7 @@ SENTENCES: Sequence[tuple[str, str, str, Sequence[Value]]] = (
     (
         "results/reordering.md",
         "kakhki2017-jitter-recovery",
-        "({} and {} at 10 and 50 Mbit/s), nearly",
+        "({} and {} at 10 and 50 Mbit/s). Nearly",
         [signed(**RECOVERY, delay="jitter", rate=rate) for rate in ("10Mbit", "50Mbit")],
     ),
     (
