@@ -6,7 +6,7 @@ RUST := $(shell find crates -name '*.rs' -o -name 'Cargo.toml') Cargo.toml Cargo
 # Compiled modules are kept whatever the caller's shell exports: every test starts several interpreters.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help build ready demo quick test test-stacks lint generate architecture bench fuzz torture clean
+.PHONY: help build ready demo quick test test-stacks lint generate site architecture bench fuzz torture clean
 help:
 	@echo "make demo    install what is missing, run the study 'demo', print its verdicts and the report's path"
 	@echo "make quick   format, lint, types, and the unit tests of what has changed: under a minute"
@@ -14,6 +14,7 @@ help:
 	@echo "make test-stacks  install every version of every stack, check all, draw the matrix"
 	@echo "make lint    formatting, lint and strict types of Python, Rust and Go"
 	@echo "make generate  write every file that is made from the code: tables, drawing, golden results"
+	@echo "make site    build the documents' site in site/, where a broken link or a page outside the navigation is an error"
 	@echo "make architecture  draw the packages and their imports, print what is counted of the code"
 	@echo "make fuzz    run the fuzzers of the decoder, inference, study files and recordings, FUZZ_SECONDS (60) each"
 	@echo "make torture kill, damage, fill disks and fuzz for TORTURE_MINUTES (120); the same folder goes on"
@@ -46,10 +47,16 @@ quick: build
 
 test: ready .venv/bin/vale
 	cargo test --quiet --locked --workspace
-	cd adapters/quic-go && go test ./...
-	cd adapters/traffic && go test ./...
-	rm -f .pytest_cache/v/cache/lastfailed  # of earlier runs, whose tests may be gone
-	$(BIN)/pytest -n auto --dist loadgroup -m "not stacks" || $(BIN)/python -m scripts.alone
+	$(BIN)/pytest -n auto --dist loadgroup --no-loadscope-reorder -m "not realtime and not stacks"
+	$(BIN)/pytest -p no:xdist -m "realtime and not stacks"
+
+# The documents as a site, by packages that nothing else needs.
+.venv/site: .venv/packages site.lock
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes --only-binary :all: -r site.lock
+	@touch $@
+
+site: .venv/site
+	$(BIN)/sphinx-build --quiet --nitpicky --fail-on-warning --keep-going -c style/site . site
 
 # Every version of every stack: hours where nothing is installed yet. Failures of one do not stop the rest.
 test-stacks: ready
@@ -57,12 +64,12 @@ test-stacks: ready
 	$(BIN)/longlook stacks check --all || status=1; \
 	$(BIN)/pytest -m stacks || status=1; \
 	$(BIN)/longlook stacks matrix || status=1; \
-	$(BIN)/longlook stacks docs docs/reference/stacks.md || status=1; \
+	$(BIN)/longlook stacks docs docs/reference/stack-tables.md || status=1; \
 	exit $$status
 
 lint: build .venv/bin/vale
-	$(BIN)/ruff format --check src tests adapters benches scripts
-	$(BIN)/ruff check src tests adapters benches scripts
+	$(BIN)/ruff format --check src tests adapters benches scripts style
+	$(BIN)/ruff check src tests adapters benches scripts style
 	$(BIN)/python -m scripts.generate --check
 	$(BIN)/lint-imports --no-logo --no-cache pyproject.toml scripts/faces.toml
 	$(BIN)/python scripts/architecture.py --check

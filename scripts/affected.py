@@ -49,11 +49,11 @@ def affected_tests(changed: Iterable[str], root: Path = ROOT) -> list[str]:
     for folder in CONSTANTS:
         if any(path.startswith(f"src/longlook/{folder}/") for path in others):
             modules.add(f"src/longlook/{folder}/__init__.py")  # a plug-in that is gone was beside it
+    concerned = {root / path for path in modules}
     return sorted(
         test.relative_to(root).as_posix()
         for test in (root / "tests" / "unit").rglob("test_*.py")
-        if modules & {path.relative_to(root).as_posix() for path in dependencies(test, root)}
-        or any(_concerns(other, test, root) for other in others)
+        if not concerned.isdisjoint(dependencies(test, root)) or any(_concerns(other, test, root) for other in others)
     )
 
 

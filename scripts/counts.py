@@ -15,6 +15,7 @@ from pathlib import Path
 
 from scripts import faces, prose
 from scripts.architecture import read_packages
+from scripts.reference import is_generated
 from scripts.study_walk import visited_modules
 
 PLUGINS = ("stacks", "workloads", "metrics", "causes")
@@ -323,24 +324,37 @@ def study_lines(checkout: Checkout) -> int:
 
 @_count(100_000)
 def words_of_documents(checkout: Checkout) -> int:
-    """Words below docs in Markdown, between blanks, generated pages too."""
+    """Words between blanks of Markdown below docs, in pages written by hand (a generated one says so at its top)."""
     return sum(len(page.split()) for page in _pages(checkout))
 
 
 @_count(40)
 def pages(checkout: Checkout) -> int:
-    """Pages of Markdown below docs, generated ones too."""
+    """Pages of Markdown below docs that are written by hand."""
     return len(_pages(checkout))
 
 
 @_count(0)
 def long_pages(checkout: Checkout) -> int:
-    """Pages of Markdown below docs with more than 3,500 words."""
+    """Pages of Markdown below docs that are written by hand and have more than 3,500 words."""
     return sum(len(page.split()) > LONG_PAGE_WORDS for page in _pages(checkout))
 
 
-def _pages(checkout: Checkout) -> list[str]:
-    return [file.read_text() for file in sorted((checkout.root / "docs").rglob("*.md"))]
+@_count(None, held=False)
+def generated_pages(checkout: Checkout) -> int:
+    """Pages of Markdown below docs that a command makes as a whole."""
+    return len(_pages(checkout, generated=True))
+
+
+@_count(None, held=False)
+def words_of_generated_pages(checkout: Checkout) -> int:
+    """Words of the pages that a command makes as a whole."""
+    return sum(len(page.split()) for page in _pages(checkout, generated=True))
+
+
+def _pages(checkout: Checkout, *, generated: bool = False) -> list[str]:
+    texts = [file.read_text() for file in sorted((checkout.root / "docs").rglob("*.md"))]
+    return [text for text in texts if is_generated(text) == generated]
 
 
 @_count(80, held=False)

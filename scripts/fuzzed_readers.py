@@ -7,22 +7,22 @@ from functools import cache
 from pathlib import Path
 from typing import get_args
 
-from longlook.analysis.claims.dispute import read_dispute
 from longlook.core import codec
 from longlook.core.document import read_toml
 from longlook.core.errors import InputError
 from longlook.core.job import Content
 from longlook.core.model import Run, Study, Trial
 from longlook.core.run_folder import RunFolder
-from longlook.explain.infer.sources import read_one
+from longlook.instruments.atlas.claims.dispute import read_dispute
+from longlook.instruments.atlas.claims.entries import read_entry
+from longlook.instruments.infer.sources import read_one
 from longlook.lab.judge import judge
 from longlook.lab.observations import FlowCase, FlowKind, Observations, Stopped
 from longlook.network.traces import Role, TraceError, parse_trace
-from longlook.pipeline.entries import read_entry
 from longlook.provision.recorded.har import HarError, read_har
 from longlook.study.files import read_study, study_files
 from longlook.study.plan import make_plan
-from longlook.timeline.normalise.link_log import LinkLogError, read_link_log
+from longlook.timeline.normalise.link_log import PacketLogError, read_link_log
 from longlook.timeline.normalise.trial import normalise_trial
 
 ROOT = Path(__file__).parents[1]
@@ -152,7 +152,7 @@ READERS: Mapping[str, Reader] = {
     "recording": Reader(".har", _files("src/longlook/workloads/pages/*.har"), read_har, (HarError,)),
     "dispute": Reader(".toml", _files("src/longlook/disputes/*.toml"), lambda path: read_dispute(path, _studies())),
     "entry": Reader(".json", _files("docs/data/entries/cliff.json"), read_entry),
-    "link-log": Reader(".bin", _files("fuzz/corpus/linklog/*"), _link_log, (LinkLogError,)),
+    "link-log": Reader(".bin", _files("fuzz/corpus/linklog/*"), _link_log, (PacketLogError,)),
     "trial-log": Reader(".bin", _files("fuzz/corpus/linklog/*"), _logged, ()),
     "link-trace": Reader(
         ".trace",

@@ -1,16 +1,19 @@
 """Writes every file that is made from the code: `make generate`.
 
---check writes nothing and fails where one of the quick ones would change; `make lint` does that. A table in a document
-is made from the code too: an entry of DOCUMENTS names the document and the function that puts its tables in.
+--check writes nothing and fails where one of the quick ones would change; `make lint` does that. An entry of DOCUMENTS
+names a document with tables that are made from the code, and the function that puts them in. `scripts.reference` has
+the pages that are made as a whole.
 """
 
 import argparse
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+
+from scripts import reference
 
 ROOT = Path(__file__).parents[1]
 ARCHITECTURE = Path("scripts/architecture.py")
@@ -22,15 +25,6 @@ class GeneratedFile:
 
     path: str
     make: Callable[[str], str]
-
-
-def kinds_of_rows(current: str) -> str:
-    """Return docs/reference/timeline.md with the kinds of rows that the timeline has."""
-    from longlook.timeline.timeline import KINDS
-
-    return with_table(
-        current, "| kind | the observer", [f"| `{kind}` | {summary} |" for kind, summary in KINDS.items()]
-    )
 
 
 def classes_of_time(current: str) -> str:
@@ -78,20 +72,6 @@ def with_table(text: str, header: str, rows: Iterable[str]) -> str:
     return "\n".join([*lines[:begin], *rows, *lines[end:]]) + "\n"
 
 
-def metrics(current: str) -> str:
-    """Return docs/reference/metrics.md with a section for each metric."""
-    from longlook.metrics.__main__ import updated
-
-    return updated(current)
-
-
-def causes(current: str) -> str:
-    """Return docs/reference/causes.md with a section for each cause."""
-    from longlook.causes.__main__ import updated
-
-    return updated(current)
-
-
 def trust(current: str) -> str:
     """Return docs/explanation/trust.md with the tables of the certificate beside it."""
     from longlook.instruments.certify.certificate import load
@@ -113,49 +93,22 @@ def torture(current: str) -> str:
     return current
 
 
-def atlas(current: str) -> str:
-    """Return docs/guide/atlas.md with the tables of the entries; shipped studies without an entry are not run yet."""
-    from longlook.analysis.claims.atlas import SummaryRow, summary_row
-    from longlook.analysis.claims.judge import REPRODUCED
-    from longlook.analysis.claims.kinds import ReplicationKind, kind_of
-    from longlook.analysis.claims.papers import PAPERS, checks_laboratory, paper_key, reading_order
-    from longlook.core.document import read_toml
-    from longlook.pipeline.entries import EntryFolder
-    from longlook.report.atlas import summary_markdown
-    from longlook.study.files import read_study
-    from longlook.study.plan import make_plan
-
-    files = {path.stem: path for path in (ROOT / "src" / "longlook" / "studies").glob("*.toml")}
-    entries = EntryFolder(ROOT / "docs" / "data" / "entries", files).all()
-    papers = [paper.key for paper in PAPERS]
-    rows = []
-    for name in sorted(files, key=lambda name: (papers.index(paper_key(name)), reading_order(name))):
-        if name in entries:
-            study = read_study(files[name])
-            rows.append(summary_row(study, entries[name], make_plan(study).hash))
-        elif not checks_laboratory(read_toml(files[name]).get("source")):
-            rows.append(SummaryRow(name, paper_key(name), {}, None, "not run yet"))
-    results = [found for entry in entries.values() for found in entry.claim_results()]
-    kinds = Counter(kind_of(found) for found in results if found.result == REPRODUCED)
-    current = with_table(
-        current, "| of what is reproduced |", [f"| {kind} | {kinds[kind]} |" for kind in ReplicationKind]
-    )
-    return with_table(current, "| study | paper |", summary_markdown(rows).splitlines()[2:])
+def _without_current(make: Callable[[], str], _current: str) -> str:
+    return make()
 
 
 DOCUMENTS: Mapping[str, Callable[[str], str]] = {
     "docs/reference/studies.md": settings_of_tcp,
     "docs/reference/stacks.md": knobs,
-    "docs/reference/timeline.md": kinds_of_rows,
     "docs/reference/ledger.md": classes_of_time,
-    "docs/reference/metrics.md": metrics,
     "docs/reference/run-folders.md": tables_of_trials,
-    "docs/reference/causes.md": causes,
     "docs/explanation/trust.md": trust,
     "docs/reference/torture.md": torture,
-    "docs/guide/atlas.md": atlas,
 }
-QUICK = tuple(GeneratedFile(path, make) for path, make in DOCUMENTS.items())
+PAGES: Mapping[str, Callable[[str], str]] = {
+    path: partial(_without_current, make) for path, make in reference.PAGES.items()
+}
+QUICK = tuple(GeneratedFile(path, make) for path, make in {**DOCUMENTS, **PAGES}.items())
 
 
 def out_of_date(files: Sequence[GeneratedFile], root: Path = ROOT, *, write: bool = False) -> list[str]:

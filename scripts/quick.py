@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from scripts.affected import ROOT, affected_tests, changed_files, core_tests
 
 BIN = ".venv/bin"
-PYTHON_FOLDERS = ("src", "tests", "adapters", "benches", "scripts")
-GO_MODULES = ("adapters/quic-go", "adapters/traffic")
+PYTHON_FOLDERS = ("src", "tests", "adapters", "benches", "scripts", "style")
+GO_MODULES = sorted(file.parent.relative_to(ROOT).as_posix() for file in ROOT.glob("adapters/*/go.mod"))
 
 
 @dataclass(frozen=True)

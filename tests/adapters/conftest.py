@@ -2,12 +2,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from _pytest.runner import runtestprotocol
 
 from longlook.core import registry
 from longlook.core.job import Content
 from tests.adapters import harness
 from tests.adapters.harness import Server
+from tests.support.attempts import run_attempts
 
 
 @pytest.fixture(scope="session")
@@ -48,19 +48,10 @@ def client_folder(tmp_path: Path) -> Path:
 OPENS_MORE = "pycurl"
 """Over loopback libcurl now and then opens a connection that nobody asked for, or loses one; a study repeats such a
 trial, which is invalid, and so do these tests."""
-ATTEMPTS = 4
 
 
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
     if OPENS_MORE not in item.nodeid:
         return None
-    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-    for attempt in range(1, ATTEMPTS + 1):
-        reports = runtestprotocol(item, nextitem=nextitem, log=False)
-        if attempt == ATTEMPTS or not any(report.failed for report in reports):
-            break
-        item._initrequest()  # type: ignore[attr-defined]  # fixtures are made anew
-    for report in reports:
-        item.ihook.pytest_runtest_logreport(report=report)
-    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    run_attempts(item, nextitem, lambda _, reports: any(report.failed for report in reports))
     return True

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from longlook.engines.fake import FakeEngine
-from longlook.pipeline.atlas import AtlasFolder
-from longlook.pipeline.atlas_runs import AtlasOptions, in_order
+from longlook.instruments.atlas.run import AtlasFolder
+from longlook.instruments.atlas.runs import AtlasOptions, in_order
 from tests.data.atlas import made_up_run
 from tests.support.browser import Page, chromium
 

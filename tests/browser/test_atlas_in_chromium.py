@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from longlook.engines.fake import FakeEngine
-from longlook.pipeline.atlas import AtlasFolder
-from longlook.pipeline.atlas_runs import AtlasOptions
+from longlook.instruments.atlas.run import AtlasFolder
+from longlook.instruments.atlas.runs import AtlasOptions
 from longlook.study.files import find_study
 from tests.data.atlas import made_up_run
 from tests.support.browser import Page, chromium

@@ -11,6 +11,7 @@ from tests.support.command_line import longlook
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.lab,
+    pytest.mark.realtime,
     pytest.mark.slow,
     pytest.mark.skipif(not registry.get("stacks", "chromium").installed("system"), reason="no Chromium here"),
 ]

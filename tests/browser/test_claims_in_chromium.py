@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from longlook.pipeline.claims import survey_runs
+from longlook.instruments.atlas.claims.run import survey_runs
 from tests.data.claims import paper_run, write_run
 from tests.data.report import paper_content
 from tests.support.browser import Page, chromium

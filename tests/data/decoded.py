@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from longlook.timeline.decode import Account, TraceVantage, decode_trace
 
@@ -57,8 +58,9 @@ def decode_bytes(folder: Path, content: bytes, vantage: TraceVantage = "server")
 
 def rows(table: pa.Table, kind: str, *columns: str) -> list[Any]:
     """The kind's rows as tuples of these columns; of one column, its values."""
-    chosen = [row for row in table.to_pylist() if row["kind"] == kind]
-    return [row[columns[0]] if len(columns) == 1 else tuple(row[name] for name in columns) for row in chosen]
+    chosen = table.filter(pc.equal(table.column("kind"), kind))
+    values = [chosen.column(name).to_pylist() for name in columns]
+    return values[0] if len(columns) == 1 else list(zip(*values, strict=True))
 
 
 def unpacked(path: Path) -> bytes:

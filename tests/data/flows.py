@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from longlook.analysis.stats import arm_levels
+from longlook.analysis.stats import arm_levels, metrics_by_arm
 from longlook.core.model import Arm, Contrast, Factor, Figure, Level, Study
-from longlook.report import ReportContent, metrics_by_arm
+from longlook.report import ReportContent
 from tests.data.report import small_content, small_study
 
 LINK_MBPS = 5.0

@@ -43,7 +43,7 @@ RTT_S = 0.036
 SIZES = {"5KB": 5e3, "10KB": 1e4, "100KB": 1e5, "200KB": 2e5, "500KB": 5e5, "1MB": 1e6, "10MB": 1e7}
 
 MANIFEST: Mapping[str, Any] = {
-    "schema_version": 1,
+    "schema_version": 2,
     "study": "kakhki2017-fig6a",
     "plan_hash": "3f2c9a7be1d04c55",
     "trials": 420,

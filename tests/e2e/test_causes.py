@@ -6,7 +6,7 @@ import pytest
 
 from longlook.core.model import Contrast, Trial
 from longlook.core.run_folder import EVENTS, TIMELINE, RunFolder
-from longlook.explain.cause import Intervention, Kind, Untestable, causes
+from longlook.explain.cause import Intervention, Purpose, Untestable, causes
 from longlook.explain.counterfactual import CounterfactualPlan, add_tests
 from longlook.explain.detect import suspect
 from longlook.explain.ledger import make_ledger
@@ -62,7 +62,7 @@ def test_no_cause_is_suspected_more_than_the_planted_one(sides: dict[str, Side],
     plan = CounterfactualPlan(find_study(str(STUDY)), contrast, arm, ())
     experiments, refused = add_tests(plan, [(finding, made)])
     kinds = {experiment.intervention.kind for experiment in experiments}
-    assert {Kind.CURE, Kind.TRANSPLANT} <= kinds, refused
+    assert {Purpose.CURE, Purpose.TRANSPLANT} <= kinds, refused
 
 
 def test_any_two_real_trials_can_be_compared(sides: dict[str, Side]) -> None:

@@ -8,10 +8,11 @@ from longlook.instruments.certify.certificate import CERTIFICATE, load
 from longlook.instruments.certify.disturbances import DISTURBANCES
 from longlook.instruments.certify.exactness import repeat_exactly
 from longlook.instruments.certify.run import CertifyOptions, certify
-from longlook.instruments.certify.show import show_certificate
+from longlook.instruments.certify.show import certificate_shown
 from longlook.instruments.certify.trial_bank import BankRun, Scale
 from longlook.pipeline.options import Observer
 from longlook.terminal.console import console
+from longlook.terminal.printer import PeoplePrinter
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -30,7 +31,7 @@ def test_a_small_bank_is_certified_and_the_next_session_runs_nothing(
     verdicts = made.parts["a-against-a"].rates[0]
     assert (verdicts.trials, verdicts.nominal) == (2, 0.01)
     assert load(tmp_path / CERTIFICATE) == made
-    show_certificate(made, tmp_path, [], as_json=False, to=console())
+    PeoplePrinter(console()).show(certificate_shown(made, tmp_path, []))
     assert "verdict better or worse" in capsys.readouterr().out
 
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "runs").rglob("run.json")}

@@ -16,7 +16,7 @@ from longlook.pipeline.sbom import SPEC_VERSION
 from tests.conftest import TINY
 from tests.support.command_line import LONGLOOK, call_longlook, longlook
 
-pytestmark = [pytest.mark.lab, pytest.mark.slow]
+pytestmark = [pytest.mark.lab, pytest.mark.realtime, pytest.mark.slow]
 
 LIVE = [str(TINY), "--engine", "live"]  # it measures CPU time, which virtual time has not
 

@@ -9,18 +9,19 @@ import pytest
 from longlook.core.run_folder import RunFolder
 from longlook.engines.choice import make_engine
 from longlook.explain.answer import Answer, FoundBy, LossSearch, Status
-from longlook.explain.search import levels
+from longlook.explain.search import factors
 from longlook.explain.search.suspects import Suspect
 from longlook.pipeline.answers import read_answers
 from longlook.pipeline.explain import ExplainRequest, explain_run
 from longlook.pipeline.explain.cells import gaps
-from longlook.pipeline.explain.losses import search_losses
-from longlook.pipeline.explain.session import Judgement, Session
+from longlook.pipeline.explain.search import search_losses
+from longlook.pipeline.explain.session import JudgedFindings, Session
 from longlook.pipeline.explain.traced import traced_pairs
 from longlook.pipeline.explain.trials import RunPlace
 from longlook.pipeline.options import Observer, RunOptions
 from longlook.report.causes.text import sentence
-from longlook.terminal.answers import show_answers
+from longlook.terminal.answers import answers_shown
+from longlook.terminal.printer import JsonLinesPrinter
 from tests.support.command_line import longlook
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.timeout(900)]
@@ -106,7 +107,7 @@ def _no_detector(monkeypatch: pytest.MonkeyPatch) -> None:
 def _few_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     """Screen few settings, which takes a small design."""
     names = ("max_window", "send_buffer", "window_after_loss", "initial_stream_window")
-    monkeypatch.setattr(levels, "KNOBS", {name: levels.KNOBS[name] for name in names})
+    monkeypatch.setattr(factors, "KNOBS", {name: factors.KNOBS[name] for name in names})
 
 
 def explained(run: Path, budget: int | None) -> Answer:
@@ -126,7 +127,7 @@ def test_a_budget_too_small_for_a_design_says_what_one_takes(run: Path) -> None:
 
 def test_a_setting_is_suspected_by_screening_and_confirmed_alone(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     answer = explained(run, None)
-    show_answers([answer], run, as_json=True)
+    JsonLinesPrinter().show(answers_shown([answer], run))
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     found = {line["cause"]: line for line in lines if line["event"] == "finding"}["server_knobs.max_window"]
     assert found["found_by"] == "screening"
@@ -155,9 +156,9 @@ def searched(run: Path, budget: int | None) -> tuple[LossSearch, Suspect | None,
         return *search_losses(session, pairs), session
 
 
-def judged(session: Session, suspect: Suspect) -> Judgement:
+def judged(session: Session, suspect: Suspect) -> JudgedFindings:
     wanted = [(suspect.finding, suspect.interventions)]
-    return session.judged(wanted, {suspect.finding.cause: suspect.cause}, suspect.found_by)
+    return session.tested(wanted, {suspect.finding.cause: suspect.cause}, suspect.found_by)
 
 
 def test_the_fewest_losses_are_found_and_their_test_takes_the_trials_that_found_them(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from longlook.core.model import Trial
 from longlook.core.run_folder import RunFolder
-from longlook.timeline.normalise.link_log import LinkLog, read_link_log
+from longlook.timeline.normalise.link_log import PacketLog, read_link_log
 from tests.support.command_line import longlook
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.timeout(900)]
@@ -26,7 +26,7 @@ def run(out: Path, *options: str) -> RunFolder:
     return RunFolder.open(out)
 
 
-def of(folder: RunFolder, arm: str) -> tuple[Trial, LinkLog]:
+def of(folder: RunFolder, arm: str) -> tuple[Trial, PacketLog]:
     trial = next(trial for trial in folder.plan.trials if trial.arm == arm)
     return trial, read_link_log(folder.trials / trial.id / "link.bin")
 
@@ -36,7 +36,7 @@ def counted(folder: RunFolder, trial: Trial) -> dict[str, int]:
     return down
 
 
-def lost(log: LinkLog) -> list[int]:
+def lost(log: PacketLog) -> list[int]:
     records = log.direction(DOWN)
     by_chance = log.header["verdicts"]["dropped_loss"]
     return [int(number) for number in records["sequence"][records["verdict"] == by_chance]]

@@ -20,6 +20,7 @@ def test_the_agent_imports_nothing_heavy() -> None:
 
 
 @pytest.mark.lab
+@pytest.mark.realtime
 def test_one_job_from_a_file(home: Home) -> None:
     job = home.job()
     order = home.path / "job.json"

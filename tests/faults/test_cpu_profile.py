@@ -14,7 +14,7 @@ from longlook.timeline.cpu_work import read_folded
 from tests.faults.harness import Home, results
 from tests.faults.test_machine import UNPRIVILEGED
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.realtime]
 
 SAMPLED = Capture(cpu=True)
 PROBE = "from longlook.lab import cpu_profiler; print(cpu_profiler.failure() or '')"

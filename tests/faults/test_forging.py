@@ -32,6 +32,7 @@ SUCCEEDING = {
 }
 
 
+@pytest.mark.realtime
 def test_no_way_leads_into_a_client_that_keeps_all_doors_open(home: Home, engine: LiveEngine) -> None:
     job = home.job(**FORGING)
     run = engine.run(job)
@@ -70,6 +71,7 @@ def nothing_was_forged(job: Job) -> None:
     assert [deed for deed in passes[-1] if os.geteuid() == 0 or not deed.endswith("of process 1")] == []
 
 
+@pytest.mark.realtime
 @pytest.mark.parametrize(
     ("role", "fault", "reason"),
     [

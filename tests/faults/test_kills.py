@@ -16,7 +16,7 @@ from tests.faults.harness import Home, held_network_namespaces, in_use, measurin
 from tests.support.processes import command_line, has_ended, parent_of
 from tests.support.undisturbed import UndisturbedEngine
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.realtime]
 
 KILLS: dict[str, Callable[[subprocess.Popen[bytes]], None]] = {
     "SIGKILL of the engine": lambda driver: driver.kill(),

@@ -14,7 +14,7 @@ from longlook.lab.linux.users import FIRST_USER, USERS
 from tests.faults.harness import Home, results
 from tests.support.undisturbed import UndisturbedEngine
 
-pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.lab, pytest.mark.realtime, pytest.mark.timeout(600)]
 
 PROGRAM_USERS = range(FIRST_USER, FIRST_USER + USERS)
 BROKEN = [

@@ -12,7 +12,7 @@ from longlook.lab.capability import check
 from tests.faults.harness import Home, results
 from tests.support.undisturbed import UndisturbedEngine
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.realtime]
 
 UNPRIVILEGED = ("setpriv", "--bounding-set=-all,+setfcap", "--inh-caps=-all")
 """Root in name only: may map its user into a namespace, as any ordinary user may, and nothing else."""

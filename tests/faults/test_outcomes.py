@@ -10,7 +10,7 @@ from longlook.engines.live import LiveEngine
 from tests.faults.harness import Home
 from tests.support.processes import command_line
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.realtime]
 
 SERVER_FAULTS = [
     ("dies_at_start", Outcome.FAILED, "made to die at its start"),

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from longlook.core.job import Job
+from longlook.core.links import BEHIND
 from longlook.core.model import Endpoint, Outcome
 from longlook.engines.live import LiveEngine
-from longlook.lab.middle import MIDDLE_ADDRESS
-from longlook.network.extra_links import BEHIND
+from longlook.lab.topology import MIDDLE_ADDRESS
 from tests.faults.harness import FAST, Home
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.realtime]
 
 FAULTS = [
     ("dies_at_start", Outcome.FAILED, "the proxy ended at its start (exit code 1): made to die at its start"),

@@ -29,6 +29,7 @@ def test_a_virtual_run_that_ignores_sigint_ends_on_sigterm_with_every_guest(gues
     remove_unfinished(out)
 
 
+@pytest.mark.realtime
 def test_a_live_run_that_ignores_sigint_ends_on_sigterm_with_everything_it_started(guest_home: GuestHome) -> None:
     out = guest_home.path / "out"
     study = str(guest_home.study(fault="hangs", timeout="600s"))
@@ -50,6 +51,7 @@ def test_a_virtual_run_ends_on_sigterm_while_a_program_forks_without_end(guest_h
     remove_unfinished(out)
 
 
+@pytest.mark.realtime
 def test_a_live_run_ends_on_sigterm_while_programs_fork_without_end(guest_home: GuestHome) -> None:
     """Each bomb ends with its trial, so that there are forty of them."""
     out = guest_home.path / "out"

@@ -22,9 +22,9 @@ SNAPSHOT = Path(__file__).with_name("demo.json")
 ONLY = ("client=quic-go",)  # a browser's results are not exact
 
 
-def take(out: Path, *, jobs: int) -> dict[str, Any]:
-    """Run the demo's exact part, at the point, and return its snapshot; `moved` tells two of them apart."""
-    study = find_study("demo")
+def take(out: Path, *, jobs: int, rounds: int | None = None) -> dict[str, Any]:
+    """Run the demo's exact part, or its first rounds, and return its snapshot; `moved` tells two of them apart."""
+    study = find_study("demo", rounds=rounds)
     result = run_study(study, out, RunOptions(VirtualEngine(), jobs=jobs, only=ONLY), Observer())
     manifest = RunFolder.open(out).manifest
     samples = pd.read_parquet(out / "samples.parquet")
@@ -37,6 +37,15 @@ def take(out: Path, *, jobs: int) -> dict[str, Any]:
         "results": result.results_digest.digest,
         "values": table,
     }
+
+
+def first_rounds(snapshot: dict[str, Any], rounds: int) -> dict[str, Any]:
+    """Return a snapshot without its later rounds. What a round draws and gives does not depend on their number."""
+    table = {
+        cell: {metric: values[:rounds] for metric, values in metrics.items()}
+        for cell, metrics in snapshot["values"].items()
+    }
+    return {**snapshot, "values": table}
 
 
 def moved(before: dict[str, Any], after: dict[str, Any]) -> str:

@@ -7,15 +7,17 @@ import pandas as pd
 import pytest
 
 from longlook.instruments.calibrate.link import host
-from longlook.instruments.calibrate.link.cases import OURS, DropTail, Gilbert
 from longlook.instruments.calibrate.link.catalogue import LIVE_CASES
 from longlook.instruments.calibrate.link.check import LIVE
 from longlook.instruments.calibrate.link.host import LOG
+from longlook.instruments.calibrate.link.laws import Gilbert
 from longlook.instruments.calibrate.link.measure import COLUMNS
+from longlook.instruments.calibrate.link.passages import OURS
+from longlook.instruments.calibrate.link.queues import DropTail
 from longlook.instruments.calibrate.link.verdicts import judge
 from longlook.lab.topology import PACKET, TUN
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.realtime]
 
 
 @pytest.mark.parametrize("law", [Gilbert, DropTail])

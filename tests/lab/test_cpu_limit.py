@@ -21,7 +21,7 @@ from longlook.lab.linux.netlink import NetlinkError
 from longlook.lab.topology import PACKET, SERVER, TUN
 from tests.support.link_host import wait_for
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.realtime]
 
 MARKER = f"slow{os.getpid()}"  # control groups are the whole machine's, and other tests may run on it
 SHARE = 0.05

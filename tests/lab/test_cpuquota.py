@@ -13,7 +13,7 @@ from longlook.core.errors import MachineError
 from longlook.lab.linux import cpuquota
 from tests.support.link_host import wait_for
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.realtime]
 
 MARKER = f"test{os.getpid()}"  # control groups are the whole machine's, and other tests may run on it
 SHARE = 0.05  # so little that two spinning programs want more of it on a busy machine too

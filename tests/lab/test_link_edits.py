@@ -16,7 +16,7 @@ from longlook.instruments.calibrate.link.link_probe import LinkBed
 from longlook.lab.topology import OFFLOAD, PACKET, TUN, EndpointNamespace
 from longlook.timeline.normalise.link_log import read_link_log
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.realtime]
 
 MS = 1_000_000
 ECT0, CE = 2, 3

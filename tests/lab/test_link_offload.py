@@ -11,10 +11,10 @@ import pytest
 
 from longlook.instruments.calibrate.link.link_probe import LinkBed
 from longlook.lab.topology import OFFLOAD
-from longlook.timeline.normalise.link_log import LinkLog, read_link_log
+from longlook.timeline.normalise.link_log import PacketLog, read_link_log
 from tests.lab.test_link_router import check_sums
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.realtime]
 
 MS = 1_000_000
 UDP_SEGMENT = 103
@@ -29,7 +29,7 @@ def config(up: Stages) -> dict[str, Any]:
     return {"version": 2, "seed": 7, "linger_ns": 20 * MS, "up": up, "down": []}
 
 
-def sent_by_tcp(folder: Path, up: Stages, data: bytes) -> tuple[bytes, LinkLog, dict[str, Any]]:
+def sent_by_tcp(folder: Path, up: Stages, data: bytes) -> tuple[bytes, PacketLog, dict[str, Any]]:
     """What the server received of a connection of the client, the log and the summary."""
     received = bytearray()
     with LinkBed(folder, config(up), OFFLOAD) as bed:

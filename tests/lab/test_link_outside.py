@@ -11,7 +11,7 @@ import pytest
 from longlook.lab.linux.namespace import Namespace
 from tests.support.link_host import CONNECT_MS, LONGLOOK, PYTHON, LinkHost, reaper_of, wait_for, wait_until_open
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.realtime]
 
 
 @pytest.fixture

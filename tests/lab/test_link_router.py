@@ -13,9 +13,9 @@ import pytest
 
 from longlook.instruments.calibrate.link.link_probe import Arrival, LinkBed, Sink, Source, rate_bps
 from longlook.lab.topology import OFFLOAD, PACKET, TUN
-from longlook.timeline.normalise.link_log import LinkLog, read_link_log
+from longlook.timeline.normalise.link_log import PacketLog, read_link_log
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.realtime]
 
 MBIT = 1_000_000
 MS = 1_000_000
@@ -49,7 +49,7 @@ def config(up: Stages, down: Stages | None = None, seed: int = 7) -> dict[str, A
 
 def transfer(
     folder: Path, stages: Stages, count: int, packets_per_s: float, size_bytes: int = 1500, path: str = PACKET
-) -> tuple[list[Arrival], LinkLog, dict[str, Any]]:
+) -> tuple[list[Arrival], PacketLog, dict[str, Any]]:
     """Send up through a link until it is silent; arrivals, log and summary, after the sums have been checked."""
     with LinkBed(folder, config(stages), path) as bed, Sink(bed.server) as sink, Source(bed.client) as source:
         source.send(count, packets_per_s, size_bytes)
@@ -63,7 +63,7 @@ def transfer(
     return sink.arrivals, log, summary
 
 
-def check_sums(summary: dict[str, Any], log: LinkLog) -> None:
+def check_sums(summary: dict[str, Any], log: PacketLog) -> None:
     """arrived = delivered + dropped + queued, and the log says the same as the summary."""
     for number, name in enumerate(("up", "down")):
         counters = summary[name]

@@ -10,7 +10,7 @@ from longlook.timeline.normalise.link_log import conservation, read_link_log
 from tests.lab.test_link_router import MBIT, MS, Stages, delay, loss, rate, transfer
 from tests.support.link_host import PYTHON, LinkHost
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.realtime]
 
 SEND = """
 import os, socket, time

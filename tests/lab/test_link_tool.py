@@ -22,7 +22,7 @@ from tests.support.link_host import (
     wait_until_open,
 )
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.realtime]
 
 
 CONNECT = f"{PYTHON} - <<'END'\n{CONNECT_MS}END\n"

@@ -14,7 +14,7 @@ from longlook.lab.linux.namespace import Namespace
 from tests.support.link_host import LONGLOOK, LinkHost, wait_for
 from tests.support.phone import ENDPOINT, HOST_ADDRESS, Phone, attached
 
-pytestmark = [pytest.mark.lab, pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.lab, pytest.mark.realtime, pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(300)]
 
 RTT_MS = 60
 STUDY = """

@@ -18,7 +18,7 @@ from longlook.instruments.calibrate.link.probe import (
     stream_bps,
 )
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.realtime]
 
 MS = 1_000_000
 
@@ -58,17 +58,10 @@ def test_a_schedule_gives_times_sizes_and_ports(tmp_path: Path) -> None:
 
 
 def test_as_fast_as_possible_loses_nothing_that_the_link_had_room_for(tmp_path: Path) -> None:
-    arrived = []
-    for attempt in range(3):  # a machine that stands still for a while loses packets before the link sees them
-        folder = tmp_path / str(attempt)
-        folder.mkdir()
-        with LinkBed(folder, config()) as bed:
-            with Receiver(bed.server.namespace, folder) as receiver:
-                send_regularly(bed.client, 2_000, 0, 1500, priority=0)
-            arrived.append(len(receiver.arrivals))
-        if arrived[-1] == 2_000:
-            return
-    pytest.fail(f"of 2000 packets arrived {arrived}")
+    with LinkBed(tmp_path, config()) as bed:
+        with Receiver(bed.server.namespace, tmp_path) as receiver:
+            send_regularly(bed.client, 2_000, 0, 1500, priority=0)
+        assert len(receiver.arrivals) == 2_000
 
 
 def test_a_stream_is_measured(tmp_path: Path) -> None:

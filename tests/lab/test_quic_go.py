@@ -1,7 +1,6 @@
 """The laboratory with a real stack: every connection state proven, times that the link's arithmetic allows."""
 
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,11 +17,11 @@ from longlook.provision.tls import identity
 from longlook.timeline.normalise import normalise_trial
 from longlook.timeline.timeline import Kind
 from tests.data.trials import trial
+from tests.support.undisturbed import UndisturbedEngine
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.realtime]
 
 RATE_BPS, DELAY_NS = 10_000_000, 10_000_000
-ATTEMPTS = 3
 PAGE = {"objects": 5, "object_bytes": 50_000}
 PAGE_LOAD = Workload("page", PAGE)
 
@@ -37,7 +36,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def engine() -> Iterator[LiveEngine]:
-    with LiveEngine() as engine:
+    with UndisturbedEngine() as engine:
         yield engine
 
 
@@ -69,13 +68,7 @@ def run(
     )
     programs = {"server": program, "client": program, "link": link_program()}
     content = registry.get("workloads", workload.kind).prepare(workload.parameters)
-    for attempt in range(1, ATTEMPTS + 1):
-        result = engine.run(Job(made, attempt, str(folder), programs, content, identity()))
-        if result.outcome is not Outcome.INVALID:  # the guard's answer to a busy machine: a study repeats such, too
-            break
-        shutil.rmtree(folder)
-        folder.mkdir()
-    return result
+    return engine.run(Job(made, 1, str(folder), programs, content, identity()))
 
 
 @pytest.mark.parametrize(

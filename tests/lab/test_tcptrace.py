@@ -25,7 +25,7 @@ from longlook.core.programs import trace_program
 from longlook.lab.linux.namespace import Namespace
 from longlook.timeline.decode import decode_trace
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.realtime]
 
 MAGIC = b"LLTCP1\n"
 PORT = 4433

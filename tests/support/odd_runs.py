@@ -3,41 +3,34 @@
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from markupsafe import escape
 
-from longlook.analysis.claims.entry import entry_of, entry_text
-from longlook.cli.show.trace import show_hars
+from longlook.cli.show.trace import hars_shown
 from longlook.core.errors import InputError, LonglookError
 from longlook.core.model import Outcome, Study
 from longlook.core.run_folder import RunFolder
 from longlook.engines.fake import FakeEngine
 from longlook.explain.rounds import Wanted
+from longlook.instruments.atlas import run as atlas
+from longlook.instruments.atlas.claims import run as claims
+from longlook.instruments.atlas.claims.entries import make_entry, read_found
+from longlook.instruments.atlas.claims.entry import entry_of, entry_text
+from longlook.instruments.atlas.claims.page import write_claims_page
+from longlook.instruments.atlas.runs import AtlasOptions, adopt
 from longlook.instruments.compare.gate import judge_gate
-from longlook.pipeline import atlas, claims
 from longlook.pipeline.analyse import Result, analyse
-from longlook.pipeline.atlas_runs import AtlasOptions, adopt
-from longlook.pipeline.entries import make_entry, read_found
 from longlook.pipeline.explain import ExplainRequest, explain_run
 from longlook.pipeline.hars import export_hars
 from longlook.pipeline.options import Observer, RunOptions
 from longlook.pipeline.run import run_study
-from longlook.report.charts.theme import specification
-from longlook.report.claims import write_claims_page
+from longlook.terminal.console import console
+from longlook.terminal.printer import JsonLinesPrinter, MarkdownPrinter, PeoplePrinter
 from longlook.terminal.run_display import RunDisplay
 from longlook.timeline.export import convert
 
 FORMATS = ("qlog", "pcapng", "har", "play", "parquet", "csv")
-
-
-def checked_only(_folder: Path, _name: str, chart: Any) -> list[Path]:
-    """In place of `export_figure`: every figure is made and checked against its schema, but is turned into no picture,
-    which would take most of the time.
-    """
-    specification(chart)
-    return []
 
 
 def run_and_read(study: Study, only: tuple[str, ...], engine: FakeEngine, folder: Path) -> Result:
@@ -47,8 +40,8 @@ def run_and_read(study: Study, only: tuple[str, ...], engine: FakeEngine, folder
     assert sum(result.outcomes.values()) == len(engine.ran)
     assert len(result.claims) == len(study.claims)
     assert str(escape(study.title)) in result.report.read_text()
-    for how in ({"as_json": False}, {"as_json": True}, {"as_json": False, "as_markdown": True}):
-        RunDisplay(**how).conclude(result)
+    for printer in (PeoplePrinter(console()), JsonLinesPrinter(), MarkdownPrinter(console())):
+        RunDisplay(printer).conclude(result)
     judge_gate(result.estimates, 5.0, study.analysis)
     entry = make_entry(result.path, [])
     assert [item.result for item in entry_of(entry_text(entry)).claim_results()] == [
@@ -66,7 +59,7 @@ def _look_inside(run: RunFolder, folder: Path, *, any_good: bool) -> None:
         patch.setattr("longlook.pipeline.analyse.write_report", lambda place, _content: place / "index.html")
         analyse(run, Observer(), Wanted(("all",)))
     with _refusal("has a page load"):
-        show_hars(export_hars(run, folder / "hars"), folder / "hars", as_json=False)
+        PeoplePrinter(console()).show(hars_shown(export_hars(run, folder / "hars"), folder / "hars"))
     finished = [trial for trial in run.plan.trials if run.result(trial.id) is not None]
     for name in FORMATS if any_good else ():
         trial = next(each for each in finished if run.result(each.id).outcome is Outcome.OK)

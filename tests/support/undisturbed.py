@@ -8,6 +8,7 @@ from longlook.core.model import Outcome, Run
 from longlook.engines import Engine
 from longlook.engines.live import LiveEngine
 from longlook.lab.guard import findings
+from tests.support.realtime import HostWasLate
 
 ATTEMPTS = 4
 
@@ -30,7 +31,10 @@ def run_undisturbed(engine: Engine, job: Job) -> Run:
 
 
 class UndisturbedEngine(LiveEngine):
-    """The live engine, with trials repeated where the host disturbed them."""
+    """The live engine, with trials repeated where the host disturbed them; HostWasLate if it disturbed them all."""
 
     def run(self, job: Job) -> Run:
-        return run_undisturbed(super(), job)  # type: ignore[arg-type]
+        run = run_undisturbed(super(), job)  # type: ignore[arg-type]
+        if was_disturbed(run):
+            raise HostWasLate(run.reason)
+        return run

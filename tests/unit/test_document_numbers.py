@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from longlook.analysis.claims.entry import Entry
 from longlook.core.model import Verdict
 from longlook.core.results import Estimate
-from longlook.pipeline.entries import read_entry
+from longlook.instruments.atlas.claims.entries import read_entry
+from longlook.instruments.atlas.claims.entry import Entry
 from longlook.report.wording import MINUS, NBSP, effect, interval, quantity
 from tests.support.page_tables import BASELINE, LEVELS, RATES, SIZES, TABLES, Place, Table
 

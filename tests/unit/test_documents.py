@@ -19,7 +19,7 @@ from longlook.report import wording
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "longlook"
 LONGEST_LINE = 200
-_LINK = re.compile(r"(?:\[[^\]\n]*\]\(|<img src=\")([^)\"\s]+)")
+_LINK = re.compile(r"(?:\[[^\]\n]*\]\(|<img src=\"|^\[[^\]\n]+\]: )([^)\"\s]+)", re.M)
 _CODE = re.compile(r"`[^`\n]*`")
 COMMANDS = ("README.md", "CONTRIBUTING.md", "docs/tutorial/first-hour.md")
 """Documents whose commands a newcomer types."""

@@ -5,11 +5,11 @@
 the estimates. `results_digest.results_digest` identifies the results of a run. The pipeline and the conformance suite
 use these.
 
-Later packages also import `bottleneck` (was a host too slow?), `congestion_check` (did a sender do what it declares?),
-`measure_cache` and `statistics_cache` (what is not computed again), `claims.entry` (a run of an atlas), and from
-`stats` the modules `cells` (a contrast's values), `libraries` (scipy and statsmodels, imported where they are used),
-`procedures` and `sequential` (the tests on arrays), `verdicts` (their verdict), `stopping` (which cells need more
-rounds, and sides of a gate) and `shares` (the interval of a share).
+Later packages also import `bottleneck` (was a host too slow?), `trace_checks` (did a sender do what it declares?),
+and `measure_cache` and `statistics_cache` (results that are not computed again).
+From `stats` they import `cells` (a contrast's values), `libraries` (scipy and statsmodels, imported at their first
+use), `procedures` and `sequential` (the tests on arrays). They also import `verdicts` (their verdict) and `stopping`
+(which cells need more rounds, and sides of a gate).
 
-`pipeline` also imports `effects`: what measures settings and knobs.
+`pipeline` also imports `effects`, which says how settings and knobs are measured.
 """

@@ -23,7 +23,7 @@ class _Used:
 def attribute_bottlenecks(
     estimates: Sequence[Estimate], study: Study, attempts: Iterable[tuple[Trial, Run]], engine: str
 ) -> list[Estimate]:
-    """Return the estimates, with a reason for those that compare engines and disagree. `engine` is the run's own.
+    """Return the estimates, with a reason for each that compares engines and disagrees. `engine` is the run's own.
 
     The processors can explain a difference only if the programs used at least as much CPU time as the difference is
     long, and the link only if its packets were that late.

@@ -1,4 +1,4 @@
-"""What measures the effect of each setting of TCP and each knob, and which of a run nothing measured. Pure.
+"""The measure of the effect of each setting of TCP and each knob, and the effects that nothing in a run measured. Pure.
 
 A setting that was written, or a knob that was handed over, is no proof of an effect. A trial measures some from its
 link's log and its programs' lines (`lab.judge_settings`, `lab.judge_knobs`), the analysis others from traces. The rest
@@ -8,7 +8,7 @@ is proven by `longlook stacks check` alone, in trials of its own: a run that set
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from longlook.analysis.parameter_check import KNOBS as OFFERED
+from longlook.analysis.trace_checks import KNOBS as OFFERED
 from longlook.core import registry
 from longlook.core.flows import MULTIPATH
 from longlook.core.model import Endpoint, Scalar, Trial
@@ -109,7 +109,7 @@ def _of_end(trial: Trial, role: str, end: Endpoint) -> Iterator[Unmeasured]:
 
 
 def said(found: Iterable[Unmeasured]) -> str:
-    """Return one sentence about them, and how they are proven; empty where there are none."""
+    """Return one sentence about them, and how they are proven; empty without any."""
     items = list(found)
     if not items:
         return ""

@@ -11,14 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from longlook.analysis.congestion_check import COLUMNS, contradictions
 from longlook.analysis.measure_cache import MeasureCache
 from longlook.analysis.outputs import OUTPUTS, Attempt, Columns
-from longlook.analysis.parameter_check import COLUMNS as PARAMETER_COLUMNS
-from longlook.analysis.parameter_check import parameter_contradictions, sets_parameters
+from longlook.analysis.trace_checks import (
+    CONGESTION_COLUMNS,
+    PARAMETER_COLUMNS,
+    contradictions,
+    parameter_contradictions,
+    sets_parameters,
+)
+from longlook.core.metric import Metric, find_metric
 from longlook.core.model import Outcome, Run, Study, Trial
 from longlook.core.run_folder import EVENTS, TIMELINE, RunFolder
-from longlook.metrics import Metric, find_metric
 from longlook.timeline.events import Events
 from longlook.timeline.normalise import normalise_trial
 from longlook.timeline.normalise.trial import needs_events, write_events
@@ -27,9 +31,12 @@ from longlook.timeline.timeline import Timeline
 _POINTS = "points"
 """The table of OUTPUTS that metrics which compare arms read."""
 
+_WORTH_PROCESSES = 20
+"""Attempts: for fewer, starting processes would take longer than measuring."""
+
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredAttempt:
     """An attempt with its metrics by name. `values` is empty unless it went well; a value is None if it cannot be
     measured.
     """
@@ -41,35 +48,36 @@ class Measured:
     """The rows of each of OUTPUTS by its name."""
 
 
-def measure_all(folder: RunFolder, study: Study, report: Callable[[int, int], None]) -> list[Measured]:
+def measure_all(folder: RunFolder, study: Study, report: Callable[[int, int], None]) -> list[MeasuredAttempt]:
     """Return every attempt of every trial in the order of the plan.
 
-    Write `timeline.parquet` beside each good attempt, and `events.parquet` if it captured traces.
+    Write `timeline.parquet` next to each good attempt, and `events.parquet` if it captured traces. `report` gets how
+    many attempts are done, and of how many.
     """
-    return compared(measure_trials(folder, study, folder.plan.trials, report), study)
+    return with_comparisons(measure_trials(folder, study, folder.plan.trials, report), study)
 
 
 def measure_trials(
     folder: RunFolder, study: Study, trials: Iterable[Trial], report: Callable[[int, int], None]
-) -> list[Measured]:
+) -> list[MeasuredAttempt]:
     """Return every attempt of some trials, as `measure_all` does, but without the metrics that compare arms."""
-    cache = MeasureCache(study.metrics)
-    attempts = [(trial, path, run) for trial in trials for path, run in folder.attempts(trial.id)]
-    work = [_Work(path, trial, run, study.metrics) for trial, path, run in attempts]
-    found = [_known(item, cache) for item in work]
-    fresh = _map([item for item, known in zip(work, found, strict=True) if known is None])
+    pending = [
+        _Measurement(path, trial, run, study.metrics) for trial in trials for path, run in folder.attempts(trial.id)
+    ]
+    known = [each.known() for each in pending]
+    fresh = _in_parallel([each for each, found in zip(pending, known, strict=True) if found is None])
     measured = []
-    for known in found:
-        measured.append(known or next(fresh))
-        report(len(measured), len(attempts))
+    for found in known:
+        measured.append(found or next(fresh))
+        report(len(measured), len(pending))
     return measured
 
 
-def compared(measured: list[Measured], study: Study) -> list[Measured]:
+def with_comparisons(measured: list[MeasuredAttempt], study: Study) -> list[MeasuredAttempt]:
     """Return the same attempts with the metrics that compare arms: each trial with the reference arm's of its cell and
     round.
 
-    The reference's own trial is compared with that of the cell's next round, and the last one with the first.
+    The reference's own trial is compared with its trial of the cell's next round, and the last one with the first.
     """
     metrics = [(name, metric.compare) for name, metric in _metrics(study.metrics) if metric.compare is not None]
     if not metrics:
@@ -96,7 +104,9 @@ def compared(measured: list[Measured], study: Study) -> list[Measured]:
 
 
 @dataclass(frozen=True)
-class _Work:
+class _Measurement:
+    """The measurement of one attempt: its folder, trial, record and the metrics that are wanted."""
+
     path: Path
     trial: Trial
     run: Run
@@ -104,60 +114,59 @@ class _Work:
 
     @cached_property
     def key(self) -> str:
-        """The key of its measurements in the cache."""
+        """The key of its result in the cache."""
         return MeasureCache(self.metrics).key(self.path, self.trial, self.run)
 
+    def known(self) -> MeasuredAttempt | None:
+        """Return the result if nothing must be measured: the attempt did not go well, or the cache has its result."""
+        if self.run.outcome is not Outcome.OK:
+            return MeasuredAttempt(self.trial, self.run, {})
+        data = MeasureCache(self.metrics).fetch(self.key, self.path)
+        return None if data is None else self._result(data)
 
-def _known(work: _Work, cache: MeasureCache) -> Measured | None:
-    """Return the result of an attempt that needs no measuring: one that did not go well, or one in the cache."""
-    if work.run.outcome is not Outcome.OK:
-        return Measured(work.trial, work.run, {})
-    data = cache.fetch(work.key, work.path)
-    return None if data is None else _measured(work, data)
+    def make(self) -> MeasuredAttempt:
+        """Normalise the attempt, measure it, keep the result in the cache and return it."""
+        timeline = normalise_trial(self.path, self.trial, self.run)
+        (self.path / TIMELINE).unlink(missing_ok=True)  # of an earlier Longlook it may be the cache's too
+        timeline.write(self.path / TIMELINE)
+        events = self.path / EVENTS
+        traced = write_events(self.path, self.trial, self.run, timeline, events)
+        if traced and needs_events(self.metrics):
+            timeline = timeline.with_events(Events.read(events))
+        attempt = Attempt(self.path, self.trial, self.run, self.metrics, timeline, events if traced else None)
+        data: dict[str, Any] = {
+            "values": {name: metric.measure(timeline) for name, metric in _metrics(self.metrics)},
+            "tables": {output.name: output.of(attempt) for output in OUTPUTS},
+        }
+        if traced and (wrong := self._contradicted(timeline)):
+            data = {"values": {}, "tables": {}, "contradicted": "; ".join(wrong)}
+        MeasureCache(self.metrics).keep(self.key, self.path, data, [TIMELINE, EVENTS] if traced else [TIMELINE])
+        return self._result(data)
+
+    def _contradicted(self, timeline: Timeline) -> list[str]:
+        """Return what the traces of a trial contradict of its declaration."""
+        events = self.path / EVENTS
+        wrong = contradictions(self.trial, timeline, Events.read(events, CONGESTION_COLUMNS))
+        if sets_parameters(self.trial):
+            wrong += parameter_contradictions(self.trial, timeline, Events.read(events, PARAMETER_COLUMNS))
+        return wrong
+
+    def _result(self, data: Mapping[str, Any]) -> MeasuredAttempt:
+        run = self.run
+        if (wrong := data.get("contradicted")) is not None:
+            hint = "the program ignored its configuration: see its knob, and longlook stacks check"
+            run = replace(run, outcome=Outcome.INVALID, reason=wrong, hint=hint)
+        return MeasuredAttempt(self.trial, run, data["values"], data["tables"])
 
 
-def _map(work: list[_Work]) -> Iterator[Measured]:
-    if len(work) < 20:  # starting processes would take longer
-        yield from map(_measure, work)
+def _in_parallel(pending: list[_Measurement]) -> Iterator[MeasuredAttempt]:
+    """Yield the results in order; many are made on all processors."""
+    if len(pending) < _WORTH_PROCESSES:
+        yield from map(_Measurement.make, pending)
         return
     # Forked workers would inherit the parent's threads in an unknown state.
     with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
-        yield from pool.map(_measure, work, chunksize=8)
-
-
-def _measure(work: _Work) -> Measured:
-    timeline = normalise_trial(work.path, work.trial, work.run)
-    (work.path / TIMELINE).unlink(missing_ok=True)  # of an earlier Longlook it may be the cache's too
-    timeline.write(work.path / TIMELINE)
-    traced = write_events(work.path, work.trial, work.run, timeline, work.path / EVENTS)
-    if traced and needs_events(work.metrics):
-        timeline = timeline.with_events(Events.read(work.path / EVENTS))
-    attempt = Attempt(work.path, work.trial, work.run, work.metrics, timeline, work.path / EVENTS if traced else None)
-    data: dict[str, Any] = {
-        "values": {name: metric.measure(timeline) for name, metric in _metrics(work.metrics)},
-        "tables": {output.name: output.of(attempt) for output in OUTPUTS},
-    }
-    if traced and (wrong := _contradicted(work, timeline)):
-        data = {"values": {}, "tables": {}, "contradicted": "; ".join(wrong)}
-    made = [TIMELINE, EVENTS] if traced else [TIMELINE]
-    MeasureCache(work.metrics).keep(work.key, work.path, data, made)
-    return _measured(work, data)
-
-
-def _contradicted(work: _Work, timeline: Timeline) -> list[str]:
-    """Return what the traces of a trial contradict of its declaration."""
-    wrong = contradictions(work.trial, timeline, Events.read(work.path / EVENTS, COLUMNS))
-    if sets_parameters(work.trial):
-        wrong += parameter_contradictions(work.trial, timeline, Events.read(work.path / EVENTS, PARAMETER_COLUMNS))
-    return wrong
-
-
-def _measured(work: _Work, data: Mapping[str, Any]) -> Measured:
-    run = work.run
-    if (wrong := data.get("contradicted")) is not None:
-        hint = "the program ignored its configuration: see its knob, and longlook stacks check"
-        run = replace(run, outcome=Outcome.INVALID, reason=wrong, hint=hint)
-    return Measured(work.trial, run, data["values"], data["tables"])
+        yield from pool.map(_Measurement.make, pending, chunksize=8)
 
 
 def _pairs(points: Columns) -> np.ndarray[Any, np.dtype[np.float64]]:

@@ -16,7 +16,6 @@ import pandas as pd
 
 from longlook.core.model import Run, Trial
 from longlook.core.run_folder import FLOWS, POINTS, RATES, STATES
-from longlook.network.extra_links import SECOND
 from longlook.timeline.competition import FLOW_COLUMNS, RATE_COLUMNS, Competition, flow_columns, rate_columns
 from longlook.timeline.cpu_work import ROLES, WORK_COLUMNS, pooled_stacks, work_columns
 from longlook.timeline.envelope import points_of
@@ -28,7 +27,7 @@ from longlook.timeline.states import EVENT_COLUMNS, times_in_states
 from longlook.timeline.timeline import Timeline
 
 Columns = Mapping[str, list[Any]]
-"""Rows of one attempt, column by column: `rows_of` makes a table of them and adds what identifies the trial."""
+"""Rows of one attempt, column by column: the trial's identity is added when they become a table (`rows_of`)."""
 
 GOODPUT_BINS_S = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 """The widths of a bin of goodput over time; the first that needs no more than GOODPUT_MOST_BINS is used."""
@@ -122,7 +121,7 @@ def filled_tables(
 def rows_of(attempts: Iterable[tuple[Trial, Mapping[str, Columns | None]]], name: str) -> pd.DataFrame | None:
     """Return the rows of all attempts that have any in the table `name`, in their order.
 
-    The columns are those of that table, then trial_id, arm, cell_id and round. None if no attempt has rows.
+    The columns are the table's own, then trial_id, arm, cell_id and round. None if no attempt has rows.
     """
     filled = [(trial, columns) for trial, tables in attempts if (columns := tables.get(name)) and _count(columns)]
     if not filled:
@@ -197,7 +196,7 @@ def _goodput(attempt: Attempt) -> Columns | None:
 
 
 def _links(attempt: Attempt) -> Columns | None:
-    return link_columns(attempt.timeline) if SECOND in attempt.trial.further else None
+    return link_columns(attempt.timeline) if attempt.trial.has_second_path else None
 
 
 def _of_flows(of: Callable[[Competition], Columns]) -> Callable[[Attempt], Columns | None]:

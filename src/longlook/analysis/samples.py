@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 
 import pandas as pd
 
+from longlook.core.metric import Metric, find_metric
 from longlook.core.model import Outcome, Run, Study, Trial
-from longlook.metrics import Metric, find_metric
 from longlook.study.around import columns, drawn_number
 
 FACTOR_PREFIX = "factor."
@@ -39,8 +39,8 @@ def samples_table(study: Study, entries: Iterable[tuple[Trial, Run, Mapping[str,
     """Return every attempt of every trial, one row for each of the study's metrics, in the order of `entries`.
 
     `entries` are (trial, run of one attempt, values by metric). Values are null unless the attempt went well; a value
-    that is missing or not finite all the same gets a reason. The columns are those of _DTYPES, one for each factor,
-    RANDOM_LOSSES if the path of any trial loses packets at random, and one for each setting that rounds draw, a number
+    that is missing or not finite all the same gets a reason. The columns are _DTYPES, one for each factor, and
+    RANDOM_LOSSES if the path of any trial loses packets at random. Each setting that rounds draw has one, too, a number
     in the unit that its name ends with.
     """
     metrics = [find_metric(name) for name in study.metrics]
@@ -59,11 +59,11 @@ def samples_table(study: Study, entries: Iterable[tuple[Trial, Run, Mapping[str,
 
 def loses_at_random(trial: Trial) -> bool:
     """Return whether the path of a trial loses packets at random, apart from its queues."""
-    return any(stage.kind in _RANDOM_LOSSES for link in trial.links for stage in (*link.up, *link.down))
+    return any(stage.kind in _RANDOM_LOSSES for link in trial.links.values() for stage in (*link.up, *link.down))
 
 
 def random_losses(run: Run) -> float | None:
-    """Return how many packets the link lost at random in both directions; None where it left no counters.
+    """Return how many packets the link lost at random in both directions; None if it left no counters.
 
     Packets that a queue dropped, or a rule of the path, are none of them.
     """

@@ -32,9 +32,9 @@ _LIBRARIES = ("numpy", "pandas", "scipy", "statsmodels")
 
 @dataclass(frozen=True)
 class Statistics:
-    """What is estimated from the samples of a run.
+    """The estimates from the samples of a run.
 
-    `levels` are those that claims are judged by, `drawn_levels` those of the metrics that a report draws by arm.
+    `levels` serve to judge claims; `drawn_levels` belong to the metrics that a report draws by arm.
     """
 
     estimates: tuple[Estimate, ...]

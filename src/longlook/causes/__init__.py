@@ -1,1 +1,5 @@
-"""Causes of a slower load, one file each: `CAUSE` (CONTRIBUTING.md, "Add a cause"); nothing lists them."""
+"""Causes of a slower load: each file defines one `CAUSE`, or a family, `CAUSES` (CONTRIBUTING.md, "Add a cause").
+
+Nothing lists the files. In a family each cause has its constants, `NAME_sign`, `NAME_changes`, their helpers and
+`NAME = Cause(…)`, in this order.
+"""

@@ -1,16 +1,22 @@
-"""Commands about this machine, exactness and the cache of trials; no logic of their own."""
+"""Commands about this machine, what was downloaded, exactness and the cache of trials; no logic of their own."""
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from longlook.core import codec
 from longlook.core.errors import InputError
+from longlook.core.provenance import Component, Made
 from longlook.terminal.console import console, print_json
 from longlook.terminal.options import AsJson
+from longlook.terminal.printer import Renderings, Unwrapped, document_printer
+
+_DIGITS = 16
 
 cache_app = typer.Typer(help="Show or prune the cache of finished trials.", no_args_is_help=True)
 
@@ -24,33 +30,26 @@ def doctor(
     """Check that this machine has everything that Longlook needs, and print the command that fixes what is missing."""
     from longlook.engines.doctor import examine
 
+    printer = document_printer(as_json=as_json)
     if provenance:
-        _list_downloads(as_json=as_json)
+        printer.show(_downloads())
         return
     needs = examine()
-    if as_json:
-        print_json([codec.encode(need) for need in needs])
-    else:
-        table = Table("", "need", "found", "fix", box=None)
-        for need in needs:
-            missing = Text("missing", "red") if need.required else Text("absent", "yellow")
-            mark = Text("ok", "green") if need.met else missing
-            table.add_row(mark, need.name, need.detail, "" if need.met else need.fix)
-        console().print(table)
+    table = Table("", "need", "found", "fix", box=None)
+    for need in needs:
+        missing = Text("missing", "red") if need.required else Text("absent", "yellow")
+        mark = Text("ok", "green") if need.met else missing
+        table.add_row(mark, need.name, need.detail, "" if need.met else need.fix)
+    printer.show(Renderings(lambda: [table], lambda: [codec.encode(need) for need in needs]))
     if any(need.required and not need.met for need in needs):
         raise typer.Exit(3)
 
 
-def _list_downloads(*, as_json: bool) -> None:
-    from longlook.cli.show.provenance import downloads
+def _downloads() -> Renderings:
     from longlook.provision.provenance.made import all_made
 
     made = all_made()
-    if as_json:
-        print_json([codec.encode(each) for each in made])
-        return
-    for part in downloads(made):
-        console().print(part)
+    return Renderings(lambda: downloads(made), lambda: [codec.encode(each) for each in made])
 
 
 def diff_runs(
@@ -64,12 +63,12 @@ def diff_runs(
     from longlook.run.diff import compare
 
     found = compare(left, right, context)
-    if as_json:
-        print_json(codec.encode(found))
-    else:
-        out = console()
-        for part in difference_lines(found, left, right, out.width):
-            out.print(part, soft_wrap=True)
+    document_printer(as_json=as_json).show(
+        Renderings(
+            people=lambda: map(Unwrapped, difference_lines(found, left, right, console().width)),
+            data=lambda: codec.encode(found),
+        )
+    )
     if found.differing:
         raise typer.Exit(1)
 
@@ -82,10 +81,9 @@ def cache_show(as_json: AsJson = False) -> None:
     from longlook.core.units import print_bytes
 
     entries, size_bytes = ContentStore(cache_root()).held()
-    if as_json:
-        print_json({"place": str(cache_root()), "entries": entries, "bytes": size_bytes})
-    else:
-        console().print(f"{cache_root()}: {entries} trials, {print_bytes(size_bytes)}", markup=False, soft_wrap=True)
+    line = f"{cache_root()}: {entries} trials, {print_bytes(size_bytes)}"
+    data = {"place": str(cache_root()), "entries": entries, "bytes": size_bytes}
+    document_printer(as_json=as_json).show(Renderings(lambda: [line], lambda: data))
 
 
 @cache_app.command("prune")
@@ -108,10 +106,86 @@ def cache_prune(
     pruned = ContentStore(cache_root()).prune(unused_for_s)
     for beside in (measured_root(), statistics_root(), drawn_root()):
         ContentStore(beside).prune(unused_for_s)
-    if as_json:
-        print_json(codec.encode(pruned))
+    removed = f"removed {pruned.removed} trials ({print_bytes(pruned.removed_bytes)})"
+    line = f"{removed}, kept {pruned.kept} ({print_bytes(pruned.kept_bytes)})"
+    document_printer(as_json=as_json).show(Renderings(lambda: [Text(line)], lambda: codec.encode(pruned)))
+
+
+def phone(
+    name: Annotated[str | None, typer.Argument(help="Its name in LONGLOOK_PHONES. Default: the first.")] = None,
+    without_early_data: Annotated[
+        bool, typer.Option(help="For connections that are resumed over QUIC without 0-RTT.")
+    ] = False,
+    check: Annotated[bool, typer.Option(help="Ask the browser who it is; exit 3 if none answers.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Print the flags that a browser on another machine is to be started with, or ask it who it is
+    (docs/guide/browsers.md)."""
+    from longlook.provision.tls import identity
+    from longlook.stacks import chromium_remote
+
+    printer = document_printer(as_json=as_json)
+    name = name or chromium_remote.STACK.version_names[0]
+    where = chromium_remote.endpoint(name)
+    if check:
+        found = chromium_remote.describe(name)
+        line = f"{name} at {where}: {found['browser']}, {found['user_agent']}"
+        printer.show(Renderings(lambda: [Text(line)], lambda: found))
         return
-    console().print(
-        f"removed {pruned.removed} trials ({print_bytes(pruned.removed_bytes)}), "
-        f"kept {pruned.kept} ({print_bytes(pruned.kept_bytes)})"
-    )
+    flags = chromium_remote.flags(identity(), early_data=not without_early_data)
+    data = {"name": name, "endpoint": where, "flags": flags}
+    printer.show(Renderings(lambda: [chromium_remote.command_line(flags)], lambda: data))
+
+
+def sbom(
+    run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
+    out: Annotated[Path | None, typer.Option(help="Write it to this file.")] = None,
+) -> None:
+    """Print the software bill of materials of a run in CycloneDX: programs, libraries, guest kernel, digests."""
+    from longlook.core.run_folder import RunFolder, write_json
+    from longlook.pipeline.sbom import bill_of_materials
+
+    bill = bill_of_materials(RunFolder.open(run_folder))
+    if out is None:
+        print_json(bill)
+        return
+    try:
+        write_json(out, bill)
+    except OSError as error:
+        raise InputError(f"--out {out}: cannot be written: {error.strerror}", "name another file") from error
+    console().print(f"{out}: {len(bill['components'])} components", soft_wrap=True, markup=False)
+
+
+def downloads(made: Sequence[Made]) -> Iterator[RenderableType]:
+    """Yield a table for each program with its components, their digests and who vouches for them."""
+    for each in made:
+        digest = f"sha256 {each.sha256[:_DIGITS]}" if each.sha256 else "no program of its own"
+        licence = f", {each.licence}" if each.licence else ""
+        yield Text.assemble((each.name, "bold"), f" {each.version}, {digest}{licence}")
+        if each.built_by:
+            yield Text(f"  built by: {each.built_by.splitlines()[0]}")
+        for other in each.deviations:
+            yield Text.assemble("  ", ("not as pinned:", "red"), f" {other}")
+        if each.components is None:
+            yield Text("  nothing tells what it is made of")
+        elif each.components:
+            yield _table(each.components)
+    parts = sum(len(each.components or ()) for each in made)
+    others = sum(len(each.deviations) for each in made)
+    yield Text(f"{len(made)} programs of {parts} components; not as pinned: {others or 'none'}")
+
+
+def _table(components: Sequence[Component]) -> Table:
+    licences = any(part.licence for part in components)
+    table = Table("", "component", "version", "digest", "who vouches", *(["licence"] if licences else []), box=None)
+    for part in components:
+        row = (f"{part.ecosystem}:{part.name}", part.version, _digest(part), part.vouched_by)
+        table.add_row("", *map(Text, row), *([Text(part.licence)] if licences else []))
+    return table
+
+
+def _digest(part: Component) -> str:
+    """Return the digest, or how many the lock file allows; `--json` has them all."""
+    if not part.digests:
+        return "not recorded"
+    return part.digests[0] if len(part.digests) == 1 else f"one of {len(part.digests)} sha256"

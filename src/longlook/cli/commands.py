@@ -8,12 +8,14 @@ from typing import Annotated, NoReturn
 import typer
 
 from longlook import __version__
-from longlook.cli import atlas, checks, claims, explain, infer, phone, run, sbom, setup, stacks, study, trace
+from longlook.cli import checks, explain, run, stacks, study, trace
 from longlook.core.errors import InterruptedByUserError, LonglookError, MachineError
+from longlook.instruments.atlas import command as atlas
 from longlook.instruments.calibrate import command as calibrate
 from longlook.instruments.certify import command as certify
 from longlook.instruments.compare import command as compare
 from longlook.instruments.conformance import command as conformance
+from longlook.instruments.infer import command as infer
 from longlook.instruments.link import command as link
 from longlook.terminal.console import error_console
 
@@ -29,12 +31,12 @@ stacks.stacks_app.command("check")(conformance.stacks_check)
 stacks.stacks_app.command("matrix")(conformance.stacks_matrix)
 stacks.stacks_app.command("docs")(conformance.stacks_docs)
 app.command("diff-runs")(checks.diff_runs)
-app.command()(setup.setup)
-stacks.stacks_app.command("install")(setup.setup)
+app.command()(stacks.setup)
+stacks.stacks_app.command("install")(stacks.setup)
 app.command()(compare.compare)
 app.command()(compare.bisect)
 app.command()(infer.infer)
-app.command()(claims.claims)
+app.command()(atlas.claims)
 app.command()(atlas.atlas)
 app.command()(checks.doctor)
 app.command()(run.run)
@@ -42,8 +44,8 @@ app.command()(calibrate.calibrate)
 app.command()(certify.certify)
 app.command()(run.report)
 app.command()(explain.explain)
-app.command()(sbom.sbom)
-app.command()(phone.phone)
+app.command()(checks.sbom)
+app.command()(checks.phone)
 
 
 def _print_version(asked: bool) -> None:

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from longlook.core.errors import InputError, InterruptedByUserError
-from longlook.terminal.options import AsJsonLines, EngineOptions, TrustPrograms, expand_options, new_folder
+from longlook.terminal.options import (
+    AsJsonLines,
+    EngineOptions,
+    TrustPrograms,
+    check_file,
+    expand_options,
+    new_folder,
+    open_adopted,
+)
 
 if TYPE_CHECKING:
     from longlook.explain.answer import Answer
@@ -62,8 +70,7 @@ def explain(
 ) -> None:
     """Say why an arm lost: suspect causes from traces, change one thing at a time, and keep what closes the gap
     (docs/guide/explain.md)."""
-    if markdown is not None and (markdown.is_dir() or not markdown.absolute().parent.is_dir()):
-        raise InputError(f"--markdown {markdown}: no such folder, or a folder itself", "name a file: --markdown FILE")
+    check_file("--markdown", markdown)
     if not planted.certify and (planted.case or planted.out is not None):
         raise InputError("--case and --out are for --certify", "add --certify, or leave them out")
     if planted.certify:
@@ -74,32 +81,25 @@ def explain(
     if run_folder is None:
         raise InputError("no run folder", "name one below runs/: longlook explain RUN")
     from longlook.core import mistaken
-    from longlook.terminal.answers import show_answers
+    from longlook.terminal.answers import answers_shown
+    from longlook.terminal.printer import FilePrinter, Printers, lines_printer
     from longlook.terminal.run_display import RunDisplay
 
     if mistaken.is_one(run_folder):
         needed = "explain needs a run folder, since it runs both arms of a study again with one thing changed"
         raise InputError(f"{run_folder} is none: {needed}", mistaken.reader_of(run_folder))
-    display = RunDisplay(as_json=as_json)
-    answers = _explain(run_folder, cells or (), contrast, trials, display)
-    show_answers(answers, run_folder, as_json=as_json)
-    if markdown is not None:
-        from longlook.report.causes.text import answers_markdown
-
-        markdown.write_text(answers_markdown(answers), encoding="utf-8")
+    printer = lines_printer(as_json=as_json)
+    answers = _explain(run_folder, cells or (), contrast, trials, RunDisplay(printer))
+    files = [] if markdown is None else [FilePrinter(markdown, "markdown")]
+    Printers([printer, *files]).show(answers_shown(answers, run_folder))
 
 
 def _explain(
     run_folder: Path, cells: "list[str] | tuple[()]", contrast: str | None, trials: TrialOptions, display: "RunDisplay"
 ) -> "list[Answer]":
-    from longlook.core.run_folder import RunFolder
-    from longlook.network import trace_store
     from longlook.pipeline.explain import ExplainRequest, explain_run
-    from longlook.provision.recorded import store as recorded
 
-    folder = RunFolder.open(run_folder)
-    trace_store.adopt(folder.traces)
-    recorded.adopt(folder.path)
+    folder = open_adopted(run_folder)
     request = ExplainRequest(tuple(cells), contrast, trials.budget)
     try:
         with display:
@@ -110,14 +110,16 @@ def _explain(
 
 def _certify(planted: PlantedCaseOptions, trials: TrialOptions, *, as_json: bool) -> None:
     from longlook.instruments.certify.planted import certify_explanations
-    from longlook.instruments.certify.show import show_matrix
+    from longlook.instruments.certify.show import matrix_shown
+    from longlook.terminal.printer import lines_printer
     from longlook.terminal.run_display import RunDisplay
 
     out = planted.out or new_folder("explain")
-    display = RunDisplay(as_json=as_json)
+    printer = lines_printer(as_json=as_json)
+    display = RunDisplay(printer)
     try:
         with display:
             matrix = certify_explanations(out, planted.case or (), trials.options("virtual"), display.observer())
     except KeyboardInterrupt as error:
         raise InterruptedByUserError("stopped", f"go on with the same --out {out}: its trials are kept") from error
-    show_matrix(matrix, as_json=as_json)
+    printer.show(matrix_shown(matrix))

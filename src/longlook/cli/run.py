@@ -1,20 +1,23 @@
 """`longlook run` and `longlook report`: arguments to calls; no logic of their own."""
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from longlook.core.errors import InputError, InterruptedByUserError, LonglookError, MachineError
+from longlook.core.errors import InputError
 from longlook.core.model import Study
-from longlook.terminal.options import AsJson, EngineOptions, StudyChanges, expand_options, new_folder
+from longlook.terminal.options import AsJson, EngineOptions, StudyChanges, expand_options, new_folder, open_adopted
+
+if TYPE_CHECKING:
+    from longlook.pipeline.options import RunOptions
 
 
 @dataclass(frozen=True)
-class _Extent:
-    """How much is run."""
+class RunSize:
+    """The number of trials that may run, and of their repeats."""
 
     verify: Annotated[
         int, typer.Option(min=0, metavar="N", help="Then run every trial N times more and compare every byte.")
@@ -23,74 +26,99 @@ class _Extent:
         bool, typer.Option("--many", help="Take a plan of more than 100 000 trials, without a question.")
     ] = False
 
+    def most_trials(self, study: Study, engine: EngineOptions, changes: StudyChanges) -> int:
+        """Return how many trials a plan may have; if it has more than usual, a person at the terminal is asked."""
+        from longlook.cli.show.study import duration
+        from longlook.study.plan import MOST_TRIALS, MOST_TRIALS_ASKED_FOR, chosen_cells, count_trials
+
+        if self.many:
+            return MOST_TRIALS_ASKED_FOR
+        count = count_trials(study, len(chosen_cells(study, changes.levels)))
+        if not MOST_TRIALS < count <= MOST_TRIALS_ASKED_FOR or not (sys.stdin.isatty() and sys.stdout.isatty()):
+            return MOST_TRIALS
+        jobs = engine.jobs_at_once
+        question = f"{count} trials: at one second each and {jobs} at once about {duration(count / jobs)}. Go on?"
+        return MOST_TRIALS_ASKED_FOR if typer.confirm(question, err=True) else MOST_TRIALS
+
+
+@dataclass(frozen=True)
+class RunFolderOptions:
+    """The folder of a run: a new one, or one that is continued."""
+
+    out: Annotated[Path | None, typer.Option(help="The run folder; default runs/STUDY-TIME.")] = None
+    resume: Annotated[Path | None, typer.Option(help="Continue this run folder.")] = None
+
+    def begun(self) -> Study | None:
+        """Return the study of the run that is continued, None if none is; InputError if both options are there."""
+        if self.out is not None and self.resume is not None:
+            raise InputError("--out and --resume exclude each other", "--resume names the folder to continue")
+        return None if self.resume is None else open_adopted(self.resume).study
+
+
+@dataclass(frozen=True)
+class RunRequest:
+    """A study as the options changed it, its run folder and the options of its run."""
+
+    study: Study
+    folder: Path
+    options: "RunOptions"
+
+    @classmethod
+    def from_options(
+        cls, study: str, engine: EngineOptions, changes: StudyChanges, size: RunSize, place: RunFolderOptions
+    ) -> "RunRequest":
+        """Return the request; InputError if the study or an option cannot be."""
+        resumed = place.resume is not None
+        chosen = changes.find(study, engine.engine, place.begun())
+        options = replace(
+            engine.run_options(),
+            only=changes.levels,
+            resume=resumed,
+            verify=size.verify,
+            most_trials=replace(size, many=size.many or resumed).most_trials(chosen, engine, changes),
+        )
+        return cls(chosen, place.resume or place.out or new_folder(chosen.id), options)
+
+    def how_to_go_on(self) -> str | None:
+        """Return the hint for a run that was stopped, None if there is nothing to continue."""
+        if not (self.folder / "manifest.json").exists():
+            return None
+        return f"finished trials are kept: repeat the command with --resume {self.folder} instead of --out"
+
 
 @expand_options
 def run(
     study: Annotated[str, typer.Argument(help="A study's name, or the path of a study file.")],
     engine: EngineOptions,
     changes: StudyChanges,
-    extent: _Extent,
-    out: Annotated[Path | None, typer.Option(help="The run folder; default runs/STUDY-TIME.")] = None,
-    resume: Annotated[Path | None, typer.Option(help="Continue this run folder.")] = None,
+    size: RunSize,
+    place: RunFolderOptions,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would run, and run nothing.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Run a study and write its report."""
-    from longlook.core.run_folder import RunFolder
-    from longlook.engines.choice import make_engine
-    from longlook.network import trace_store
-    from longlook.pipeline.options import RunOptions
-    from longlook.provision.recorded import store as recorded
-    from longlook.study.plan import MOST_TRIALS_ASKED_FOR
+    from longlook.terminal.printer import document_printer, lines_printer
 
-    if out is not None and resume is not None:
-        raise InputError("--out and --resume exclude each other", "--resume names the folder to continue")
-    begun = None
-    if resume is not None:
-        folder = RunFolder.open(resume)
-        trace_store.adopt(folder.traces)
-        recorded.adopt(folder.path)
-        begun = folder.study
-    chosen = changes.find(study, engine.engine, begun)
-    path = resume or out or new_folder(chosen.id)
-    options = RunOptions(
-        make_engine(engine.engine),
-        jobs=engine.jobs_at_once,
-        use_cache=not engine.no_cache,
-        only=changes.levels,
-        resume=resume is not None,
-        verify=extent.verify,
-        most_trials=MOST_TRIALS_ASKED_FOR
-        if extent.many or resume is not None
-        else _most_trials(chosen, engine, changes),
-        command=("longlook", *sys.argv[1:]),
-    )
+    request = RunRequest.from_options(study, engine, changes, size, place)
     if dry_run:
-        from longlook.cli.show.study import show_preview
+        from longlook.cli.show.study import preview_shown
         from longlook.pipeline.preview import preview
 
-        show_preview(preview(chosen, path, options), as_json=as_json)
+        seen = preview(request.study, request.folder, request.options)
+        document_printer(as_json=as_json).show(preview_shown(seen))
         return
     # Here, so that a mistake in the study is reported before the libraries of the report are loaded.
     from longlook.pipeline.run import run_study
-    from longlook.terminal.run_display import RunDisplay, fail_where_altered, fail_without_trials
+    from longlook.terminal import run_display
 
-    display = RunDisplay(as_json=as_json)
-    try:
-        with display:
-            result = run_study(chosen, path, options, display.observer())
-    except KeyboardInterrupt as error:
-        raise InterruptedByUserError("stopped", _how_to_go_on(path)) from error
-    except MachineError as error:
-        raise MachineError(error.message, "; then ".join(filter(None, [error.hint, _how_to_go_on(path)]))) from error
+    display = run_display.RunDisplay(lines_printer(as_json=as_json))
+    with run_display.going_on(request.how_to_go_on), display:
+        result = run_study(request.study, request.folder, request.options, display.observer())
     display.conclude(result)
-    if extent.verify and result.verification is not None and (diverged := result.verification.diverged):
-        raise LonglookError(
-            f"{len(diverged)} of {len(result.verification.trials)} trials did not repeat exactly",
-            "longlook diff-runs, as above, shows the first difference between each and its repeat",
-        )
-    fail_where_altered(result)
-    fail_without_trials(result)
+    if size.verify:
+        run_display.fail_where_diverged(result)
+    run_display.fail_where_altered(result)
+    run_display.fail_without_trials(result)
 
 
 def report(
@@ -109,29 +137,11 @@ def report(
     from longlook.core.run_folder import RunFolder
     from longlook.explain.rounds import wanted
     from longlook.pipeline.analyse import analyse
+    from longlook.terminal.printer import lines_printer
     from longlook.terminal.run_display import RunDisplay, fail_where_altered
 
-    display = RunDisplay(as_json=as_json, as_markdown=markdown)
+    display = RunDisplay(lines_printer(as_json=as_json, as_markdown=markdown))
     with display, RunFolder.open(run_folder) as folder:
         result = analyse(folder, display.observer(), wanted(inside or (), round_number))
     display.conclude(result)
     fail_where_altered(result)
-
-
-def _most_trials(study: Study, engine: EngineOptions, changes: StudyChanges) -> int:
-    """Return how many trials a plan may have; where it has more than usual, a person at the terminal is asked."""
-    from longlook.cli.show.study import duration
-    from longlook.study.plan import MOST_TRIALS, MOST_TRIALS_ASKED_FOR, chosen_cells, count_trials
-
-    count = count_trials(study, len(chosen_cells(study, changes.levels)))
-    if not MOST_TRIALS < count <= MOST_TRIALS_ASKED_FOR or not (sys.stdin.isatty() and sys.stdout.isatty()):
-        return MOST_TRIALS
-    jobs = engine.jobs_at_once
-    question = f"{count} trials: at one second each and {jobs} at once about {duration(count / jobs)}. Go on?"
-    return MOST_TRIALS_ASKED_FOR if typer.confirm(question, err=True) else MOST_TRIALS
-
-
-def _how_to_go_on(path: Path) -> str | None:
-    if not (path / "manifest.json").exists():
-        return None
-    return f"finished trials are kept: repeat the command with --resume {path} instead of --out"

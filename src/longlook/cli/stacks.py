@@ -1,12 +1,20 @@
-"""`longlook stacks` and its list; the instrument conformance and `setup` have the other commands about stacks."""
+"""`longlook stacks list` and `longlook setup`; the instrument conformance has the other commands about stacks."""
 
-from typing import Annotated
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.table import Table
+from rich.text import Text
 
 from longlook.core import codec
-from longlook.terminal.console import console, print_json
-from longlook.terminal.options import AsJson
+from longlook.core.cpus import usable_cpus
+from longlook.core.errors import InterruptedByUserError
+from longlook.terminal.options import AsJson, AsJsonLines
+from longlook.terminal.printer import Renderings, document_printer, lines_printer
+
+if TYPE_CHECKING:
+    from longlook.provision.catalogue import StackVersion
 
 stacks_app = typer.Typer(
     help="The stacks: their versions, and whether they do what they declare.", no_args_is_help=True
@@ -19,11 +27,51 @@ def stacks_list(
     as_json: AsJson = False,
 ) -> None:
     """List every stack and version: its publication, protocols and knobs, and whether it is installed."""
-    from longlook.cli.show.stacks import stacks_list as shown
     from longlook.provision.catalogue import catalogue
 
     entries = catalogue(names or ())
-    if as_json:
-        print_json([codec.encode(entry) for entry in entries])
-    else:
-        console().print(shown(entries))
+    data = [codec.encode(entry) for entry in entries]
+    document_printer(as_json=as_json).show(Renderings(lambda: [stacks_table(entries)], lambda: data))
+
+
+def setup(
+    parts: Annotated[
+        list[str] | None,
+        typer.Argument(help="NAME, NAME@VERSION or NAME@all; kernel is the guest's. Default: what studies use."),
+    ] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Parts at once; default: one for each CPU.")] = None,
+    as_json: AsJsonLines = False,
+) -> None:
+    """Install stacks side by side: build or fetch what is missing into the cache. Exit 3 if one fails."""
+    from longlook.cli.show.setup import SetupDisplay
+    from longlook.provision.parallel import install_all
+    from longlook.provision.setup import DEFAULT_PARTS, spelt_out
+
+    wanted = spelt_out(parts or DEFAULT_PARTS)
+    display = SetupDisplay(wanted, lines_printer(as_json=as_json))
+    try:
+        with display:
+            at_once = jobs or len(usable_cpus())
+            here = as_json and len(wanted) == 1
+            results = install_all(wanted, at_once, display.watcher(), here=here)
+    except KeyboardInterrupt as error:
+        raise InterruptedByUserError("stopped", "what is installed stays; the same command continues") from error
+    display.conclude(results)
+    if any(result.digest is None for result in results):
+        raise typer.Exit(3)
+
+
+def stacks_table(entries: "Iterable[StackVersion]") -> Table:
+    """Return one line for each version."""
+    table = Table("stack", "published", "protocols", "roles", "connections", "knobs", "", box=None)
+    for entry in entries:
+        table.add_row(
+            entry.name,
+            entry.released or "–",
+            " ".join(entry.protocols),
+            " ".join(entry.roles),
+            " ".join(entry.connections),
+            ", ".join(entry.knobs) or "–",
+            Text("installed", "green") if entry.installed else Text("not installed", "dim"),
+        )
+    return table

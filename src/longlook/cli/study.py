@@ -8,8 +8,8 @@ from rich.table import Table
 
 from longlook.core import codec
 from longlook.core.errors import InputError
-from longlook.terminal.console import console, print_json
 from longlook.terminal.options import AsJson, StudyChanges, expand_options
+from longlook.terminal.printer import Renderings, Unwrapped, document_printer
 
 study_app = typer.Typer(help="The studies that can be run.", no_args_is_help=True)
 
@@ -20,13 +20,11 @@ def study_list(as_json: AsJson = False) -> None:
     from longlook.study.files import list_studies
 
     studies = list_studies()
-    if as_json:
-        print_json([{"id": study.id, "title": study.title, "question": study.question} for study in studies])
-        return
     table = Table("study", "question", box=None)
     for study in studies:
         table.add_row(study.id, study.question)
-    console().print(table)
+    data = [{"id": study.id, "title": study.title, "question": study.question} for study in studies]
+    document_printer(as_json=as_json).show(Renderings(lambda: [table], lambda: data))
 
 
 @study_app.command("show")
@@ -51,17 +49,8 @@ def study_show(
     trials = count_trials(found, cells)
     plan_hash = make_plan(found, changes.levels).hash if trials <= MOST_TRIALS else None
     differences = arm_differences(found, installed())
-    if as_json:
-        print_json(
-            {
-                "study": codec.encode(found),
-                "arms_differ_in": differences,
-                "plan_hash": plan_hash,
-                "trials": trials,
-            }
-        )
-    else:
-        console().print(study_summary(found, cells, differences))
+    data = {"study": codec.encode(found), "arms_differ_in": differences, "plan_hash": plan_hash, "trials": trials}
+    document_printer(as_json=as_json).show(Renderings(lambda: [study_summary(found, cells, differences)], lambda: data))
 
 
 @study_app.command("page")
@@ -76,7 +65,7 @@ def study_page(
     as_json: AsJson = False,
 ) -> None:
     """Show what workload recorded_page makes of a HAR: phases, bytes, origins, and what is left out and why."""
-    from longlook.cli.show.pages import page_summary
+    from longlook.cli.show.study import page_summary
     from longlook.core import packed
     from longlook.provision.recorded import store
     from longlook.provision.recorded.har import LARGEST_BYTES, HarError, read_har
@@ -88,9 +77,10 @@ def study_page(
         digest, found = store.keep_recording(recording)
     except HarError as error:
         raise InputError(str(error), "docs/guide/recorded-pages.md has what a recording needs") from error
-    if as_json:
-        implausible = [codec.encode(each) for each in recording.implausible]
-        print_json({"page": digest, **codec.encode(found), "implausible": implausible})
-        return
-    for part in page_summary(digest, found, recording.implausible):
-        console().print(part, soft_wrap=True)
+    implausible = [codec.encode(each) for each in recording.implausible]
+    document_printer(as_json=as_json).show(
+        Renderings(
+            people=lambda: map(Unwrapped, page_summary(digest, found, recording.implausible)),
+            data=lambda: {"page": digest, **codec.encode(found), "implausible": implausible},
+        )
+    )

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from longlook.terminal.console import console, print_json
 from longlook.terminal.options import AsJson
+from longlook.terminal.printer import Renderings, Unwrapped, document_printer
 
 trace_app = typer.Typer(
     help="Traces of endpoints and of the link: look at them, or give them to other tools.", no_args_is_help=True
@@ -37,7 +37,7 @@ class Format(StrEnum):
 @trace_app.command()
 def convert(
     source: Source,
-    to: Annotated[Format, typer.Option("--to", help="docs/reference/exports.md lists what each holds.")],
+    to: Annotated[Format, typer.Option("--to", help="docs/reference/capture.md lists what each holds.")],
     out: Annotated[Path, typer.Option("--out", help="A file; of qlog with several connections a folder.")],
     vantage: End = None,
     as_json: AsJson = False,
@@ -46,18 +46,19 @@ def convert(
     from longlook.timeline.export import convert as convert_trace
 
     written = convert_trace(source, to.value, out, vantage)
-    if as_json:
-        print_json(
-            [
+    problems = dict.fromkeys(problem for item in written for problem in item.problems)
+    document_printer(as_json=as_json).show(
+        Renderings(
+            people=lambda: [
+                *(f"{item.path}: {item.count} {item.what}" for item in written),
+                *(Unwrapped(problem, "yellow") for problem in problems),
+            ],
+            data=lambda: [
                 {"path": str(item.path), "what": item.what, "count": item.count, "problems": list(item.problems)}
                 for item in written
-            ]
+            ],
         )
-        return
-    for item in written:
-        console().print(f"{item.path}: {item.count} {item.what}", soft_wrap=True, markup=False)
-    for problem in dict.fromkeys(problem for item in written for problem in item.problems):
-        console().print(problem, soft_wrap=True, markup=False, style="yellow")
+    )
 
 
 @trace_app.command()
@@ -72,11 +73,8 @@ def p1203(
 
     convert_trace(source, "p1203", out)
     found = plays.score(out)
-    if as_json:
-        print_json(dict(found))
-        return
     line = f"{out}: overall {found['O46']:.2f} of 5, picture and sound {found['O35']:.2f}, stalls {found['O23']:.2f}"
-    console().print(line, soft_wrap=True, markup=False)
+    document_printer(as_json=as_json).show(Renderings(lambda: [line], lambda: dict(found)))
 
 
 @trace_app.command()
@@ -92,12 +90,13 @@ def har(
     as_json: AsJson = False,
 ) -> None:
     """Write the page loads of a run as HTTP Archives, which browsers and waterfall viewers open
-    (docs/reference/exports.md)."""
-    from longlook.cli.show.trace import show_hars
+    (docs/reference/capture.md)."""
+    from longlook.cli.show.trace import hars_shown
     from longlook.core.run_folder import RunFolder
     from longlook.pipeline.hars import export_hars
 
-    show_hars(export_hars(RunFolder.open(run_folder), out, cells or (), arm or ()), out, as_json=as_json)
+    exported = export_hars(RunFolder.open(run_folder), out, cells or (), arm or ())
+    document_printer(as_json=as_json).show(hars_shown(exported, out))
 
 
 @trace_app.command()
@@ -107,8 +106,4 @@ def show(source: Source, vantage: End = None, as_json: AsJson = False) -> None:
     from longlook.timeline.export import look
 
     seen = look(source, vantage)
-    if as_json:
-        print_json(seen)
-        return
-    for part in trace_summary(seen):
-        console().print(part, soft_wrap=True)
+    document_printer(as_json=as_json).show(Renderings(lambda: map(Unwrapped, trace_summary(seen)), lambda: seen))

@@ -4,7 +4,7 @@ Everything may import this package; it imports nothing of ours. Modules that oth
 
 - `model`: studies, plans, trials and runs as frozen dataclasses; `results`: estimates and judged claims;
   `dependence.Dependence`: how an effect depends on a setting that rounds draw; `codec` turns them into JSON and back.
-- `stack` and `workload`: the types of plug-ins, which `registry` finds; `job.Job`: the order to run a trial.
+- `stack`, `workload` and `metric`: the types of plug-ins, which `registry` finds; `job.Job`: the order to run a trial.
 - `run_folder.RunFolder`: what a run keeps on disk; `seals` and `attempts`: whether that is as it was;
   `content_store.ContentStore`: caches by content; `kept_files`: single files by theirs;
   `files`: how all of them, and whatever else others may have made, are opened; `lock.Lock`: one writer of a folder;
@@ -15,6 +15,8 @@ Everything may import this package; it imports nothing of ours. Modules that oth
 - `document.read_toml`: a TOML file within limits; `escape.visible`: text of others, which steers no terminal.
 - `units`, `versions`, `flows`, `paths`, `digests`, `programs`: quantities, names of versions, competing flows, places,
   digests and our binaries.
-- `echoes`: the sizes that an echo tries; `cpus.usable_cpus`: the processors that this process may use;
+- `echoes`: the sizes that an echo tries; `cpus`: the processors that this process may use, and those of virtual time;
+- `links`: names, files and keys of a path's links; `protocol`: the protocols that trials speak; `provenance`: where
+  programs come from;
   `knobs`: the contract's knobs, for stacks to share.
 """

@@ -45,7 +45,7 @@ def _kinds(kind: type) -> Mapping[str, Any]:
 
 
 def decode(kind: type[T], data: Any) -> T:
-    """Return a model object of type `kind` from plain JSON data; ValueError where the data does not fit."""
+    """Return a model object of type `kind` from plain JSON data; ValueError if the data does not fit."""
     result: T = _decode(kind, data, kind.__name__)
     return result
 

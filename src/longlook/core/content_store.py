@@ -44,9 +44,9 @@ class ContentStore:
         self._root = root
 
     def read(self, key: str, read: Callable[[Path], T]) -> T | None:
-        """Return what `read` makes of an entry's folder; None where there is no sound entry.
+        """Return what `read` makes of an entry's folder; None if there is no sound entry.
 
-        `read` raises ValueError where the entry is damaged, which removes it.
+        `read` raises ValueError if the entry is damaged, which removes it.
         """
         folder = self._folder(key)
         try:

@@ -15,7 +15,7 @@ class Shape(StrEnum):
 class Dependence:
     """The effect of one contrast in one cell as a step or a line over the values that one setting drew.
 
-    Values of the setting are in the unit that its name ends in, as in `network.rtt_ms`. An effect is None where it is
+    Values of the setting are in the unit that its name ends in, as in `network.rtt_ms`. An effect is None if it is
     too large for a float.
     """
 

@@ -28,7 +28,7 @@ Place = tuple[str | int, ...]
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """Return the content of a TOML file; InputError where it cannot be read, is not TOML or is beyond the limits."""
+    """Return the content of a TOML file; InputError if it cannot be read, is not TOML or is beyond the limits."""
     try:
         with files.open_named(path) as file:
             data = file.read(MOST_BYTES + 1)

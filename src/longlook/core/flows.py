@@ -22,7 +22,7 @@ WATCH = "watch_s"
 FLOWS, FLOWS_FILE = "flows", "flows.json"
 """In the folder of a trial whose flows compete: the folder with a folder for each, and the file with their times."""
 OBJECTS, ENDLESS = "objects_bytes", "endless_bytes"
-"""Parameters of the content of competing flows: sizes of whole objects, and of the one that never ends."""
+"""Parameters of the content of competing flows: sizes of whole objects, and of the object that never ends."""
 
 
 def endpoints_of(trial: Trial) -> list[Endpoint]:
@@ -42,12 +42,12 @@ def over_several_paths(trial: Trial) -> bool:
 
 
 def has_second_address(trial: Trial) -> bool:
-    """Whether its client has a second address, also where there is one link."""
+    """Whether its client has a second address, also if there is one link."""
     return moves(trial) or over_several_paths(trial)
 
 
 def offers_preferred_address(trial: Trial) -> bool:
-    """Whether its server has a second address, to which it asks its clients to come, also where there is one link."""
+    """Whether its server has a second address, to which it asks its clients to come, also if there is one link."""
     return bool(trial.server.knobs.get(PREFERRED_ADDRESS))
 
 
@@ -57,13 +57,13 @@ def runs_tcp(trial: Trial) -> bool:
 
 
 def stop_after_s(workload: Workload) -> float | None:
-    """Return when all flows stop together, in s after the start; None where each stops when it has everything."""
+    """Return when all flows stop together, in s after the start; None if each stops when it has everything."""
     duration_s = workload.parameters.get(DURATION)
     return None if duration_s is None else float(duration_s)
 
 
 def watched_s(workload: Workload) -> float | None:
-    """Return how long a video is watched, in s after the start; None where there is no video."""
+    """Return how long a video is watched, in s after the start; None if there is no video."""
     watch_s = workload.parameters.get(WATCH)
     return None if watch_s is None else float(watch_s)
 

@@ -24,7 +24,7 @@ def file_of(root: Path, digest: str) -> Path:
 
 
 def keep(root: Path, data: bytes, what: str, hint: str) -> str:
-    """Write a content into a folder that lacks it and return its digest; InputError where it cannot be written."""
+    """Write a content into a folder that lacks it and return its digest; InputError if it cannot be written."""
     digest = digest_of(data)
     target = file_of(root, digest)
     if not target.exists():
@@ -33,7 +33,7 @@ def keep(root: Path, data: bytes, what: str, hint: str) -> str:
 
 
 def adopt(copies: Path, root: Path, what: str, hint: str) -> None:
-    """Write the files of a run's folder into a folder that lacks them; InputError where one cannot be written, or is
+    """Write the files of a run's folder into a folder that lacks them; InputError if one cannot be written, or is
     no regular file with the content of its name.
     """
     for path in sorted(copies.glob("[!.]*.json")):
@@ -51,7 +51,7 @@ def _named(path: Path) -> bytes:
 
 
 def write(path: Path, data: bytes, what: str, hint: str) -> None:
-    """Write a file as a whole or not at all, also beside others who write the same; InputError where it cannot be."""
+    """Write a file as a whole or not at all, also beside others who write the same; InputError if it cannot be."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         partial = path.with_name(f".{path.name}.{os.getpid()}")

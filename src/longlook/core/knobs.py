@@ -1,6 +1,6 @@
 """The knobs that several stacks have: each means the same everywhere (adapters/CONTRACT.md).
 
-A stack declares those that it can obey by `with_default`, with bounds and choices of its own. `with_default` is the
+A stack declares the knobs that it can obey by `with_default`, with bounds and choices of its own. `with_default` is the
 entry point, beside the constants.
 """
 
@@ -112,10 +112,10 @@ PLAYER = Knob(
 RETRY = Knob(bool, None, None, "answer a first packet with a Retry", roles=("server",))
 
 
-def with_default(knob: Knob, default: str, **changes: Any) -> Knob:
-    """Return a knob as one stack has it: `default` ends its help, and `changes` replace fields of the knob.
+def with_default(knob: Knob, whose: str, /, **changes: Any) -> Knob:
+    """Return a knob as one stack has it: `whose` ends its help, and `changes` replace fields of the knob.
 
-    `default` names whose default it is, as in "stack: 10".
+    `whose` says what the default is and who sets it, as in "stack: 10".
     """
     help_text = changes.pop("help", knob.help)
-    return replace(knob, help=f"{help_text} ({default})", **changes)
+    return replace(knob, help=f"{help_text} ({whose})", **changes)

@@ -20,7 +20,7 @@ class Lock:
         self._file: int | None = None
 
     def take(self) -> None:
-        """Take the lock; InputError where another process has it, MachineError where there can be no lock."""
+        """Take the lock; InputError if another process has it, MachineError if there can be no lock."""
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         try:
             file = os.open(self._folder / NAME, flags, 0o644)

@@ -1,18 +1,20 @@
-"""The types that every stage shares; of ours this module imports only other types.
+"""The types that every stage shares; of Longlook this module imports nothing but the names of links.
 
 All types are frozen. Physical quantities carry their unit in their name: `_ns`, `_s`, `_bps`, `_bytes`, `_pct`.
 `codec.py` turns any of them into JSON and back.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
+from longlook.core.links import BEHIND, MAIN, SECOND
+
 Scalar = str | int | float | bool
 
 _LATER: Mapping[str, bool] = {"omitted_when_empty": True}
-"""Metadata of fields that `codec` leaves out where they are 0 or empty, so that ids and files from before them stay."""
+"""Metadata of fields that `codec` leaves out if they are 0 or empty, so that ids and files from before them stay."""
 
 Json = Any
 """Plain JSON data: a scalar, a tuple or a mapping of such. Never None."""
@@ -67,6 +69,15 @@ class ConnectionState(StrEnum):
     ZERO_RTT = "0rtt"  # TLS session ticket and early data accepted
 
 
+TRACE = "trace"
+"""The only key of a parameter that is a trace."""
+
+
+def trace_of(value: Json) -> str | None:
+    """Return the digest of the trace that is the value of a stage's parameter, or None if it is no trace."""
+    return value[TRACE] if isinstance(value, dict) and value.keys() == {TRACE} else None
+
+
 @dataclass(frozen=True)
 class Stage:
     """One impairment of one direction, e.g. kind `rate` with `rate_bps` and `queue_bytes` (docs/reference/link.md lists
@@ -86,6 +97,11 @@ class Link:
 
     up: tuple[Stage, ...]
     down: tuple[Stage, ...]
+
+    def traces(self) -> Iterator[str]:
+        """Yield the digests of the traces that its stages name, each as often as it is named."""
+        for stage in (*self.up, *self.down):
+            yield from filter(None, map(trace_of, stage.parameters.values()))
 
 
 @dataclass(frozen=True)
@@ -162,7 +178,7 @@ class Expected:
 class Claim:
     """A published finding about one cell: an effect in our sign, + % means the contender is better; or a level.
 
-    `effect_pct` is None where the source states "not significant" without a number, and where it states only which arm
+    `effect_pct` is None if the source states "not significant" without a number, and if it states only which arm
     is better, which is then `direction`. A value at or beyond ±`clipped_at_pct` in the source is a bound, not a point.
     `uncertainty_pct` is the reading error in points. `contrast` is empty for a level, which is about one arm.
     `origin` tells whose the number is: `published` (the source's), `derived` (computed from the source's numbers) or
@@ -235,8 +251,8 @@ class Stopping:
     """Rounds of a cell go on until all its contrasts are decided, or `Study.rounds` are done
     (docs/explanation/method.md).
 
-    A contrast is decided where its interval lies wholly within the margin of equivalence or wholly beyond; with a gate,
-    where it lies wholly on one side of −`gate_pct`, and failures of the arms are decided too.
+    A contrast is decided if its interval lies wholly within the margin of equivalence or wholly beyond it. With a gate,
+    its interval must lie wholly on one side of −`gate_pct`, and failures of the arms must be decided too.
     """
 
     gate_pct: float | None = None
@@ -270,6 +286,11 @@ class Study:
     around: Mapping[str, str] = field(default_factory=dict, metadata=_LATER)  # setting → law of its draws; empty: none
     population: Population | None = field(default=None, metadata=_LATER)
 
+    @property
+    def figure_metric(self) -> str:
+        """The metric of the figure: its own, or the first contrast's."""
+        return self.figure.metric or self.contrasts[0].metric
+
 
 @dataclass(frozen=True)
 class Flow:
@@ -301,7 +322,7 @@ class Flow:
 
 @dataclass(frozen=True)
 class Processor:
-    """What an endpoint's work costs it in virtual time, where computing is free otherwise
+    """The costs of an endpoint's work in virtual time, in which computing is free otherwise
     (docs/explanation/processors.md)."""
 
     call_ns: int = 0  # a system call of its programs
@@ -344,13 +365,28 @@ class Trial:
     proxy: Endpoint | None = field(default=None, metadata=_LATER)  # in the middle, before the link `behind`
 
     @property
-    def links(self) -> tuple[Link, ...]:
-        """Return every emulated link, the main one first."""
-        return (self.link, *self.further.values())
+    def links(self) -> Mapping[str, Link]:
+        """Return every emulated link by its name (`core.links`), the main one first."""
+        return {MAIN: self.link, **self.further}
+
+    @property
+    def has_middle(self) -> bool:
+        """Return whether its path has a middle between two links, in which a proxy may stand."""
+        return BEHIND in self.further
+
+    def traces(self) -> Iterator[str]:
+        """Yield the digests of the traces of all its links, each as often as it is named."""
+        for link in self.links.values():
+            yield from link.traces()
+
+    @property
+    def has_second_path(self) -> bool:
+        """Return whether a second path joins the ends, with a link of its own."""
+        return SECOND in self.further
 
     @property
     def competes(self) -> bool:
-        """Return whether its flows are those of workload `compete`."""
+        """Return whether its flows compete (workload `compete`)."""
         return bool(self.flows)
 
     def each_flow(self) -> tuple[Flow, ...]:

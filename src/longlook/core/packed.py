@@ -32,8 +32,8 @@ def is_packed(head: bytes) -> bool:
 def as_file(path: Path, most_bytes: int = files.LARGEST_STREAMED_BYTES) -> Iterator[Path]:
     """Yield the path, or of standard input the path of a copy of at most `most_bytes`.
 
-    Raise InputError where standard input is a terminal, empty or longer; messages about the copy call it standard
-    input. Raise MachineError where there is no room.
+    Raise InputError if standard input is a terminal, empty or longer; messages about the copy call it standard
+    input. Raise MachineError if there is no room.
     """
     if path != STANDARD_INPUT:
         yield path
@@ -50,7 +50,7 @@ def as_file(path: Path, most_bytes: int = files.LARGEST_STREAMED_BYTES) -> Itera
 def read_unpacked(path: Path, most_bytes: int) -> bytes:
     """Return the unpacked content of a file that the user names, at most `most_bytes` in either form.
 
-    Errors as of `files.open_named`, and InputError where it cannot be unpacked.
+    Errors as of `files.open_named`, and InputError if it cannot be unpacked.
     """
     data = files.read_named(path, most_bytes)
     if not is_packed(data[:4]):
@@ -61,7 +61,7 @@ def read_unpacked(path: Path, most_bytes: int) -> bytes:
 
 @contextmanager
 def unpacked(path: Path, most_bytes: int) -> Iterator[Path]:
-    """Yield the path of an unpacked copy of a file, of at most `most_bytes`; InputError where it cannot be unpacked."""
+    """Yield the path of an unpacked copy of a file, of at most `most_bytes`; InputError if it cannot be unpacked."""
     with tempfile.TemporaryDirectory(prefix="longlook-unpacked-") as folder:
         copy = Path(folder) / "unpacked"
         command = [trace_program().path, "unpack", str(path), "--out", str(copy), "--limit-bytes", str(most_bytes)]

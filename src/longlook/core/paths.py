@@ -11,7 +11,7 @@ _NO_HOME = "set HOME to a folder that exists, or LONGLOOK_CACHE to one that may 
 def cache_dir() -> Path:
     """Return the folder of built programs, workload files and certificates, keyed by digest.
 
-    It is safe to delete; LONGLOOK_CACHE moves it. MachineError where neither that nor a home folder exists.
+    It is safe to delete; LONGLOOK_CACHE moves it. MachineError if neither that nor a home folder exists.
     """
     if override := os.environ.get("LONGLOOK_CACHE"):
         return Path(override).absolute()
@@ -21,7 +21,7 @@ def cache_dir() -> Path:
 
 
 def _home() -> Path:
-    """Return the home folder; MachineError where there is none, since a new cache would be filled for minutes."""
+    """Return the home folder; MachineError if there is none, since a new cache would be filled for minutes."""
     try:
         home = Path.home()
     except RuntimeError as error:

@@ -17,7 +17,7 @@ _ELF = b"\x7fELF"
 
 @cache
 def link_program() -> Program:
-    """Return the `longlook-link` binary of this installation; MachineError where there is none."""
+    """Return the `longlook-link` binary of this installation; MachineError if there is none."""
     return wheel_program("longlook-link", "LONGLOOK_LINK", "the link emulator")
 
 
@@ -62,13 +62,13 @@ def ask_link(*arguments: str) -> str:
 
 @cache
 def trace_program() -> Program:
-    """Return the `longlook-trace` binary of this installation; MachineError where there is none."""
+    """Return the `longlook-trace` binary of this installation; MachineError if there is none."""
     return wheel_program("longlook-trace", "LONGLOOK_TRACE", "the decoder of traces")
 
 
 @cache
 def box_program() -> Program:
-    """Return the `longlook-box` binary of this installation; MachineError where there is none.
+    """Return the `longlook-box` binary of this installation; MachineError if there is none.
 
     Its digest is no part of a trial: what a guest computes does not depend on the box around it.
     """

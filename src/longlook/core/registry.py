@@ -6,7 +6,7 @@ defines one constant (STACK, WORKLOAD, METRIC, CAUSE) whose `name` is its key, o
 (STACKS, WORKLOADS, METRICS, CAUSES). `studies` and `disputes` hold TOML files, and the name of a file is its key. A
 module of others that is broken is left out, with a warning; one of ours is an error.
 
-Metrics are typed where they are declared: `longlook.metrics.find_metric`.
+The type of metrics is that of `longlook.core.metric.find_metric`.
 """
 
 import importlib
@@ -32,7 +32,13 @@ _MOVED_MODULES = {
     "longlook.explain.side": "longlook.explain.pair",
     "longlook.explain.checked": "longlook.explain.pair",
     "longlook.explain.confounders": "longlook.explain.pair",
+    "longlook.explain.credit": "longlook.causes.credit",
     "longlook.explain.in_force": "longlook.explain.effective_settings",
+    "longlook.explain.moments": "longlook.explain.signs",
+    "longlook.explain.remedies": "longlook.explain.changes",
+    "longlook.explain.thresholds": "longlook.causes.retransmissions",
+    "longlook.explain.versions": "longlook.causes.programs",
+    "longlook.provision.cache_folder": "longlook.provision.build_cache",
     "longlook.provision.go_adapter": "longlook.provision.go",
     "longlook.timeline.cpu_time": "longlook.metrics.processors",
     "longlook.timeline.echoing": "longlook.metrics.echo",
@@ -85,13 +91,13 @@ class _Found:
 def load(folder: str) -> Mapping[str, Any]:
     """Return all plug-ins of a folder by name, in alphabetical order.
 
-    One that is broken is left out with a warning on standard error that names it; InputError where two have one name.
+    One that is broken is left out with a warning on standard error that names it; InputError if two have one name.
     """
     return {name: plugin for name, (_, _, plugin) in _found(folder).plugins.items()}
 
 
 def place(folder: str, name: str) -> ModulePlace:
-    """Return where a plug-in is, for `load_only` in another process; InputError where there is no such plug-in."""
+    """Return where a plug-in is, for `load_only` in another process; InputError if there is no such plug-in."""
     get(folder, name)
     module = _found(folder).plugins[name][1]
     in_root = module.__name__.startswith(f"{_IN_ROOTS}.")
@@ -130,7 +136,7 @@ def forget() -> None:
 
 
 def source(folder: str, name: str) -> Path:
-    """Return the file that defines a plug-in; InputError where there is no such plug-in."""
+    """Return the file that defines a plug-in; InputError if there is no such plug-in."""
     get(folder, name)
     return Path(str(_found(folder).plugins[name][1].__file__))
 
@@ -234,7 +240,7 @@ def get(folder: str, name: str) -> Any:
 def toml_files(folder: str, kind: str) -> dict[str, Path]:
     """Return the TOML files of a plug-in folder by name, of this installation and of LONGLOOK_PLUGINS, in order.
 
-    Raises InputError where two have one name; `kind` is the noun for one of them in that message.
+    Raises InputError if two have one name; `kind` is the noun for one of them in that message.
     """
     folders = [Path(__file__).parents[1] / folder, *(root / folder for root in _roots())]
     found: dict[str, Path] = {}

@@ -9,7 +9,7 @@ from longlook.core.model import Claim, Verdict
 
 @dataclass(frozen=True)
 class Estimate:
-    """One contrast in one cell. `effect_pct` > 0 means the contender is better; None where it cannot be computed.
+    """One contrast in one cell. `effect_pct` > 0 means the contender is better; None if it cannot be computed.
 
     For a metric where lower is better effect_pct = 100·(1 − exp(mean ln(contender/baseline))), the share by which the
     contender's value is smaller; where higher is better 100·(exp(mean ln(contender/baseline)) − 1).

@@ -39,11 +39,6 @@ drew; absent where there are no such rows."""
 SAMPLES = "samples.parquet"
 """The table of a run folder with every attempt and metric, failed attempts included."""
 
-READ_VERSIONS = (1, SCHEMA_VERSION)
-"""Schema versions of run folders that can be read; only folders of the current one can be continued."""
-_RENAMED = {"seat": "address_slot"}
-"""Fields of a flow in plans of schema version 1, and their present names."""
-
 ALTERED = "altered"
 """The folder of attempts that were not as they were sealed, and that ran again."""
 
@@ -77,7 +72,7 @@ class RunFolder:
     def create(cls, path: Path, study: Study, plan: Plan, manifest: Mapping[str, Any]) -> "RunFolder":
         """Make a run folder with the study, the plan and the manifest.
 
-        InputError where `path` is taken, also by another process at this moment; MachineError where it cannot be
+        InputError if `path` is taken, also by another process at this moment; MachineError if it cannot be
         written: nothing of it then stays.
         """
         cls.refuse_taken(path)
@@ -117,7 +112,7 @@ class RunFolder:
 
     @classmethod
     def open(cls, path: Path) -> "RunFolder":
-        """Return an existing run folder; InputError where it is none, of a schema that is not read, or where there is
+        """Return an existing run folder; InputError if it is none, of a schema that is not read, or where there is
         anything in it but files and folders.
         """
         try:
@@ -129,11 +124,10 @@ class RunFolder:
             raise InputError(f"{path / 'manifest.json'} is damaged: {error}", _DAMAGED) from error
         if not isinstance(manifest, dict):
             raise InputError(f"{path / 'manifest.json'} is damaged: it holds no object", _DAMAGED)
-        if manifest.get("schema_version") not in READ_VERSIONS:
-            known = " and ".join(map(str, READ_VERSIONS))
+        if (version := manifest.get("schema_version")) != SCHEMA_VERSION:
             raise InputError(
-                f"{path} has schema version {manifest.get('schema_version')}, this Longlook reads {known}",
-                "use the Longlook version named in its manifest.json",
+                f"{path} has schema version {version}, this Longlook reads {SCHEMA_VERSION}",
+                "run its study again, or use the Longlook version named in its manifest.json",
             )
         _refuse_links(path)
         return cls(path)
@@ -179,16 +173,13 @@ class RunFolder:
 
     @cached_property
     def plan(self) -> Plan:
-        """Return the plan as it was made, also by a Longlook of schema version 1."""
+        """Return the plan as it was made."""
         with self._damage_named("plan.json") as data:
-            for trial in data["trials"]:
-                flows = trial.get("flows", [])
-                trial["flows"] = [{_RENAMED.get(key, key): value for key, value in flow.items()} for flow in flows]
             return codec.decode(Plan, data)
 
     @contextmanager
     def _damage_named(self, name: str) -> Iterator[Any]:
-        """Yield the data of a file of the folder; raise InputError where it is not what was written there."""
+        """Yield the data of a file of the folder; raise InputError if it is not what was written there."""
         if (what := self.broken(name)) is not None:
             raise InputError(f"{self.path}: {what} since the run was planned", _DAMAGED)
         try:
@@ -243,7 +234,7 @@ class RunFolder:
         self._seals.add(names)
 
     def broken(self, name: str) -> str | None:
-        """Return in a phrase what happened to a file since it was sealed; None where nothing did, or it has no seal."""
+        """Return in a phrase what happened to a file since it was sealed; None if nothing did, or it has no seal."""
         sealed = self._seals.of(name)
         return None if sealed is None else altered_file(self.path, name, sealed)
 

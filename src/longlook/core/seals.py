@@ -30,7 +30,7 @@ class Seals:
         self._known: dict[str, str | None] | None = None
 
     def of(self, name: str) -> str | None:
-        """Return the digest that a file was sealed with; None where it has no seal."""
+        """Return the digest that a file was sealed with; None if it has no seal."""
         return self._read().get(name)
 
     def add(self, names: Iterable[str]) -> None:
@@ -92,7 +92,7 @@ def altered_files(folder: Path, artefacts: Mapping[str, str], later: Iterable[st
     """Return how a trial's folder differs from the digests of its `run.json`, a phrase for each file, in order.
 
     `later` are names that are made from the others, and may be there or not; so may hidden files. All must be regular
-    files. OSError where a folder cannot be read.
+    files. OSError if a folder cannot be read.
     """
     expected = {RUN_RECORD, *artefacts, *later}
     there = dict(files.below(folder))
@@ -108,7 +108,7 @@ def altered_files(folder: Path, artefacts: Mapping[str, str], later: Iterable[st
 
 
 def altered_file(folder: Path, name: str, digest: str) -> str | None:
-    """Return in a phrase how a file differs from its digest; None where it does not."""
+    """Return in a phrase how a file differs from its digest; None if it does not."""
     try:
         return None if files.digest(folder / name) == digest else f"{name} was changed"
     except FileNotFoundError:

@@ -47,6 +47,9 @@ def find_version(stack: str, versions: tuple[Version, ...], name: str) -> Versio
 PLAYER_RULES = ("throughput", "bola", "buffer")
 """What may choose the quality of the next segment of a video (adapters/CONTRACT.md, Video)."""
 
+RFC_WINDOW_AFTER_LOSS: Mapping[str, float] = {"reno": 0.5, "cubic": 0.7}
+"""Congestion control → the share of the window that remains after one loss by its RFC; see `Knob.window_after_loss`."""
+
 
 @dataclass(frozen=True)
 class Knob:
@@ -246,7 +249,7 @@ class Stack:
                     )
 
     def derived(self, name: str, version: Version, of: str, **changes: Any) -> "Stack":
-        """Return a stack of one version that is made from version `of` of this one; InputError where that is unknown.
+        """Return a stack of one version that is made from version `of` of this one; InputError if that is unknown.
 
         It has the protocols, connection states and knobs of that version. `changes` are other fields, at least
         `install` and `installed`, since its program is another.

@@ -1,4 +1,4 @@
-"""Whether the user trusts the programs under test: they then run also where nothing confines them."""
+"""Whether the user trusts the programs under test: they then run also if nothing confines them."""
 
 import os
 

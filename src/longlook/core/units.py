@@ -200,7 +200,7 @@ def _split(kind: _Kind, value: object) -> tuple[Fraction, str]:
 
 
 def _number(text: str) -> Fraction:
-    """Return the number of a text of digits; UnitError where it has too many."""
+    """Return the number of a text of digits; UnitError if it has too many."""
     if len(text) < _MOST_DIGITS and text.isdecimal():
         return Fraction(int(text))  # without the pattern that a fraction's text is looked at by
     number = Fraction(text) if len(text) <= _LONGEST else None

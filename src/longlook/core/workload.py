@@ -12,6 +12,15 @@ from longlook.core.model import Scalar
 ORDERS = 1000
 """The number of orders of requests of a workload that has the parameter `order`."""
 
+PICTURES: Mapping[str, tuple[int, int]] = {
+    "tiny": (256, 144),
+    "medium": (640, 360),
+    "hd720": (1280, 720),
+    "hd1080": (1920, 1080),
+    "hd2160": (3840, 2160),
+}
+"""Width and height that a rung of that name stands for, in pixels; no file holds a picture."""
+
 
 @dataclass(frozen=True)
 class Parameter:

@@ -55,7 +55,7 @@ class Engine(Protocol):
     batches: bool
 
     def setting(self) -> Mapping[str, str] | None:
-        """Return everything except the job that a result depends on; None where results are not reproducible."""
+        """Return everything except the job that a result depends on; None if results are not reproducible."""
         ...
 
     def notes(self) -> Sequence[str]:

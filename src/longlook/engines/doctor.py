@@ -21,7 +21,7 @@ _BOX_HINT = "docs/explanation/virtual-time.md says what each layer is, and what 
 class Need:
     """One thing that Longlook uses. Without a `required` one nothing can run.
 
-    `detail` is what was found, `fix` the command that meets the need (None where there is nothing to do).
+    `detail` is what was found, `fix` the command that meets the need (None if there is nothing to do).
     """
 
     name: str
@@ -92,7 +92,7 @@ def _stacks() -> Iterator[Need]:
         if stack.remote:
             # Whether it is there now only a run asks, so that a phone that was taken away is no fault of this machine.
             detail = f"{version} {'answered when it was last asked' if ready else 'was never asked'}"
-            yield Need(f"stack {name}", ready, detail, "see docs/guide/phones.md", required=False)
+            yield Need(f"stack {name}", ready, detail, "see docs/guide/browsers.md", required=False)
             continue
         older = f"; {others} older available: longlook setup {name}@VERSION" if others else ""
         yield Need(

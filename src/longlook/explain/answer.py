@@ -20,7 +20,7 @@ class Status(StrEnum):
 
 
 class FoundBy(StrEnum):
-    """What made a finding a suspect."""
+    """The search or detector that made a finding a suspect."""
 
     DETECTOR = "detector"
     SCREENING = "screening"
@@ -58,8 +58,9 @@ class Explained:
     """A finding with its verdict. `seen_in` is in how many rounds its detector saw it.
 
     `where` completes "The gap arises …". `alike` is the end, server or client, whose doing the finding is and that both
-    arms have alike, in program and settings: what differs between them is then elsewhere. `direct` is what changes of
-    the mechanism say where the conclusion is that others show where, or at which end; None where none could be made.
+    arms have alike, in program and settings: what differs between them is then elsewhere. `direct` is the conclusion
+    from changes of the mechanism, if the finding's conclusion comes from other changes, which show where or at which
+    end; None if no such change could be made.
     """
 
     cause: str
@@ -95,10 +96,10 @@ class Explained:
 
     @property
     def best(self) -> Judged | None:
-        """Return the cure that speaks for the finding, else the transplant; None where none ran.
+        """Return the cure that speaks for the finding, else the transplant; None if none ran.
 
-        Of several it is one that is confirmed, and of these the one that closes most. For a cause it is a change of its
-        mechanism, as the share of any other is not the cause's.
+        A confirmed one counts before others, and among confirmed ones the change that closes most. For a cause it is a
+        change of its mechanism, as the share of any other change is not the cause's.
         """
         cures, transplants = self.cures, self.transplants
         if self.is_confirmed:
@@ -115,7 +116,7 @@ def direct(judged: Sequence[Judged]) -> tuple[Judged, ...]:
 
 
 def strongest(judged: Sequence[Judged]) -> Judged | None:
-    """Return the intervention that closes most, a confirmed one before any other; None where none changed anything."""
+    """Return the intervention that closes most, a confirmed one before any other; None if none changed anything."""
     nothing = (Conclusion.NO_CHANGE, Conclusion.UNTOUCHED)
     ran = [item for item in judged if item.closed_pct is not None and item.conclusion not in nothing]
     return max(ran, key=lambda item: (item.conclusion is Conclusion.CONFIRMED, item.closed_pct or 0.0), default=None)
@@ -125,7 +126,7 @@ def strongest(judged: Sequence[Judged]) -> Judged | None:
 class Together:
     """All that was confirmed, made at once, which says what remains without an explanation.
 
-    Of each cause it is the strongest cure, or the transplant where there is no cure.
+    Each cause takes part with its strongest cure, or with the transplant if it has no cure.
     """
 
     changes: tuple[str, ...]
@@ -238,9 +239,9 @@ SUBSTANTIAL_PCT = 20.0
 
 
 def unexplained_pct(findings: Sequence[Explained], together: Together | None) -> float:
-    """Return how much of a gap its confirmed causes leave, in %: all at once, else the one that closes most.
+    """Return how much of a gap its confirmed causes leave, in %: all at once, else the strongest cause alone.
 
-    It is 100 where none is confirmed, and 0 where the gap turns round.
+    It is 100 if none is confirmed, and 0 if the gap turns round.
     """
     return max(0.0, 100 - (closed_share_pct(findings, together) or 0.0))
 

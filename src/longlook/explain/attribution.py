@@ -1,11 +1,11 @@
 """From counterfactual trials to verdicts: how much of a gap does a change close? Pure.
 
-The gap of a round is ln(loser/winner) of a metric that is better when lower, and its negative otherwise; where a value
-is not positive it is their difference by the mean magnitude (`analysis.stats.procedures.advantages`). A change
-closes d = gap − gap with the change, round by round on the same random numbers. What is tested is d, what is shown is
-the share mean(d)/mean(gap), whose interval is Fieller's (J. R. Stat. Soc. B 16, 1954) for paired numerator and
-denominator. On a path that loses packets at random, tests and interval allow for the loss that the rounds may have
-missed, as verdicts do (`analysis.stats.rare_losses`).
+The gap of a round is ln(loser/winner) of a metric that is better when lower, and its negative otherwise; if a value is
+not positive it is their difference by the mean magnitude (`analysis.stats.procedures.advantages`). A change closes d =
+gap − gap with the change, round by round on the same random numbers. Tests are about d; reports show the share
+mean(d)/mean(gap), whose interval is Fieller's (J. R. Stat. Soc. B 16, 1954) for paired numerator and denominator. On a
+path that loses packets at random, tests and interval allow for the loss that the rounds may have missed, as verdicts do
+(`analysis.stats.rare_losses`).
 """
 
 import math
@@ -34,7 +34,7 @@ class Look(Enum):
 
 
 class Conclusion(StrEnum):
-    """What the trials say of a suspected cause."""
+    """The conclusion of the trials about a suspected cause."""
 
     CONFIRMED = "confirmed"
     CONFIRMED_BOTH_WAYS = "confirmed both ways"  # the winner loses as much when it gets the cause
@@ -50,7 +50,7 @@ class Conclusion(StrEnum):
 
 @dataclass(frozen=True)
 class Share:
-    """The share of a gap that a change closes, in %, with its interval; None where the interval has no bounds."""
+    """The share of a gap that a change closes, in %, with its interval; None if the interval has no bounds."""
 
     share_pct: float
     ci_low_pct: float | None
@@ -61,9 +61,9 @@ class Share:
 class Closed:
     """One change, tested: `p` that it closes no more than the margin, `p_none` that it closes or opens more.
 
-    Of a change in both arms, `p` is also that the loser gets no better by more than the margin, and `p_winner` that it
-    closes no more, or the winner gets no worse by more; it is None for others. `rounds` are those in which all trials
-    went well.
+    For a change in both arms, `p` is also that the loser gets no better by more than the margin. `p_winner` is that it
+    closes no more, or that the winner gets no worse by more; it is None for other changes. `rounds` are the rounds in
+    which all trials went well.
     """
 
     rounds: int
@@ -89,8 +89,8 @@ def concludes(p: float | None, p_none: float | None, alpha: float, p_winner: flo
 class Parts:
     """The gap of each round without and with a change, and the part of their difference that is the loser's own.
 
-    All have shape (rounds,) and one scale, in one order of rounds. What the loser does not gain itself the winner
-    loses: `own` is None where the winner stays as it was.
+    All have shape (rounds,) and one scale, in one order of rounds. The winner loses the part that the loser does not
+    gain itself: `own` is None if the winner stays as it was.
     """
 
     gap: Floats
@@ -105,16 +105,17 @@ class Parts:
 
 
 def closed(parts: Parts, analysis: Analysis, losses: float | None = None, look: Look = Look.FIXED) -> Closed:
-    """Return what a change closes of the gap.
+    """Return the part of the gap that a change closes.
 
-    Where rounds are looked at more than once, tests and interval hold at any time (`analysis.stats.sequential`).
+    If rounds are looked at more than once, tests and interval hold at any time (`analysis.stats.sequential`).
 
-    The margin is the study's margin of equivalence: a change that closes less does not matter, whatever its p.
-    `losses` are the random losses of a load, on average; None where the path loses nothing at random. A change that
-    made no difference in any round needs no room for them: both trials are the same, and would lose the same packet.
+    The margin is the study's margin of equivalence: a change that closes less does not matter, even if its p is small.
+    The mean number of random losses of a load is `losses`, None if the path loses nothing at random. A change that made
+    no difference in any round needs no room for them, as both trials would lose the same packet.
 
-    A change of both arms must close the gap, and must do so in the arm that lost: its p is the larger one of both
-    statements', which needs no correction for their number (Berger, Technometrics 24, 1982: intersection-union test).
+    A change of both arms must close the gap, and must do so in the arm that lost. Its p is the larger p of both
+    statements. No correction for their number is needed: it is an intersection-union test (Berger, Technometrics 24,
+    1982).
     """
     difference, is_log = parts.closed, parts.is_log
     margin = procedures.margin(analysis.equivalence_margin_pct, is_log)
@@ -161,14 +162,16 @@ def closed_pct(closed: float, *, is_log: bool) -> float:
 LEAST_SPAN = 0.1
 """The share of the largest effect by which effects of doses have to differ."""
 _UNSEEN = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, -1))
-"""Where a loss that was not seen moves what is closed, and the gap: it hits the changed trial, that in whose place it
-is, or one that stays."""
+"""The three ways in which an unseen loss moves the closed part and the gap: it hits the changed trial, the trial that
+this one replaces, or a trial that stays.
+"""
 
 
 def _share_allowing(parts: Parts, confidence: float, losses: float | None, look: Look) -> Share | None:
-    """Return the share with the widest interval of those with one round more, in which a load lost what no round met.
+    """Return the share with the widest interval if one round more is assumed, in which a load met a loss that no round
+    met.
 
-    As in `rare_losses`, that round lies at a distance from the medians; the share is that of the rounds seen.
+    As in `rare_losses`, that round lies at a distance from the medians; the share itself comes from the rounds seen.
     """
     part, whole = parts.closed, parts.gap
     seen = share(part, whole, confidence, look)
@@ -188,11 +191,11 @@ def _share_allowing(parts: Parts, confidence: float, losses: float | None, look:
 
 
 def share(part: Floats, whole: Floats, confidence: float, look: Look = Look.FIXED) -> Share | None:
-    """Return mean(part)/mean(whole) in % with Fieller's interval; None where the whole is 0 on average.
+    """Return mean(part)/mean(whole) in % with Fieller's interval; None if the whole is 0 on average.
 
-    The interval has no bounds where the mean of the whole may be 0, and is a point where nothing varies. It has the
-    shares r for which a mean of part − r·whole of 0 is not refuted: by Student's t after a fixed number of rounds, else
-    by the t-test that holds at any time, so that rounds may stop when they please.
+    The interval has no bounds if the mean of the whole may be 0, and is a point if nothing varies. It has the shares r
+    for which a mean of part − r·whole of 0 is not refuted. Student's t decides after a fixed number of rounds, else the
+    t-test that holds at any time, so that rounds may stop at will.
     """
     mean_part, mean_whole, count = float(np.mean(part)), float(np.mean(whole)), len(part)
     if mean_whole == 0:

@@ -1,6 +1,6 @@
-"""What a cause is: a plug-in that recognises itself in traces and says which change of a trial would remove it.
+"""The types of causes: plug-ins that recognise themselves in traces and say which change of a trial would remove them.
 
-`longlook.causes` has one file for each; docs/guide/explain.md explains the words. Nothing here runs a trial: a finding
+`longlook.causes` has them in families; docs/guide/explain.md explains the words. Nothing here runs a trial: a finding
 stays *suspected* until `attribution` has read the trials in which its change was made.
 """
 
@@ -29,7 +29,7 @@ class Target(StrEnum):
     BOTH = "both"  # the path is the same for both arms, so a change of it is made for both
 
 
-class Kind(StrEnum):
+class Purpose(StrEnum):
     """The purpose of an intervention."""
 
     CURE = "cure"  # removes the cause: the gap closes if it is one
@@ -38,7 +38,7 @@ class Kind(StrEnum):
 
 
 class Touches(StrEnum):
-    """What an intervention touches, which decides what it can show (docs/guide/explain.md)."""
+    """The part of a cause that an intervention touches, which decides what it can show (docs/guide/explain.md)."""
 
     MECHANISM = "mechanism"  # the rule or value that the cause names: it can show why, and its share is the cause's
     OCCASION = "occasion"  # what sets the mechanism going, or the time that it takes: it shows where the gap arises
@@ -46,7 +46,7 @@ class Touches(StrEnum):
 
 
 class Says(StrEnum):
-    """What a cause can say at most."""
+    """The most that a cause can say."""
 
     WHY = "why"  # there is a change of its mechanism
     WHERE = "where"  # nothing here changes its mechanism alone: it names a place, an event or an end
@@ -77,7 +77,7 @@ class Change:
 class Intervention:
     """One change made for one purpose. `dose` orders interventions of kind DOSE, and the cure that is one of them."""
 
-    kind: Kind
+    kind: Purpose
     target: Target
     touches: Touches
     change: Change
@@ -88,14 +88,14 @@ class Intervention:
 class Untestable:
     """An intervention that cannot be made here, and why: "untestable: quiche@0.28.0 has no knob packet_threshold"."""
 
-    kind: Kind
+    kind: Purpose
     reason: str
     touches: Touches = Touches.MECHANISM
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a detector saw, in words, at a time in ns since the load began; `packets` are numbers of the trace."""
+    """An observation of a detector in words, at a time in ns since the load began; `packets` are a trace's numbers."""
 
     time_ns: int
     text: str
@@ -104,12 +104,12 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Sign:
-    """What a detector found in one round of the losing arm.
+    """The finding of a detector in one round of the losing arm.
 
-    `strength_ns` is how much of the load the cause could have cost at most, `dose` the value that matters (a window in
-    bytes, a threshold in packets, a timer in ms), `packets` the link's numbers of packets that surgery could spare.
-    `cure` is surgery that would undo the cause in this round, where sparing packets does not.
-    `transplant` is surgery that would do to the winner, in the same round, what the cause did to the loser.
+    `strength_ns` is the time of the load that the cause could have cost at most. `dose` is the value that matters (a
+    window in bytes, a threshold in packets, a timer in ms). `packets` are the link's numbers of packets that surgery
+    could spare. `cure` is surgery that would undo the cause in this round, if sparing packets does not. `transplant` is
+    surgery that would do to the winner, in the same round, what the cause did to the loser.
     """
 
     strength_ns: int
@@ -137,7 +137,7 @@ class Finding:
 
     @property
     def strength_ns(self) -> int:
-        """Return the mean strength over all rounds, those without a sign counting as 0."""
+        """Return the mean strength over all rounds, rounds without a sign counting as 0."""
         return sum(sign.strength_ns for sign in self.signs.values()) // max(self.rounds, 1)
 
     @property
@@ -152,10 +152,10 @@ class Cause:
     """A cause that a detector can suspect and an intervention can confirm.
 
     `sentence` completes "The load takes longer, because …" and may hold the dose: `{dose:.0f}`, or `{size}` if it is in
-    bytes. Of a cause that says WHERE it completes "The gap arises …", as `where` does of one that says WHY and that has
-    changes of its occasion as well. `detect` is pure and sees one round; it must not look at the names of arms, so that
-    it cannot be tuned to one. `interventions` gets the finding and the first pair of trials that shows it, and returns
-    what can be changed and what cannot.
+    bytes. If the cause says WHERE, `sentence` completes "The gap arises …"; `where` does so for a cause that says WHY
+    and has changes of its occasion as well. `detect` is pure and sees one round; it must not look at the names of arms,
+    so that it cannot be tuned to one. `interventions` gets the finding and the first pair of trials that shows it, and
+    returns what can be changed and what cannot.
     """
 
     name: str
@@ -172,7 +172,7 @@ class Cause:
     where: str = ""  # without a dose
 
     def said_of(self, finding: Finding) -> str:
-        """Return the sentence with the dose of a finding, or with "…" where it has none."""
+        """Return the sentence with the dose of a finding, or with "…" if it has none."""
         if finding.dose is None:
             return _DOSE.sub("…", self.sentence)
         return self.sentence.format(dose=finding.dose, size=units.print_bytes(round(finding.dose)))
@@ -188,6 +188,6 @@ def causes() -> Mapping[str, Cause]:
 
 
 def find_cause(name: str) -> Cause:
-    """Return the cause of this name; InputError with the nearest name where there is none."""
+    """Return the cause of this name; InputError with the nearest name if none has it."""
     found: Cause = registry.get("causes", name)
     return found

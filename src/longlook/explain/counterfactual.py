@@ -1,6 +1,6 @@
 """Findings → a study whose further arms are the counterfactuals: what was there, with one thing changed. Pure.
 
-The arms of the cell stand in it as they were, so that their trials are those of the run that is explained.
+The arms of the cell stand in it as they were, so that their trials are the trials of the explained run.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,16 +9,15 @@ from typing import TypeVar
 
 from longlook.core import codec
 from longlook.core.errors import InputError
+from longlook.core.links import link_of
 from longlook.core.model import Arm, Contrast, Plan, Study, Trial
 from longlook.core.problems import SettingError
 from longlook.explain.cause import Change, Finding, Intervention, Surgery, Target, Untestable
-from longlook.network.extra_links import link_of
 from longlook.network.surgery import OFF as NO_SURGERY
 from longlook.study.catalogue import Catalogue
-from longlook.study.flow_groups import flow_setting, is_flow_setting
-from longlook.study.operations import with_operations
-from longlook.study.plan import make_plan
-from longlook.study.settings import endpoint_setting, network_setting
+from longlook.study.flow_groups import flow_setting
+from longlook.study.plan import make_plan, with_operations
+from longlook.study.settings import endpoint_setting, is_flow_setting, network_setting
 from longlook.study.virtual_time import VIRTUAL, check_live, check_virtual
 
 T = TypeVar("T")
@@ -65,7 +64,7 @@ class CounterfactualPlan:
         self._owned: dict[str, dict[int, str]] = {}
 
     def add(self, changes: Mapping[str, Change]) -> dict[str, str] | str:
-        """Plan a change of each arm that is named; return the arms that have it by those that they replace.
+        """Plan a change of each arm that is named; return the arms that have it by the arms that they replace.
 
         A text is the reason why there is none: settings that cannot be, that the engine cannot make, or that the arm
         has already.
@@ -99,7 +98,7 @@ class CounterfactualPlan:
     def _experiments(
         self, trials: Sequence[Trial], replaced: Mapping[str, str], changes: Mapping[str, Change]
     ) -> list[Trial]:
-        """Return the trials of changed arms; those that are an arm's already stay that arm's."""
+        """Return the trials of changed arms; a trial that is an arm's already stays that arm's."""
         originals = {(trial.arm, trial.round): trial for trial in self._trials.values()}
         found = []
         for trial in trials:
@@ -115,7 +114,7 @@ class CounterfactualPlan:
         return {trial.round: owners[trial.id] for trial in trials if trial.arm == arm and trial.id in owners}
 
     def completed(self, values: Mapping[str, Mapping[int, T]]) -> dict[str, dict[int, T]]:
-        """Return what is known by arm and round with that of rounds in which an arm's trial is another arm's."""
+        """Return what is known by arm and round, and fill in rounds in which an arm's trial is another arm's."""
         found = {arm: dict(own) for arm, own in values.items()}
         for arm, owned in self._owned.items():
             for number, owner in owned.items():
@@ -124,7 +123,7 @@ class CounterfactualPlan:
         return found
 
     def sources(self, arm: str) -> frozenset[str]:
-        """Return the arms whose trials an arm's values come from: itself, and those that have some of its trials."""
+        """Return the arms whose trials an arm's values come from: itself, and arms that have some of its trials."""
         return frozenset((arm, *self._owned.get(arm, {}).values()))
 
     def targets(self, target: Target) -> tuple[str, ...]:
@@ -167,7 +166,7 @@ def add_tests(
 def all_at_once(plan: CounterfactualPlan, tests: Sequence[Experiment]) -> dict[str, str] | str:
     """Add all changes of some tests together, each to the arms that it is for; return what `add` returns.
 
-    Where two set the same, the first of `tests` wins; operations on packets of one round are all made.
+    If two set the same, the first of `tests` wins; operations on packets of one round are all made.
     """
     changes: dict[str, Change] = {}
     for arm in (plan.loser, plan.winner):
@@ -209,7 +208,7 @@ def _changed(arm: Arm, change: Change) -> Arm:
 def _as_experiment(trial: Trial, surgery: Mapping[int, Surgery], original: Trial) -> Trial:
     """Return the trial with the surgery of its round, and with the programs' randomness of the trial that it changes.
 
-    Its id is that of all of it: what differs from the original is the change alone.
+    Its id covers all of that: nothing but the change differs from the original.
     """
     own = surgery.get(trial.round, Surgery())
     shared = replace(trial, id=codec.content_hash([trial.id, "randomness", original.id]), randomness_of=original.id)

@@ -12,7 +12,7 @@ import numpy as np
 
 from longlook.core import codec
 from longlook.core.model import Trial
-from longlook.explain.cause import Cause, Finding, Intervention, Kind, Says, Sign, Target, Touches, Untestable
+from longlook.explain.cause import Cause, Finding, Intervention, Purpose, Says, Sign, Target, Touches, Untestable
 from longlook.explain.facts import DoubtError
 from longlook.explain.pair import Pair
 
@@ -77,9 +77,9 @@ def proposed(cause: Cause, finding: Finding, pair: Pair) -> Sequence[Interventio
             _check_intervention(item)
             _check_words(cause, item)
     except DoubtError as error:
-        return (Untestable(Kind.CURE, str(error)),)
+        return (Untestable(Purpose.CURE, str(error)),)
     except Exception as error:  # of a plug-in, which may raise anything
-        return (Untestable(Kind.CURE, f"its interventions failed with {type(error).__name__}: {error}"),)
+        return (Untestable(Purpose.CURE, f"its interventions failed with {type(error).__name__}: {error}"),)
     return items
 
 
@@ -109,7 +109,7 @@ def _check_intervention(item: Any) -> None:
     _expect(item, Intervention | Untestable, "an intervention")
     if isinstance(item, Untestable):
         return
-    _expect(item.kind, Kind, "a kind of intervention")
+    _expect(item.kind, Purpose, "a kind of intervention")
     _expect(item.target, Target, "a target")
     _expect(item.touches, Touches, "what a change touches (Touches)")
     _check_dose(item.dose)
@@ -120,7 +120,7 @@ def _check_intervention(item: Any) -> None:
 
 
 def _check_words(cause: Cause, item: Intervention | Untestable) -> None:
-    """Raise ValueError where a change can say only where, and its cause has no words for that."""
+    """Raise ValueError if a change can say no more than a place, and its cause has no words for that."""
     if item.touches is Touches.OCCASION and cause.says is Says.WHY and not cause.where:
         raise ValueError(
             "a change of the occasion says where the gap arises, and the cause has no words for it: `where`"

@@ -22,7 +22,7 @@ _LENGTHS = ("queue_bytes", "queue_packets")
 
 
 def effective_value(side: Side, role: str, name: str) -> float | None:
-    """Return the number that an end's knob has in force; None where no log, setting or declaration says it."""
+    """Return the number that an end's knob has in force; None if no log, setting or declaration says it."""
     sender = side.server if role == "server" else side.client
     logged = None if sender is None else sender.parameters.get("recovery", {}).get(_LOGGED.get(name, ""))
     for value in (logged, changes.in_effect(side.trial, role, name)):
@@ -58,15 +58,15 @@ def raised(side: Side, name: str, factor: float) -> int | float | str:
 
 
 def setting_bytes(trial: Trial, name: str) -> int | None:
-    """Return a size that the kernel's TCP has in force, as set or as Linux has it; None where it has none."""
+    """Return a size that the kernel's TCP has in force, as set or as Linux has it; None if it has none."""
     value = changes.tcp_value(trial, name)
     return None if value is None else units.parse_size(str(value))
 
 
 def longer_queues(side: Side, factors: Sequence[float], trial: Trial | None = None) -> list[tuple[float, Change | str]]:
-    """Return queues that are so many times as long as the one to the client, each with its factor, for both directions.
+    """Return queues that are longer by each factor than the queue to the client, with the factor, for both directions.
 
-    They are counted as the queue is. Where a trial is given, the link behind its middle is changed, too.
+    They are counted as the queue is. If a trial is given, the link behind its middle is changed, too.
     """
     own = [
         (name, stage.parameters[name])

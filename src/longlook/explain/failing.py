@@ -23,7 +23,7 @@ _MOST_FACTS = 8
 
 @dataclass(frozen=True)
 class Fact:
-    """What holds of trials that failed, with their number, and of how many of the other arm's that went well."""
+    """A fact about failed trials, with their number, and the number of the other arm's good trials that share it."""
 
     text: str
     failing: int
@@ -61,7 +61,7 @@ class FailedTrial:
 
 
 def grouped(reasons: Sequence[str]) -> dict[str, int]:
-    """Return reasons with their number, the commonest first; those that differ in numbers alone count as the first."""
+    """Return reasons with their number, the commonest first; such as differ in numbers alone count as the first."""
     first: dict[str, str] = {}
     for reason in reasons:
         first.setdefault(_NUMBER.sub("…", reason), reason)

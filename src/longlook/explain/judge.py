@@ -1,8 +1,8 @@
 """Counterfactual trials → findings with verdicts. Pure.
 
-p values of all cures of an answer are adjusted together (Holm, or the study's correction), those of the transplants
-likewise: a transplant only strengthens what a cure confirmed, or stands in where no cure can be made. So are those of
-making no difference, by which findings are refuted, and those of making the winner worse.
+The p values of all cures of an answer are adjusted together (Holm, or the study's correction). The transplants have a
+group of their own: a transplant only strengthens a confirmed cure, or stands in if no cure can be made. Two further
+groups are the p values of making no difference, by which findings are refuted, and of making the winner worse.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from longlook.analysis.stats import procedures
 from longlook.core.model import Analysis, Better
 from longlook.explain.answer import Dose, Explained, Judged, Together, direct
 from longlook.explain.attribution import Closed, Conclusion, Look, Parts, closed, concludes, monotone
-from longlook.explain.cause import Cause, Finding, Kind, Sign, Touches, Untestable
+from longlook.explain.cause import Cause, Finding, Purpose, Sign, Touches, Untestable
 from longlook.explain.counterfactual import Experiment
 
 _SAME_DOSE = 0.1
@@ -59,7 +59,7 @@ Values = Mapping[str, Mapping[int, float]]
 """Arm → round → value of the metric, of trials that went well."""
 
 LEAST_SHARE_OF_ROUNDS = 0.9
-"""A change whose trials go well in fewer of the rounds concludes nothing: those that fail are seldom like others."""
+"""A change whose trials go well in fewer of the rounds concludes nothing: the failing rounds are seldom like others."""
 
 
 Traffic = Mapping[str, Mapping[int, str]]
@@ -78,7 +78,7 @@ class Gap:
     traffic: Traffic = field(default_factory=dict)
 
     def until(self, last: int | None) -> "Gap":
-        """Return the same with the rounds up to and with `last` alone; with all where that is None."""
+        """Return the same with the rounds up to and with `last` alone; with all if `last` is None."""
         if last is None:
             return self
         values = {
@@ -92,12 +92,14 @@ class Gap:
         return sorted(set.intersection(*(set(self.values.get(arm, {})) for arm in arms)))
 
     def closed(self, arms: Mapping[str, str], analysis: Analysis, look: Look = Look.FIXED) -> Closed | None:
-        """Return what arms in the place of those of the cell close of its gap; None below two rounds with values."""
+        """Return the part of the gap that arms close in the place of the cell's arms; None below two rounds with
+        values.
+        """
         rounds, parts = self.parts(arms)
         return None if len(rounds) < 2 else closed(parts, analysis, self.random_losses, look)
 
     def parts(self, arms: Mapping[str, str]) -> tuple[list[int], Parts]:
-        """Return rounds, and their gaps without and with arms in the place of those of the cell.
+        """Return rounds, and their gaps without and with arms in the place of the cell's arms.
 
         All are on one scale, whichever arms have values that are not positive.
         """
@@ -115,7 +117,8 @@ class Gap:
         return rounds, Parts(gap, changed, own if {self.loser, self.winner} <= set(arms) else None, is_log)
 
     def winners_part_pct(self, arms: Mapping[str, str]) -> float | None:
-        """Return the part of the gap, in %, that closes because the winner gets worse; None but for both arms.
+        """Return the part of the gap, in %, that closes because the winner gets worse; None unless both arms are
+        changed.
 
         A change of both arms closes a gap by what it does to either.
         """
@@ -125,9 +128,9 @@ class Gap:
         return float(100 * (parts.closed - parts.own).mean() / parts.gap.mean())
 
     def is_unchanged(self, arms: Mapping[str, str]) -> bool:
-        """Return whether arms in the place of those of the cell did the same as these, packet for packet.
+        """Return whether arms in the place of the cell's arms did the same as the cell's arms, packet for packet.
 
-        That holds for every round, or not at all.
+        All rounds must be the same.
         """
         planned = self.rounds(self.loser, self.winner)
         return bool(planned) and all(
@@ -139,7 +142,7 @@ class Gap:
         )
 
     def missing(self, result: Closed) -> str:
-        """Return the reason why a change concludes nothing that makes too many trials fail, empty where it does not."""
+        """Return why a change concludes nothing that makes too many trials fail; empty if it makes few fail."""
         planned = len(self.rounds(self.loser, self.winner))
         if result.rounds >= LEAST_SHARE_OF_ROUNDS * planned:
             return ""
@@ -150,14 +153,14 @@ class Gap:
 class RoundsReading:
     """How tests were read: after all rounds, or, if `at_looks`, at several looks, at which some of them stopped.
 
-    `stopped` has the last round of those, by their place among the tests. `spared` counts tests that were not made
-    since nothing depended on them; p values are adjusted as if these had found nothing. `untouched` has the tests, by
-    their place, whose changed trial showed the cause as it was.
+    `stopped` maps a test's place to its last round, if the test stopped. `spared` counts tests that were not made since
+    nothing depended on them; p values are adjusted as if these had found nothing. `untouched` has the tests, by their
+    place, whose changed trial showed the cause as it was.
     """
 
     at_looks: bool = False
     stopped: Mapping[int, int] = field(default_factory=dict)
-    spared: Mapping[Kind, int] = field(default_factory=dict)
+    spared: Mapping[Purpose, int] = field(default_factory=dict)
     untouched: frozenset[int] = frozenset()
 
     def look(self, place: int) -> Look:
@@ -167,7 +170,7 @@ class RoundsReading:
         return Look.EARLY if place in self.stopped else Look.LAST
 
 
-def judge(
+def judge_findings(
     gap: Gap,
     findings: Sequence[Finding],
     tests: Sequence[Experiment],
@@ -182,8 +185,8 @@ def judge(
     for place, test in enumerate(tests):
         seen = gap.until(how.stopped.get(place))
         read.append((test, seen, seen.closed(test.arms, analysis, how.look(place))))
-    judged: dict[tuple[str, Kind], list[Judged]] = {}
-    for kind in (Kind.CURE, Kind.TRANSPLANT):
+    judged: dict[tuple[str, Purpose], list[Judged]] = {}
+    for kind in (Purpose.CURE, Purpose.TRANSPLANT):
         own = [(place, *item) for place, item in enumerate(read) if item[0].intervention.kind is kind]
         p = [
             _adjusted([None if result is None else getattr(result, name) for *_, result in own], analysis, spared)
@@ -195,7 +198,7 @@ def judge(
                 item = replace(item, conclusion=Conclusion.UNTOUCHED)
             judged.setdefault((test.finding.cause, kind), []).append(item)
     found = []
-    illustrated = {test.finding.cause for test in tests if test.intervention.kind is Kind.DOSE}
+    illustrated = {test.finding.cause for test in tests if test.intervention.kind is Purpose.DOSE}
     for finding in findings:
         doses = [
             Dose(test.intervention.dose or 0.0, test.intervention.change.label, result.closed_pct)
@@ -209,8 +212,8 @@ def judge(
             _explained(
                 finding,
                 causes[finding.cause],
-                tuple(judged.get((finding.cause, Kind.CURE), ())),
-                tuple(judged.get((finding.cause, Kind.TRANSPLANT), ())),
+                tuple(judged.get((finding.cause, Purpose.CURE), ())),
+                tuple(judged.get((finding.cause, Purpose.TRANSPLANT), ())),
                 tuple(sorted(doses, key=lambda dose: dose.value)),
                 [item.reason for item in untestable.get(finding.cause, ())],
             )
@@ -219,13 +222,13 @@ def judge(
 
 
 def together(gap: Gap, labels: Sequence[str], arms: Mapping[str, str], analysis: Analysis) -> Together | None:
-    """Return what all confirmed changes close at once; None where their trials did not go well."""
+    """Return what all confirmed changes close at once; None if their trials did not go well."""
     result = gap.closed(arms, analysis)
     return None if result is None else Together(tuple(labels), result.share, result.closed_pct)
 
 
 def _adjusted(values: Sequence[float | None], analysis: Analysis, spared: int = 0) -> list[float | None]:
-    """Return p values adjusted together, those that are not known aside, and with a p of 1 for each spared test."""
+    """Return p values adjusted together, unknown ones aside, and with a p of 1 for each spared test."""
     known = [value for value in values if value is not None]
     adjusted = iter(procedures.adjust([*known, *[1.0] * spared], analysis.correction))
     return [None if value is None else next(adjusted) for value in values]
@@ -301,9 +304,9 @@ def _explained(
 def _conclusion(
     cures: Sequence[Judged], transplants: Sequence[Judged], *, is_alike: bool
 ) -> tuple[Conclusion, Conclusion | None]:
-    """Return the verdict of a finding, and what changes of the mechanism alone say where that is another.
+    """Return the verdict of a finding, and the verdict by changes of the mechanism alone if it is another.
 
-    Only they confirm a cause, and not at an end that both arms have alike, since that is not what differs. Where they
+    Only they confirm a cause, and not at an end that both arms have alike, since such an end does not differ. If they
     do not confirm it, a change of the occasion can say where the gap arises, and a swap of programs at which end.
     """
     by_mechanism = _weighed(direct(cures), direct(transplants))
@@ -323,9 +326,10 @@ def _conclusion(
 
 
 def _weighed(cures: Sequence[Judged], transplants: Sequence[Judged]) -> Conclusion | None:
-    """Return what a cure decides, and without any a transplant; both together are both ways; None: nothing decides.
+    """Return the decision of a cure, and without any of a transplant; both together are both ways; None: nothing
+    decides.
 
-    What changes nothing, or leaves the cause as it was, is as if it could not be made.
+    A change that changes nothing, or leaves the cause as it was, counts as one that could not be made.
     """
     by_cure, by_transplant = _best(cures), _best(transplants)
     if by_cure is Conclusion.CONFIRMED and by_transplant is Conclusion.CONFIRMED:

@@ -7,14 +7,13 @@ from functools import cached_property
 from longlook.core.model import Trial, Vantage
 from longlook.explain.facts import LinkFacts, SenderFacts
 from longlook.explain.ledger import Ledger, LedgerClass
-from longlook.network.extra_links import BEHIND
 from longlook.timeline.doubts import Doubt, doubts_of
 from longlook.timeline.timeline import Timeline
 
 
 @dataclass(frozen=True)
 class Side:
-    """One arm in one round. `timeline` has the events of its traces, where there are any."""
+    """One arm in one round. `timeline` has the events of its traces, if any."""
 
     trial: Trial
     timeline: Timeline
@@ -38,35 +37,35 @@ class Side:
 
     @cached_property
     def down(self) -> LinkFacts:
-        """What the link did with the packets to the client."""
+        """The packets to the client as the link handled them."""
         return LinkFacts.of(self.timeline, self.trial, "down")
 
     @cached_property
     def down_all(self) -> tuple[LinkFacts, ...]:
-        """What each link of the path did with the packets to the client: the client's, then one behind a middle."""
+        """The packets to the client as each link handled them: the client's link, then one behind a middle."""
         return tuple(LinkFacts.of(self.timeline, self.trial, "down", where) for where in self._wheres)
 
     @cached_property
     def up(self) -> LinkFacts:
-        """What the link did with the packets to the server."""
+        """The packets to the server as the link handled them."""
         return LinkFacts.of(self.timeline, self.trial, "up")
 
     @cached_property
     def server(self) -> SenderFacts | None:
-        """What the server's stack or kernel logged of its busiest connection; None where it logged nothing.
+        """The log of the server's stack or kernel about its busiest connection; None if it logged nothing.
 
-        Reading what is in doubt raises DoubtError.
+        Reading a value that is in doubt raises DoubtError.
         """
         return _busiest(SenderFacts.all_of(self.timeline, Vantage.SERVER))
 
     @cached_property
     def client(self) -> SenderFacts | None:
-        """What the client's stack or kernel logged of its busiest connection, as of `server`."""
+        """The log of the client's stack or kernel about its busiest connection, as `server` has it."""
         return _busiest(SenderFacts.all_of(self.timeline, Vantage.CLIENT))
 
     @property
     def doubts(self) -> tuple[Doubt, ...]:
-        """What its traces contradict of themselves, which is not counted."""
+        """The contradictions in its traces, which are not counted."""
         return () if self.timeline.events is None else doubts_of(self.timeline.events.metadata)
 
     @property
@@ -77,7 +76,7 @@ class Side:
 
     @property
     def _wheres(self) -> tuple[Vantage, ...]:
-        return (Vantage.LINK, Vantage.BEHIND) if BEHIND in self.trial.further else (Vantage.LINK,)
+        return (Vantage.LINK, Vantage.BEHIND) if self.trial.has_middle else (Vantage.LINK,)
 
 
 def _busiest(found: tuple[SenderFacts, ...]) -> SenderFacts | None:
@@ -121,7 +120,7 @@ def equal_conditions(pairs: Mapping[int, Pair]) -> Iterator[str]:
 def implausible(pairs: Mapping[int, Pair], labels: Mapping[str, str]) -> Iterator[str]:
     """Yield a sentence for each arm and each kind of contradiction in its traces, the first round's, and how many more.
 
-    `labels` are those of the arms by name.
+    `labels` has the labels of the arms by name.
     """
     found: dict[tuple[str, str], list[str]] = {}
     for number, pair in sorted(pairs.items()):

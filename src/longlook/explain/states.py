@@ -36,7 +36,7 @@ class StateTime:
 class StateDifference:
     """Contender minus baseline, in percentage points of the connection's time, over `n` rounds with both.
 
-    `p` is that of the paired t-test; `p_adjusted` is corrected for all states of the cell.
+    `p` is from the paired t-test; `p_adjusted` is corrected for all states of the cell.
     """
 
     state: str

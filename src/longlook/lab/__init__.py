@@ -6,8 +6,7 @@ whatever reason, the kernel removes its processes, namespaces and devices. The e
 this host and `guest` as process 1 of a guest; `longlook link` and `longlook calibrate` use the network alone.
 
 All effects on the machine go through `lab.linux`. Pure modules, which import nothing of it, decide what a trial is
-worth: `judge` (the outcome, from `observations`, with `remote_faults` and `link_drops`), `guard` (was the measurement
-disturbed), `environment`, `stderr`.
+worth: `judge` (the outcome, from `observations`), `guard` (was the measurement disturbed), `environment`.
 Modules import the standard library and pyroute2 only, because starting the agent is part of the cost of each guest.
 
 Entry points: `laboratory.Laboratory`, `agent.main`, `guest.main`, `guest.run_as_init`, `capability.check`,

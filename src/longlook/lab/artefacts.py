@@ -51,7 +51,7 @@ def seal(folder: Path, run: Run) -> None:
 
 
 def raise_if_full(folder: Path, error: OSError | None = None) -> None:
-    """Raise MachineError where the folder's disk is full, or `error` is a write that failed because it is.
+    """Raise MachineError if the folder's disk is full, or `error` is a write that failed because it is.
 
     A full disk makes programs fail in ways that are not their fault.
     """

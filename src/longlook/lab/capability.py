@@ -24,7 +24,7 @@ _USER_NAMESPACES = "sysctl -w user.max_user_namespaces=10000 kernel.unprivileged
 
 @dataclass(frozen=True)
 class Capability:
-    """A requirement, whether it is met, what was found, and the command that meets it (None where nothing is to do)."""
+    """A requirement, whether it is met, what was found, and the command that meets it (None if nothing is to do)."""
 
     need: str
     met: bool
@@ -186,7 +186,7 @@ def _use_fifo() -> None:
 
 
 def _failure_of(attempt: Callable[[], None], *, isolated: bool = True) -> str | None:
-    """Return why an attempt fails in a child process, or None where it works."""
+    """Return why an attempt fails in a child process, or None if it works."""
     read, write = os.pipe2(os.O_CLOEXEC)
     child = os.fork()
     if child == 0:

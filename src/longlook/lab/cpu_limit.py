@@ -46,7 +46,7 @@ class Slow:
 class SlowSide(EndpointNamespace):
     """A client's side with a share of one CPU; start the client's programs inside `quota`.
 
-    `name` tells this side's control group from others of the laboratory. Raise MachineError where this
+    `name` tells this side's control group from others of the laboratory. Raise MachineError if this
     machine cannot limit both the programs and the kernel's work for them.
     """
 

@@ -49,7 +49,7 @@ class CpuProfiler:
 
     All CPUs, because programs start others, and clients start later; samples of processes that are not a trial's are
     dropped. `cpu/client.folded` and `cpu/server.folded` are complete after `finish`, and `cpu/profile.json`; `calls`
-    then has by role how many system calls were made, {} where these could not be counted.
+    then has by role how many system calls were made, {} if these could not be counted.
     """
 
     def __init__(self, namespace: Namespace, environment: Environment, folder: Path) -> None:
@@ -151,7 +151,7 @@ class CpuProfiler:
 
 
 def failure() -> str | None:
-    """Return why CPU time cannot be sampled on this machine, or None where it can."""
+    """Return why CPU time cannot be sampled on this machine, or None if it can."""
     if (perf := shutil.which(_PERF)) is None:
         return _INSTALL
     return _refusal(perf, "--event", "cpu-clock") or None
@@ -159,13 +159,13 @@ def failure() -> str | None:
 
 @cache
 def _why_uncounted(perf: str) -> str:
-    """Return why system calls cannot be counted here, "" where they can: tried out once in each process."""
+    """Return why system calls cannot be counted here, "" if they can: tried out once in each process."""
     refused = _refusal(perf, *_RECORD_CALLS)
     return f"system calls cannot be counted: {refused}" if refused else ""
 
 
 def _refusal(perf: str, *options: str) -> str:
-    """Return why perf cannot record every CPU with these options, "" where it can."""
+    """Return why perf cannot record every CPU with these options, "" if it can."""
     command = (perf, "record", "--quiet", "--all-cpus", *options, "--output", "/dev/null", "true")
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_PROBED_WITHIN_S)

@@ -1,5 +1,6 @@
 """One flow of a trial as it runs: its client, its server, its addresses, its times; and the schedule of all flows."""
 
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -14,8 +15,13 @@ from longlook.lab.clients import Client
 from longlook.lab.judge import succeeded
 from longlook.lab.observations import FlowKind, Observations, Span
 from longlook.lab.process import Process
-from longlook.lab.stderr import read_excerpt
 from longlook.lab.topology import SECOND_CLIENT_ADDRESS, SERVER_PORT, Addresses
+
+_TAIL_BYTES = 1 << 16
+_LINES = 3
+_LONGEST_CHARACTERS = 300
+_BEGINNINGS = ("panic: ", "fatal error: ", "thread '")
+"""Go and Rust print the cause first and a trace of the stack after it; other programs print the cause last."""
 
 
 @dataclass
@@ -89,7 +95,7 @@ class FlowRun:
             self.ended_unix_ns, self.ended_by_itself = time.time_ns(), by_itself
 
     def record(self) -> dict[str, Any]:
-        """Return the flow's entry in `flows.json`; its times are None where it never began."""
+        """Return the flow's entry in `flows.json`; its times are None if it never began."""
         return {
             "name": self.name,
             "group": self.flow.group,
@@ -103,14 +109,14 @@ class FlowRun:
 
     @property
     def lasted_s(self) -> float:
-        """Return the time from its start to its end; 0 where one of them is missing."""
+        """Return the time from its start to its end; 0 if one of them is missing."""
         if self.began_unix_ns is None or self.ended_unix_ns is None:
             return 0.0
         return (self.ended_unix_ns - self.began_unix_ns) / 1e9
 
     @property
     def span(self) -> Span | None:
-        """Return the time from its start to its end; None where one of them is missing."""
+        """Return the time from its start to its end; None if one of them is missing."""
         if self.began_unix_ns is None or self.ended_unix_ns is None:
             return None
         return Span(self.began_unix_ns, self.ended_unix_ns)
@@ -136,7 +142,7 @@ class FlowSchedule:
     """Starts the flows on time and decides when the trial is over.
 
     A trial with one flow starts it at once and ends when its client is done. `duration_s` stops all flows together;
-    None waits for those that have a fixed amount to fetch.
+    None waits for flows that have a fixed amount to fetch.
     """
 
     def __init__(self, flow_runs: list[FlowRun], duration_s: float | None, begin: Callable[[FlowRun], None]) -> None:
@@ -202,3 +208,28 @@ def tcp_of_sides(trial: Trial) -> dict[str, Scalar]:
     """Return the trial's settings of TCP with the largest initial window of its flows, for which buffers need room."""
     windows = [flow.initial_window_packets for flow in trial.each_flow() if flow.initial_window_packets is not None]
     return {**trial.tcp, "initial_window_packets": max(windows)} if windows else dict(trial.tcp)
+
+
+def read_excerpt(path: Path) -> str:
+    """Return an excerpt of a file of standard error; "" if the file is missing or empty."""
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL_BYTES))
+            return excerpt(file.read().decode(errors="replace"))
+    except OSError:
+        return ""
+
+
+def excerpt(text: str) -> str:
+    """Return at most three lines, joined by " | ", that are most likely to name the cause of a program's end.
+
+    These are the lines from the last panic of Go or Rust on, else the last lines. Blank lines do not count, and the
+    result has at most 300 characters.
+    """
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    panics = [number for number, line in enumerate(lines) if line.startswith(_BEGINNINGS)]
+    chosen = lines[panics[-1] : panics[-1] + _LINES] if panics else lines[-_LINES:]
+    joined = " | ".join(chosen)
+    if len(joined) <= _LONGEST_CHARACTERS:
+        return joined
+    return f"{joined[:_LONGEST_CHARACTERS]} …" if panics else f"… {joined[-_LONGEST_CHARACTERS:]}"

@@ -70,7 +70,7 @@ def observe(
     """Return the guard's numbers of one trial, from the readings around it and the router's summary line.
 
     `own_cpu_s` are the CPU seconds of the trial's programs, divided by the number of CPUs. Counts of packets come as
-    floats; shares are between 0 and 1, and 0 where there was nothing to divide by.
+    floats; shares are between 0 and 1, and 0 if there was nothing to divide by.
     """
     interval_s = after.monotonic_s - before.monotonic_s
     busy, idle, steal = (

@@ -1,7 +1,7 @@
 """Classifies a finished trial: what its programs printed and how they ended decide its outcome.
 
 A program that is shown to do something else than it was asked (another protocol, refused early data, its own congestion
-control) has failed: that is a result, and a study counts it. Where nothing shows what happened, or the laboratory is at
+control) has failed: that is a result, and a study counts it. If nothing shows what happened, or the laboratory is at
 fault, the trial is invalid.
 
 Pure: nothing here touches the machine or imports `lab.linux`.
@@ -10,27 +10,30 @@ Pure: nothing here touches the machine or imports `lab.linux`.
 from collections.abc import Sequence
 from dataclasses import replace
 
+from longlook.core.job import Expected
 from longlook.core.model import Outcome
 from longlook.lab import judge_connections as connections
-from longlook.lab import judge_proxy
-from longlook.lab.answers import wrong_answer
-from longlook.lab.judge_echo import echoed
 from longlook.lab.judge_knobs import knobs
 from longlook.lab.judge_lines import lines
 from longlook.lab.judge_settings import settings
-from longlook.lab.judge_video import played
 from longlook.lab.judge_witness import witnessed
-from longlook.lab.judgement import Judgement
-from longlook.lab.link_drops import link_drops
-from longlook.lab.observations import FlowCase, FlowKind, Line, Observations, Stopped, bounded, signal_name
-from longlook.lab.remote_faults import fault_elsewhere
+from longlook.lab.observations import FlowCase, FlowKind, Judgement, Line, Observations, Stopped, bounded, signal_name
 from longlook.lab.vocabulary import vocabulary
 
 UNSUPPORTED_EXIT = 127
 
 
+_STARTED, _ENDED = "started", "ended"
+_STATES = (_STARTED, "stalled", "resumed", _ENDED)
+_LONGEST, _SHOWN = 40, 4  # characters of a state, and states, in a reason
+_SEE_PROGRAMS = "see client.jsonl and server.stderr"
+_OK, _PARTIAL = 200, 206
+_RULES = ("block", "police", "cutoff", "size_filter", "mtu", "nat")
+_SENDERS = {"up": "client", "down": "server"}
+
+
 def judge_all(cases: Sequence[FlowCase]) -> Judgement:
-    """Return the outcome of a trial with several flows: that of the flow at fault, whose name begins the reason.
+    """Return the outcome of a trial with several flows: the outcome of the flow at fault, whose name begins the reason.
 
     The outcome is ok when nothing went wrong in any flow.
     """
@@ -66,12 +69,12 @@ def judge(case: FlowCase) -> Judgement:
         _elsewhere,
         _link,
         _server,
-        lambda case: judge_proxy.running(case, _ending(case.proxy)),
+        lambda case: _proxy_running(case, _ending(case.proxy)),
         _client,
         vocabulary,
         lines,
         _objects,
-        lambda case: judge_proxy.carried(case, case.middle_address),
+        lambda case: _proxy_carried(case, case.middle_address),
         connections.protocols,
         connections.states,
         connections.congestion_control,
@@ -85,8 +88,8 @@ def judge(case: FlowCase) -> Judgement:
 
 
 def _elsewhere(case: FlowCase) -> Judgement | None:
-    reason = fault_elsewhere(case)
-    return None if reason is None else Judgement(Outcome.INVALID, reason, "see docs/guide/phones.md")
+    reason = _fault_elsewhere(case)
+    return None if reason is None else Judgement(Outcome.INVALID, reason, "see docs/guide/browsers.md")
 
 
 def succeeded(client: Observations, *, session: bool) -> bool:
@@ -174,12 +177,12 @@ def _failed(case: FlowCase) -> Judgement:
         return Judgement(
             Outcome.TIMED_OUT,
             f"the transfer hung: {arrived} of {wanted} objects had arrived after {limit_s:g} s"
-            f"{link_drops(case.link)}{judge_proxy.never_reached(case)}",
+            f"{_link_drops(case.link)}{_proxy_never_reached(case)}",
             "raise the study's timeout if the link is this slow; see server.stderr",
         )
     reasons = [reason for reason in (client.errors(), _object_errors(client)) if reason]
     cause = f": {'; '.join(reasons)}" if reasons else client.cause()
-    reason = f"the client failed ({_ending(client)}){cause}{link_drops(case.link)}{judge_proxy.never_reached(case)}"
+    reason = f"the client failed ({_ending(client)}){cause}{_link_drops(case.link)}{_proxy_never_reached(case)}"
     return Judgement(Outcome.FAILED, reason, _crash_hint(case, "client", client))
 
 
@@ -196,10 +199,10 @@ def _crash_hint(case: FlowCase, role: str, program: Observations) -> str:
 
 
 def _unconnected(case: FlowCase) -> Judgement | None:
-    """Check that a competing flow that was stopped as planned had at least a connection; return None where it had."""
+    """Check that a competing flow that was stopped as planned had at least a connection; return None if it had."""
     if case.kind is FlowKind.CROSS or case.client.events("connection") or case.server.events("connection"):
         return None
-    reason = f"it had no connection yet when all flows stopped{link_drops(case.link)}"
+    reason = f"it had no connection yet when all flows stopped{_link_drops(case.link)}"
     return Judgement(Outcome.FAILED, reason, "see client.stderr; or let the flows run for longer")
 
 
@@ -215,7 +218,7 @@ def _objects(case: FlowCase) -> Judgement | None:
     if case.kind is not FlowKind.FINITE:
         return None
     if case.content.video or case.content.echo is not None:
-        return played(case) if case.content.video else echoed(case)
+        return _played(case) if case.content.video else _echoed(case)
     objects: dict[str, list[Line]] = {}
     for line in case.client.events("object"):
         objects.setdefault(str(line.get("path")), []).append(line)
@@ -223,7 +226,7 @@ def _objects(case: FlowCase) -> Judgement | None:
     for path, expected in case.content.expected.items():
         found = objects.get(path, [{"error": "the client never reported it"}])
         for line in found:
-            if (wrong := wrong_answer(line, expected)) is not None:
+            if (wrong := _wrong_answer(line, expected)) is not None:
                 return Judgement(Outcome.FAILED, f"{path}: {wrong}", "see client.jsonl and server.stderr")
         if len(found) != wanted:
             once = "once" if wanted == 1 else f"once for each of {wanted} connections"
@@ -252,3 +255,174 @@ def _ending(program: Observations) -> str:
     if program.exit_code >= 0:
         return f"exit code {program.exit_code}"
     return f"signal {-program.exit_code}, {signal_name(-program.exit_code)}"
+
+
+def _played(case: FlowCase) -> Judgement | None:
+    """Check that all that arrived are files of the video, whole, and that the player reports its end."""
+    for line in case.client.events("object"):
+        if (wrong := _wrong_object(case, line)) is not None:
+            return Judgement(Outcome.FAILED, f"{line.get('path')}: {wrong}", _SEE_PROGRAMS)
+    for line in case.client.events("segment"):
+        if (wrong := _wrong_segment(case, line)) is not None:
+            reason = f"segment {line.get('index')} of {line.get('rung')}: {wrong}"
+            return Judgement(Outcome.FAILED, reason, _SEE_PROGRAMS)
+    return _wrong_play(case)
+
+
+def _wrong_play(case: FlowCase) -> Judgement | None:
+    """Check that the play has states that are known, of which it has one start at most, and one end, the last."""
+    states = [line.get("state") for line in case.client.events("play")]
+    if unknown := [state for state in states if state not in _STATES]:
+        return Judgement(
+            Outcome.FAILED, f"the player reported the unknown state {str(unknown[0])[:_LONGEST]!r}", _SEE_PROGRAMS
+        )
+    if _ENDED not in states:
+        return Judgement(Outcome.FAILED, "the player never reported the end of its play", "see client.jsonl")
+    if states.count(_ENDED) > 1 or states[-1] != _ENDED or states.count(_STARTED) > 1:
+        order = ", ".join(map(str, states[-_SHOWN:]))
+        return Judgement(Outcome.FAILED, f"the player reported a play that ends in the states {order}", _SEE_PROGRAMS)
+    return None
+
+
+def _wrong_object(case: FlowCase, line: Line) -> str | None:
+    path, _, query = str(line.get("path")).partition("?")
+    expected = case.content.expected.get(path)
+    if expected is None:
+        return "it is no file of the video"
+    return _wrong_part(line, expected) if "part=" in query else _wrong_answer(line, expected)
+
+
+def _wrong_segment(case: FlowCase, line: Line) -> str | None:
+    """Return what is wrong with a segment; one that was under way at the end is none that arrived."""
+    if line.get("error") is not None:
+        return str(line["error"])
+    if line.get("t_end_ns") is None:
+        return None
+    expected = case.content.expected.get(str(line.get("path")))
+    if expected is None:
+        return f"{line.get('path')} is no file of the video"
+    if line.get("digest") is None:
+        return "the player does not report its digest"
+    return _wrong_body(line, expected)
+
+
+def _wrong_answer(line: Line, expected: Expected) -> str | None:
+    """Return what is wrong with the answer of an `object` line, or None if it is the expected file."""
+    if line.get("error") is not None:
+        return str(line["error"])
+    if line.get("status") != _OK:
+        return f"HTTP status {line.get('status')}"
+    return _wrong_body(line, expected)
+
+
+def _wrong_part(line: Line, expected: Expected) -> str | None:
+    """Return what is wrong with the answer to a request of a part of the file, as far as it is known."""
+    if line.get("error") is not None:
+        return str(line["error"])
+    if line.get("status") != _PARTIAL:
+        return f"HTTP status {line.get('status')}, not {_PARTIAL}"
+    size = line.get("bytes")
+    return None if isinstance(size, int) and 0 < size < expected.bytes else f"a part of {size} bytes"
+
+
+def _wrong_body(line: Line, expected: Expected) -> str | None:
+    """Return what is wrong with the bytes of a line; a digest that the client does not know is not checked."""
+    if line.get("bytes") != expected.bytes:
+        return f"wrong body: {line.get('bytes')} bytes, expected {expected.bytes}"
+    if line.get("digest") not in (None, expected.digest):
+        return f"wrong body: {line['digest']}, expected {expected.digest}"
+    return None
+
+
+def _echoed(case: FlowCase) -> Judgement | None:
+    """Check that the client reports every size of its job once, and that no connection was resumed."""
+    echo = case.content.echo
+    wanted = () if echo is None else echo.payloads
+    reported = [line.get("payload_bytes") for line in case.client.events("echo")]
+    for payload in wanted:
+        if (times := reported.count(payload)) != 1:
+            reason = f"the client reported the payload of {payload} bytes {times} times, not once"
+            return Judgement(Outcome.FAILED, reason, _SEE_PROGRAMS)
+    if unknown := [payload for payload in reported if payload not in wanted]:
+        return Judgement(
+            Outcome.FAILED, f"the client was not asked for the payload of {unknown[0]} bytes", _SEE_PROGRAMS
+        )
+    for line in (*case.client.events("connection"), *case.server.events("connection")):
+        if line.get("resumed") is not False:
+            return Judgement(Outcome.INVALID, "a connection of the echo is not proven to be cold", _SEE_PROGRAMS)
+    return None
+
+
+def _proxy_never_reached(case: FlowCase) -> str:
+    """Return that the server saw nothing of the proxy, to be put behind the reason why nothing arrived; "" if not."""
+    if case.trial.proxy is None or case.server.events("connection") or not case.server_reports_state:
+        return ""
+    return "; the server saw no connection of the proxy"
+
+
+def _proxy_running(case: FlowCase, ending: str) -> Judgement | None:
+    """Check that the proxy was ready in time and ran until the client was done; `ending` says how it ended."""
+    if case.stopped is Stopped.PROXY_STARTED_LATE:
+        return Judgement(Outcome.TIMED_OUT, "the proxy hung: it never printed its ready line", "see proxy.stderr")
+    if case.stopped is not Stopped.PROXY_ENDED:
+        return None
+    when = "before the client was done" if case.proxy.events("ready") else "at its start"
+    return Judgement(Outcome.FAILED, f"the proxy ended {when} ({ending}){case.proxy.cause()}", "see proxy.stderr")
+
+
+def _proxy_carried(case: FlowCase, address: str) -> Judgement | None:
+    """Check that the load came to the server through the proxy, whose address is given."""
+    if case.trial.proxy is None:
+        return None
+    remotes = [str(line.get("remote")).rpartition(":")[0] for line in case.server.events("connection")]
+    if not remotes:
+        return Judgement(
+            Outcome.INVALID if not case.server_reports_state else Outcome.FAILED,
+            "the server reported no connection, so nothing proves that the proxy carried the load",
+            "see proxy.jsonl and server.jsonl; use a server that reports its connections",
+            complete=True,
+        )
+    if strangers := sorted({remote for remote in remotes if remote != address}):
+        return Judgement(
+            Outcome.FAILED,
+            f"the server was reached from {', '.join(strangers)}, not from the proxy at {address} alone",
+            "see server.jsonl: the client must send everything to the address of its job",
+            complete=True,
+        )
+    return None
+
+
+def _link_drops(link: Observations) -> str:
+    """Return the drops of the link that explain why nothing arrived, to be put behind a reason; "" without any.
+
+    These are drops by rules, and a direction in which nothing was delivered: the endpoints cannot know of either.
+    There are no numbers in it, so that all rounds have the same reason and a report can count it.
+    """
+    found = []
+    for summary in link.events("summary"):
+        for direction, sender in _SENDERS.items():
+            counters = summary.get(direction, {})
+            dropped = [name for name, packets in counters.items() if name.startswith("dropped_") and packets]
+            reasons = [name.removeprefix("dropped_") for name in dropped]
+            if counters.get("delivered") == 0 and reasons:
+                found.append(f"every packet of the {sender} ({', '.join(sorted(reasons))})")
+            elif rules := [name for name in reasons if name in _RULES]:
+                found.append(f"packets of the {sender} by rule ({', '.join(sorted(rules))})")
+    return f"; the link dropped {' and '.join(found)}" if found else ""
+
+
+def _fault_elsewhere(case: FlowCase) -> str | None:
+    """Return in words why the client's machine is to blame, and nothing that was measured; None if it is not."""
+    if not case.remote:
+        return None
+    for line in case.client.events("error"):
+        if line.get("disturbed") is True:
+            return f"the client's machine: {line.get('reason')}"
+    summaries = case.link.events("summary")
+    nothing_came = bool(summaries) and summaries[-1].get("up", {}).get("arrived") == 0
+    if nothing_came and case.stopped in (Stopped.CLIENT_ENDED, Stopped.CLIENT_HUNG):
+        return (
+            "the client's machine: none of its packets came to this one; is this its gateway, and does no firewall "
+            "here drop what is forwarded to ll-phone?"
+        )
+    return None

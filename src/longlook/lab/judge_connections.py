@@ -8,8 +8,7 @@ from collections.abc import Iterator, Sequence
 from longlook.core.flows import moves
 from longlook.core.model import ConnectionState, Outcome
 from longlook.core.protocol import EITHER, find_protocol
-from longlook.lab.judgement import Judgement
-from longlook.lab.observations import FlowCase, FlowKind, Line
+from longlook.lab.observations import FlowCase, FlowKind, Judgement, Line
 
 _MOST_OF_A_BROWSER = 10
 """Chromium closes the slower of two connections and may need it later. Firefox falls back over one connection, and for
@@ -92,7 +91,7 @@ def _other_state(case: FlowCase, state: ConnectionState) -> Judgement:
 
 
 def _carriers(case: FlowCase, measured: Sequence[Line]) -> Judgement | None:
-    """Check that each of several connections carried every object; return None where each did.
+    """Check that each of several connections carried every object; return None if each did.
 
     The client reports the port over which an object came, and `measured` are the connections' lines.
     """
@@ -155,7 +154,7 @@ def _measured_connections(case: FlowCase) -> Iterator[Line]:
 
 
 def _page_began_ns(case: FlowCase) -> int:
-    """Return when a browser began the measured page; 0 where the client reports no page.
+    """Return when a browser began the measured page; 0 if the client reports no page.
 
     A browser that chooses may open connections for earlier loads that carry nothing, and does not report those.
     """

@@ -10,9 +10,8 @@ from typing import Any
 
 from longlook.core.model import ConnectionState, Endpoint, Outcome, Scalar
 from longlook.lab import judge_windows
-from longlook.lab.judgement import Judgement
 from longlook.lab.link_log import CORRUPTED, DELIVERED, DOWN, SYN, TCP, UDP, UP
-from longlook.lab.observations import FlowCase, Line
+from longlook.lab.observations import FlowCase, Judgement, Line
 
 _RETRY, _INITIAL = 5, 2  # of `quic_form`
 _ENOUGH_DATAGRAMS = 5

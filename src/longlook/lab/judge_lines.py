@@ -9,8 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 from longlook.core.model import Outcome
-from longlook.lab.judgement import Judgement
-from longlook.lab.observations import FlowCase, Line, Observations, Span, bounded
+from longlook.lab.observations import FlowCase, Judgement, Line, Observations, Span, bounded
 
 MOST = 2**62
 """Times and counts are below this; differences of two of them fit 64 bits."""
@@ -199,7 +198,7 @@ def _is_one(value: Any, kind: str) -> bool:
 
 
 def _outside(time_ns: int, span: Span, bound_ns: int) -> str | None:
-    """Return by how much a time lies outside of the time in which its program ran, None where it lies within."""
+    """Return by how much a time lies outside of the time in which its program ran, None if it lies within."""
     if (early_ns := span.begins_ns - time_ns) > bound_ns:
         return f"lies {early_ns / 1e9:.6g} s before the program was started for this trial"
     if (late_ns := time_ns - span.ends_ns) > bound_ns:
@@ -208,7 +207,7 @@ def _outside(time_ns: int, span: Span, bound_ns: int) -> str | None:
 
 
 def _disorder(case: FlowCase, line: Line, event: str) -> str | None:
-    """Return which time comes before one that it must not precede, None where all are in order."""
+    """Return which time comes before one that it must not precede, None if all are in order."""
     for names in IN_ORDER.get(event, ()):
         known = [(name, line[name]) for name in names if line.get(name) is not None]
         slack_ns = clock_bound_ns(case) if case.session and len(names) > 2 else 0

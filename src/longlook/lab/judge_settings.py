@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from longlook.core.model import Outcome, Scalar
 from longlook.core.protocol import find_protocol
 from longlook.lab.judge_lines import clock_bound_ns
-from longlook.lab.judgement import Judgement
 from longlook.lab.link_log import ACK, CWR, DELIVERED, DOWN, ECE, SYN, UP, LinkLog, TcpSegment, ahead
-from longlook.lab.observations import FlowCase, FlowKind, Line
+from longlook.lab.observations import FlowCase, FlowKind, Judgement, Line
 
 _FIRST_RECORDS = 8_000
 """Of a log: those of the initial windows and of every handshake are among them, and what settings do is seen there."""
@@ -115,7 +114,7 @@ class _Sender:
     acknowledged: int = 0
 
     def sends(self, segment: TcpSegment) -> bool:
-        """Take a packet with data; return False where it repeats what came before."""
+        """Take a packet with data; return False if it repeats what came before."""
         end = segment.transport_sequence + segment.payload_bytes
         if self.highest is not None and ahead(end, self.highest) <= 0:
             return False
@@ -182,7 +181,7 @@ def _repeated_openings(segments: Sequence[TcpSegment]) -> bool:
 
 def _flight(asked: Sequence[Line], segments: Sequence[TcpSegment], bound_ns: int) -> tuple[int, int] | None:
     """Return how many packets the server had on its way when it first stopped with more to send, and how many had been
-    acknowledged by then; None where it never did, or where a loss or a mark came first.
+    acknowledged by then; None if it never did, or where a loss or a mark came first.
     """
     firsts = [line["t_first_byte_ns"] for line in asked if line.get("t_first_byte_ns") is not None]
     if not firsts:

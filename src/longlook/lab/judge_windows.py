@@ -21,7 +21,7 @@ _PACKET_BYTES = 1_472
 
 def exceeded_bytes(case: FlowCase, wanted_bytes: float) -> int | None:
     """Return the most bytes of UDP that the server sent within a round trip, where they are more than a window of data
-    lets pass; None where they are not, or if the log does not show it: proxies, second links, losses, varying delays.
+    lets pass; None if they are not, or if the log does not show it: proxies, second links, losses, varying delays.
     """
     trial = case.trial
     rtt_ns = _shortest_ns(trial.link)
@@ -56,7 +56,7 @@ def of_packets(case: FlowCase, value: Scalar) -> int | None:
 
 
 def _shortest_ns(link: Link) -> int | None:
-    """Return the fixed round trip of a link, without queues; None where it has none."""
+    """Return the fixed round trip of a link, without queues; None if it has none."""
     stages: tuple[Stage, ...] = (*link.up, *link.down)
     delays = [stage.parameters.get("delay_ns") for stage in stages if stage.kind == "delay"]
     if any(stage.kind in _FASTER for stage in stages) or not all(isinstance(delay, int) for delay in delays):

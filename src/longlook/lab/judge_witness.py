@@ -11,10 +11,9 @@ from longlook.core.flows import has_second_address
 from longlook.core.model import ConnectionState, Outcome
 from longlook.core.protocol import EITHER, UDP_ECHO
 from longlook.lab.judge_lines import clock_bound_ns
-from longlook.lab.judgement import Judgement
 from longlook.lab.link_data import Delivered
 from longlook.lab.link_log import TCP, UDP
-from longlook.lab.observations import FlowCase, FlowKind, Line
+from longlook.lab.observations import FlowCase, FlowKind, Judgement, Line
 
 _HINT = "see client.jsonl and the link's log: `longlook-link pcapng link.bin OUT` makes a capture of it"
 _LATE_BYTES = {TCP: 512, UDP: 32_768}

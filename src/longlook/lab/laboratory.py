@@ -85,7 +85,7 @@ class Laboratory:
 
 
 def _home_of(pid: int) -> int | None:
-    """Return the inode of the network namespace of a process; None where it is gone."""
+    """Return the inode of the network namespace of a process; None if it is gone."""
     with suppress(OSError):
         return Path(f"/proc/{pid}/ns/net").stat().st_ino
     return None

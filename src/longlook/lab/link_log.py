@@ -34,7 +34,7 @@ _ADDRESS = "client_address"
 _WHOLE = bytes(not value & CORRUPTED for value in range(256))
 _OPENS_QUIC = bytes(value in _OPENING_FORMS for value in range(256))
 OPENS_TCP = bytes(bool(value & SYN) for value in range(256))
-"""Table that makes flags of TCP 1 where they hold SYN, else 0."""
+"""Table that makes flags of TCP 1 if they hold SYN, else 0."""
 _FURTHER = ("ip_protocol", "quic_form", "connection_id_bytes", "edits", "sequence", _ADDRESS)
 _DAMAGE = (KeyError, TypeError, ValueError, ArithmeticError, AttributeError)
 
@@ -163,7 +163,7 @@ def _header(path: Path, data: bytes) -> tuple[dict[str, Any], int]:
 
 
 class TcpSegment(NamedTuple):
-    """A packet of TCP at the link. Times are those of the monotonic clock, 0 where it did not leave."""
+    """A packet of TCP at the link. Times are those of the monotonic clock, 0 if it did not leave."""
 
     arrival_ns: int
     departure_ns: int

@@ -8,10 +8,9 @@ from collections.abc import Iterable, Mapping
 
 from longlook.core.flows import over_several_paths
 from longlook.core.model import Outcome, Trial
-from longlook.lab.judgement import Judgement
 from longlook.lab.linux import mptcp
 from longlook.lab.linux.namespace import Namespace
-from longlook.lab.observations import Observations
+from longlook.lab.observations import Judgement, Observations
 from longlook.lab.topology import SECOND_CLIENT_ADDRESS
 
 SETTING, BACKUP = "multipath", "multipath_backup"
@@ -22,18 +21,18 @@ _CONNECTIONS, _JOINS = "multipath_connections", "multipath_joins"
 
 
 def variables(trial: Trial) -> Mapping[str, str]:
-    """Return the variable that makes programs open Multipath TCP sockets; {} where they are not to."""
+    """Return the variable that makes programs open Multipath TCP sockets; {} if they are not to."""
     return {VARIABLE: "1"} if trial.tcp.get(SETTING) else {}
 
 
 def prepare(trial: Trial, client: Namespace) -> None:
-    """Let the client's kernel open a subflow over the second link; raise MachineError where it cannot."""
+    """Let the client's kernel open a subflow over the second link; raise MachineError if it cannot."""
     if trial.tcp.get(SETTING):
         mptcp.add_subflow_endpoint(client, SECOND_CLIENT_ADDRESS, backup=bool(trial.tcp.get(BACKUP)))
 
 
 def counts(trial: Trial, server: Namespace, clients: Iterable[Observations]) -> dict[str, float]:
-    """Return how many connections used several paths, and how many further paths they had; {} where none was to.
+    """Return how many connections used several paths, and how many further paths they had; {} if none was to.
 
     Of Multipath TCP the server's kernel counts them, and the subflows that joined. Of Multipath QUIC the clients'
     `path` lines tell them, and a path counts that brought something.
@@ -53,7 +52,7 @@ def quic_counts(clients: Iterable[Observations]) -> dict[str, float]:
 
 
 def judge(trial: Trial, observed: Mapping[str, float]) -> Judgement | None:
-    """Return the outcome of a trial that asked for several paths and did not get them; None where it did."""
+    """Return the outcome of a trial that asked for several paths and did not get them; None if it did."""
     if observed.get(_CONNECTIONS):
         return None
     if trial.tcp.get(SETTING):

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any
 
 from longlook.core.job import Content
-from longlook.core.model import Scalar, Trial
+from longlook.core.model import Outcome, Scalar, Trial
 from longlook.core.protocol import find_protocol
 from longlook.lab.link_log import LinkLog
 
@@ -43,7 +43,7 @@ class FlowKind(StrEnum):
 
 @dataclass(frozen=True)
 class Observations:
-    """One program: what it printed, and how it ended by itself (`exit_code` is None where it had to be stopped)."""
+    """One program: what it printed, and how it ended by itself (`exit_code` is None if it had to be stopped)."""
 
     lines: Sequence[Line] = ()
     junk: Sequence[str] = ()  # output that is not JSON lines
@@ -56,7 +56,7 @@ class Observations:
         return [line for line in self.lines if line.get("event") == event]
 
     def errors(self) -> str:
-        """Return the reasons of its `error` lines as one text, "" where it printed none."""
+        """Return the reasons of its `error` lines as one text, "" if it printed none."""
         return bounded("; ".join(str(line.get("reason"))[:_LONGEST_CHARACTERS] for line in self.events("error")))
 
     def cause(self) -> str:
@@ -120,3 +120,39 @@ def bounded(text: str) -> str:
     """Return a program's text as a reason can hold it: at most 1000 characters, every one of them encodable."""
     encodable = text[:_LONGEST_CHARACTERS].encode(errors="replace").decode()
     return encodable if len(text) <= _LONGEST_CHARACTERS else f"{encodable} …"
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """An outcome. Every outcome but ok has a reason and a hint.
+
+    `complete`: all programs did their part to the end, though not as declared, so that the guard's observations of the
+    laboratory tell whether its disturbance may be the cause.
+    """
+
+    outcome: Outcome
+    reason: str | None = None
+    hint: str | None = None
+    complete: bool = False
+
+
+@dataclass(frozen=True)
+class Teardown:
+    """The result of taking a testbed down. `clients` and `servers` are in the order of its `flow_runs`."""
+
+    clients: tuple[Observations, ...]
+    servers: tuple[Observations, ...]
+    link: Observations
+    proxy: Observations
+    summary: dict[str, Any]  # the links', as one
+    counters: Mapping[str, Mapping[str, int]]  # of each link's directions, as in Run
+    cpu_s: dict[str, float]  # by role
+    modelled_s: dict[str, float]  # by role, of endpoints with processors of their own: what these have worked
+    throttling: dict[str, float]  # of a client with a share of a CPU, or of endpoints with processors of their own
+    collectors: Mapping[str, str]  # as in Run
+    kernel_counts: Mapping[str, Mapping[str, int]]  # as in Run
+
+    @property
+    def broke(self) -> bool:
+        """Return whether a program broke a limit."""
+        return any(seen.broke is not None for seen in (*self.clients, *self.servers, self.proxy))

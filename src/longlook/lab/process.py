@@ -236,7 +236,7 @@ def start(  # noqa: PLR0913
 
     `stdout_log` and `stderr_log` are files that get its output; `inherit` are descriptors that it keeps under the same
     numbers. `confinement` is that of a program under test; None starts one of Longlook's own. Raise MachineError when
-    it cannot be executed, BlockingIOError where its user has as many processes as it may have.
+    it cannot be executed, BlockingIOError if its user has as many processes as it may have.
     """
     out_read, out_write = os.pipe2(os.O_CLOEXEC)
     in_read, in_write = os.pipe2(os.O_CLOEXEC) if with_stdin else (os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC), -1)

@@ -11,10 +11,9 @@ from longlook.core.job import Job, Program
 from longlook.core.model import Endpoint, Scalar
 from longlook.core.stack import Command, ProxyJob, RelayJob, ServerJob, Stack
 from longlook.lab import multipath
-from longlook.lab.clients import PlainClient
+from longlook.lab.clients import PlainClient, Prepared
 from longlook.lab.environment import Environment
 from longlook.lab.host_paths import job_paths
-from longlook.lab.prepared import Prepared
 from longlook.lab.process import Process
 from longlook.lab.sandbox import Sandbox
 from longlook.lab.topology import SECOND_SERVER_ADDRESS, SERVER_PORT, EndpointNamespace
@@ -33,7 +32,7 @@ def stack_of(end: Endpoint) -> Stack:
 
 @dataclass(frozen=True)
 class Launch:
-    """Where and how a program of a flow is started: `name` is the flow's, "" where it is the only one."""
+    """Where and how a program of a flow is started: `name` is the flow's, "" if it is the only one."""
 
     side: EndpointNamespace
     environment: Environment
@@ -45,7 +44,7 @@ class Launch:
 
 
 def start_server(job: Job, program: Program, address: str, launch: Launch) -> Process:
-    """Start the server of a flow and return its process; raise InputError where the stack has no server.
+    """Start the server of a flow and return its process; raise InputError if the stack has no server.
 
     The job's trial is the trial as this flow sees it.
     """
@@ -78,7 +77,7 @@ def start_proxy(job: Job, upstream: str, launch: Launch) -> Process:
 def start_relay(job: Job, proxy: str, target: str, launch: Launch) -> Process | None:
     """Start what stands beside the client and tunnels to `proxy`, for the server `target` (both `ip:port`).
 
-    Return its process; None where clients connect to the proxy themselves.
+    Return its process; None if clients connect to the proxy themselves.
     """
     stack, knobs = _proxy_of(job)
     if stack.relay_command is None:
@@ -99,7 +98,7 @@ def _start_beside(job: Job, name: str, command: Command, launch: Launch) -> Proc
 
 
 def plain_client(job: Job, program: Program, launch: Launch) -> PlainClient:
-    """Return the client of a flow, not yet started; raise InputError where the stack has none that ends by itself."""
+    """Return the client of a flow, not yet started; raise InputError if the stack has none that ends by itself."""
     trial = job.trial
     stack = stack_of(trial.client)
     if stack.client_command is None:

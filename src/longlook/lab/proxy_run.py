@@ -6,10 +6,19 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from longlook.core.job import Job
+from longlook.core.model import Trial
 from longlook.lab.flow_run import observations_of
 from longlook.lab.observations import Observations
 from longlook.lab.process import Process
-from longlook.lab.programs import Launch, start_proxy, start_relay
+from longlook.lab.programs import Launch, stack_of, start_proxy, start_relay
+from longlook.lab.topology import CLIENT_ADDRESS, MIDDLE_ADDRESS, SERVER_ADDRESS, SERVER_PORT
+
+
+def connected_to(trial: Trial) -> str:
+    """Return the address that a trial's client connects to: the server's, a proxy's, or a nearby relay's."""
+    if trial.proxy is None:
+        return SERVER_ADDRESS
+    return MIDDLE_ADDRESS if stack_of(trial.proxy).relay_command is None else CLIENT_ADDRESS
 
 
 class ProxyRun:
@@ -18,10 +27,12 @@ class ProxyRun:
     def __init__(self) -> None:
         self.processes: list[Process] = []
 
-    def start(self, job: Job, at: str, server: str, middle: Launch, client: Launch) -> Iterator[Process]:
-        """Start it in the middle, `at` its address, to carry on to the server (both `ip:port`), and then the relay
-        beside the client where there is one. Yield each process when it is started; the caller closes it.
+    def start(self, job: Job, middle: Launch, client: Launch) -> Iterator[Process]:
+        """Start the proxy in the middle, to carry on to the server, and then the relay beside the client if it has one.
+
+        Yield each process when it is started; the caller closes it.
         """
+        at, server = f"{MIDDLE_ADDRESS}:{SERVER_PORT}", f"{SERVER_ADDRESS}:{SERVER_PORT}"
         self.processes.append(start_proxy(job, server, middle))
         yield self.processes[-1]
         if (relay := start_relay(job, at, server, client)) is not None:
@@ -45,7 +56,7 @@ class ProxyRun:
         return replace(before, lines=lines, broke=broke)
 
     def seen(self) -> Observations:
-        """Return what is known of it by now, as of one program: its ending is that of the first that has ended."""
+        """Return what is known of it by now, as of one program, which ends as the first process that has ended."""
         found = [observations_of(process) for process in self.processes]
         if not found:
             return observations_of(None)

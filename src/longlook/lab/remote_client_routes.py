@@ -26,13 +26,13 @@ _INSIDE, _OUTSIDE = "in0", "ll-phone"
 _OUTSIDE_ADDRESS, _INSIDE_ADDRESS, _PREFIX = "169.254.108.1", "169.254.108.2", 30
 _MAIN_TABLE, _INET = 254, 2
 _CONF = Path("/proc/sys/net/ipv4/conf")
-_DOCS = "docs/guide/phones.md shows how a phone is attached"
+_DOCS = "docs/guide/browsers.md shows how a phone is attached"
 
 
 class WayIn(EndpointNamespace):
     """A client's side that other machines reach through this one; `outside` is the namespace that it was started in.
 
-    Raise MachineError where this machine cannot pass their packets on.
+    Raise MachineError if this machine cannot pass their packets on.
     """
 
     def __init__(self, router: Namespace, path: str, outside: Namespace) -> None:
@@ -104,7 +104,7 @@ def _silence(device: str) -> None:
 def namespace_outside(descriptor: int | None) -> Namespace:
     """Return the namespace behind a descriptor, that which the laboratory was started in.
 
-    Raise MachineError where there is none, or where it may not be entered.
+    Raise MachineError if there is none, or where it may not be entered.
     """
     if descriptor is None:
         raise MachineError("a client on another machine needs real time: a guest has no way out", "use --engine live")
@@ -119,7 +119,7 @@ def namespace_outside(descriptor: int | None) -> Namespace:
 
 
 def _raise_if_taken(outside: Namespace) -> None:
-    """Raise MachineError where this machine has a way to the server's address already, beside its default route."""
+    """Raise MachineError if this machine has a way to the server's address already, beside its default route."""
     for route in _routes(outside):
         if (to := route.get_attr("RTA_DST")) is None:
             continue
@@ -137,7 +137,7 @@ def _routes(outside: Namespace) -> Iterator[Any]:
 
 
 def _raise_if_nothing_is_forwarded() -> None:
-    """Raise MachineError where no device of this namespace forwards what a phone sends."""
+    """Raise MachineError if no device of this namespace forwards what a phone sends."""
     devices = [place.name for place in _CONF.iterdir() if place.name not in ("all", "default", "lo")]
     if not any((_CONF / device / "forwarding").read_text().strip() == "1" for device in devices):
         raise MachineError(

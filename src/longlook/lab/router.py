@@ -7,6 +7,7 @@ from typing import Any
 
 from longlook.core.errors import InputError, LonglookError, MachineError
 from longlook.core.job import Job
+from longlook.core.links import MAIN, link_file
 from longlook.lab.environment import Environment
 from longlook.lab.linux.namespace import Namespace
 from longlook.lab.process import Process, start, stop, watch
@@ -18,9 +19,9 @@ _BAD_CONFIGURATION_EXIT = 2
 
 
 class Router:
-    """A running `longlook-link` for one link of a job's trial: the main one, or the further one named `further`.
+    """A running `longlook-link` for the link of a job's trial that has the name `link`.
 
-    `options` are further command-line options. Its files are `link.bin` and so on, or `link-NAME.bin`.
+    `options` are further command-line options. `core.links.link_file` names its files.
     """
 
     def __init__(
@@ -31,23 +32,23 @@ class Router:
         server: EndpointNamespace,
         environment: Environment,
         options: Sequence[str] = (),
-        further: str = "",
+        link: str = MAIN,
     ) -> None:
         folder, trial = Path(job.folder), job.trial
-        name = f"link-{further}" if further else "link"
-        link = trial.further[further] if further else trial.link
         # A packet on another link may still come, so silence counts for all of them together.
-        self._linger_ns = sum(linger_of(each, job.traces) for each in trial.links)
-        config, seed = folder / f"{name}.json", seed_of(trial.seed, further)
-        config.write_text(link_text(link, seed, self._linger_ns, job.traces, phase_ns=trial.start_phase_ns))
+        self._linger_ns = sum(linger_of(each, job.traces) for each in trial.links.values())
+        config, seed = folder / link_file(link, ".json"), seed_of(trial.seed, link)
+        text = link_text(trial.links[link], seed, self._linger_ns, job.traces, phase_ns=trial.start_phase_ns)
+        config.write_text(text)
+        log = folder / link_file(link, ".bin")
         self.process: Process = launch(
-            [job.programs["link"].path, "run", "--config", str(config), "--log", str(folder / f"{name}.bin"), *options],
+            [job.programs["link"].path, "run", "--config", str(config), "--log", str(log), *options],
             namespace,
             client,
             server,
             environment.variables({}, {}),
             folder,
-            name,
+            link_file(link, ""),
         )
 
     @property
@@ -56,7 +57,7 @@ class Router:
         return bool(self.process.events("ready"))
 
     def raise_if_not_ready(self) -> None:
-        """Raise MachineError where it ended or hangs before it was ready, InputError where it refuses the network."""
+        """Raise MachineError if it ended or hangs before it was ready, InputError if it refuses the network."""
         if self.ready:
             return
         raise refusal(self.process)
@@ -67,7 +68,7 @@ class Router:
         return self._linger_ns / 1e9 + _DRAIN_WITHIN_S
 
     def summary(self) -> Mapping[str, Any]:
-        """Return its summary line, {} where it ended without one."""
+        """Return its summary line, {} if it ended without one."""
         summaries = self.process.events("summary")
         return summaries[-1] if summaries else {}
 
@@ -115,7 +116,7 @@ def launch(
 
 
 def refusal(router: Process) -> LonglookError:
-    """Return the error for a router that did not become ready: InputError where it refuses its configuration."""
+    """Return the error for a router that did not become ready: InputError if it refuses its configuration."""
     errors = router.events("error")
     reason = str(errors[0].get("reason")) if errors else f"it ended with {router.exit}, see link.stderr"
     hint = (

@@ -110,7 +110,7 @@ def is_same_process(pid: int, started: int | None, boot: str) -> bool:
 
 
 def start_ticks(pid: int) -> int | None:
-    """Return when a process started, in ticks since boot; None where it is gone, or ended and not yet reaped."""
+    """Return when a process started, in ticks since boot; None if it is gone, or ended and not yet reaped."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text()
     except OSError:

@@ -58,7 +58,7 @@ class TcpRecorder:
 
 
 def collectors(recorder: Process) -> dict[str, str]:
-    """Return for `tracepoints` and `sock_diag` "" where they were recorded to the end, else the reason why not."""
+    """Return for `tracepoints` and `sock_diag` "" if they were recorded to the end, else the reason why not."""
     ready, errors = recorder.events("ready"), recorder.events("error")
     if not recorder.events("summary"):
         why = str(errors[-1].get("reason")) if errors else f"the recorder ended with {recorder.exit}"

@@ -17,26 +17,22 @@ from longlook.lab.cpu_limit import Slow, SlowSide
 from longlook.lab.cpu_profiler import CpuProfiler
 from longlook.lab.environment import Environment
 from longlook.lab.flow_run import FlowRun, observations_of, tcp_of, tcp_of_sides
-from longlook.lab.links import MAIN, Links
 from longlook.lab.linux import processor, tcp
 from longlook.lab.linux.namespace import Namespace
 from longlook.lab.linux.users import end_all_of
-from longlook.lab.middle import MIDDLE_ADDRESS, Middle, connected_to
-from longlook.lab.observations import Stopped
+from longlook.lab.observations import Stopped, Teardown
 from longlook.lab.process import Process, stop, watch
 from longlook.lab.programs import Launch, plain_client, stack_of, start_server
-from longlook.lab.proxy_run import ProxyRun
+from longlook.lab.proxy_run import ProxyRun, connected_to
 from longlook.lab.remote_client_routes import WayIn
 from longlook.lab.sandbox import Sandbox
-from longlook.lab.second_path import SecondPath, add_second_addresses
 from longlook.lab.session import Sessions
 from longlook.lab.tcp_recorder import TcpRecorder
-from longlook.lab.teardown import Teardown
 from longlook.lab.timing import Timing
-from longlook.lab.topology import CLIENT, SERVER, SERVER_PORT, Addresses, EndpointNamespace, addresses_of
+from longlook.lab.topology import CLIENT, SERVER_PORT, Addresses, EndpointNamespace, addresses_of
 from longlook.lab.traces import TracePlaces
+from longlook.lab.trial_path import TrialPath
 from longlook.lab.watcher import Watcher
-from longlook.network.extra_links import BEHIND, SECOND
 
 READY_WITHIN_S = 10.0
 SESSION_READY_WITHIN_S = 30.0
@@ -44,12 +40,12 @@ SESSION_READY_WITHIN_S = 30.0
 
 @dataclass(frozen=True)
 class Facilities:
-    """What the trials of one laboratory share."""
+    """Everything that the trials of one laboratory share."""
 
     sessions: Sessions
     environment: Environment
     sandbox: Sandbox
-    path: str  # how packets reach the router, as `topology.datapath` returns it
+    datapath: str  # how packets reach the router, as `topology.datapath` returns it
     timing: Timing
     outlets: Path | None = None  # for what programs write through descriptors; None: the trial's folder
     exchange: Path | None = None  # a folder of the host; None where there is no guest
@@ -62,9 +58,8 @@ class Testbed:
         self._job, self._folder = job, Path(job.folder)
         self._sessions, self._environment = facilities.sessions, facilities.environment
         self._sandbox, self._exchange = facilities.sandbox, facilities.exchange
-        self._path, self._outlets = facilities.path, facilities.outlets or self._folder
-        # A session client's router may still hold the last trial's device while the kernel takes its namespace down.
-        self._server_end, self._serial = replace(SERVER, router_device=f"rs{serial}"), serial
+        self._datapath, self._outlets = facilities.datapath, facilities.outlets or self._folder
+        self._serial = serial
         self._virtual = facilities.timing.virtual
         self._link_options = link_options.in_guest(job) if self._virtual else link_options.on_host()
         self._traces = TracePlaces(self._folder, virtual=self._virtual)
@@ -92,72 +87,36 @@ class Testbed:
         trial = self._job.trial
         self._undo.callback(self._traces.close)  # before what makes folders of traces, and so after it has ended
         session_client = self._make_client_side()
-        network = self.client_side.router
-        self.links = Links(self._job, self._environment, self._link_options)
-        self.middle = self._make_middle(network) if BEHIND in trial.further else None
-        if self.middle is None:
-            self.server_side = self._undo.enter_context(EndpointNamespace(self._server_end, network, self._path))
-        self.second = self._make_second() if SECOND in trial.further else None
+        # A session client's router may still hold the last trial's device while the kernel takes its namespace down.
+        path = TrialPath(trial, self.client_side, self._datapath, router_device=f"rs{self._serial}")
+        self.path = self._undo.enter_context(path)
         scratch = self._environment.scratch
         self.watcher = Watcher(self._programs, self._traces, scratch, self._exchange, virtual=self._virtual)
         tcp.apply_to_kernel(trial.tcp, own_kernel=self._virtual)
-        for side in (self.client_side, self.server_side, *(self.second.sides if self.second is not None else ())):
-            side.set_tcp(None if trial.competes else trial.congestion_control, tcp_of_sides(trial))
+        self.path.set_tcp(None if trial.competes else trial.congestion_control, tcp_of_sides(trial))
         for side in self._with_processors():
             processor.declare(side.namespace, trial.processors[side.end.role])
             self._undo.callback(processor.declare, side.namespace, processor.FREE)  # a session client's namespace stays
-        if self.middle is not None:
-            self.middle.join(trial, self.client_side, self.server_side)
-        near_end = self.server_side if self.middle is None else self.middle.towards_client
-        self._start_link(MAIN, network, self.client_side, near_end)
-        if self.middle is not None:
-            behind = self.server_side.router
-            self._start_link(BEHIND, behind, self.middle.towards_server, self.server_side)
-        if self.second is not None:
-            self._start_link(SECOND, self.second.router, *self.second.sides)
-            multipath.prepare(trial, self.client_side.namespace)
+        self.path.start_links(self._job, self._environment, self._link_options)
         self._add_addresses()
         servers: dict[int, Process] = {}
         for flow in trial.each_flow():
             self._add_flow_run(flow, servers, session_client)
-        if self.middle is not None and trial.proxy is not None:
-            self._start_proxy(self.middle)
+        self._start_proxy()
         for flow_run in self.flow_runs:
             flow_run.client.prepare()
-        if (program := self._job.programs.get("trace")) is not None:
-            self._recorder = TcpRecorder(
-                program, SERVER_PORT, self.client_side, self.server_side, self._environment, self._folder
-            )
-            self._undo.callback(self._recorder.process.close)
-        if trial.capture.cpu:
-            self._profiler = CpuProfiler(self.server_side.namespace, self._environment, self._folder)
-            self._undo.callback(self._profiler.close)
+        self._start_collectors()
         self._packets_before = self._packets()
 
-    def _make_middle(self, network: Namespace) -> Middle:
-        """Make the middle of the path and the server's side behind it."""
-        behind = self._undo.enter_context(Namespace())
-        middle = Middle(network, behind, self._path, self._server_end.router_device)
-        self._undo.callback(middle.close)
-        self.server_side = self._undo.enter_context(EndpointNamespace(SERVER, behind, self._path))
-        return middle
-
-    def _make_second(self) -> SecondPath:
-        network = self._undo.enter_context(Namespace())
-        second = SecondPath(network, self._path, self.client_side, self.server_side)
-        self._undo.callback(second.close)
-        return second
-
-    def _start_link(
-        self, name: str, namespace: Namespace, client: EndpointNamespace, server: EndpointNamespace
-    ) -> None:
-        self._undo.callback(self.links.start(name, namespace, client, server).close)
-
-    @property
-    def sides(self) -> tuple[EndpointNamespace, ...]:
-        """Return every side of the network, the client's first and the server's last."""
-        second = self.second.sides if self.second is not None else ()
-        return (self.client_side, *(self.middle.faces if self.middle is not None else ()), *second, self.server_side)
+    def _start_collectors(self) -> None:
+        if (program := self._job.programs.get("trace")) is not None:
+            self._recorder = TcpRecorder(
+                program, SERVER_PORT, self.client_side, self.path.server, self._environment, self._folder
+            )
+            self._undo.callback(self._recorder.process.close)
+        if self._job.trial.capture.cpu:
+            self._profiler = CpuProfiler(self.path.server.namespace, self._environment, self._folder)
+            self._undo.callback(self._profiler.close)
 
     @property
     def servers(self) -> list[Process]:
@@ -170,7 +129,7 @@ class Testbed:
         return [
             *programs["server"],
             *programs["proxy"],
-            *self.links.processes,
+            *self.path.processes,
             *programs["client"],
             *programs["tracer"],
         ]
@@ -178,7 +137,7 @@ class Testbed:
     def await_ready(self) -> Stopped | None:
         """Wait until clients may begin and return None, else the reason why not.
 
-        Raise MachineError where the router cannot run, InputError where it refuses the network.
+        Raise MachineError if the router cannot run, InputError if it refuses the network.
         """
         clients_ready = all(flow_run.client.ready() for flow_run in self.flow_runs)
         within_s = READY_WITHIN_S if clients_ready else SESSION_READY_WITHIN_S
@@ -187,7 +146,7 @@ class Testbed:
             return Stopped.SERVER_ENDED
         if self.proxy.lost:
             return Stopped.PROXY_ENDED
-        self.links.raise_if_not_ready()
+        self.path.raise_if_not_ready()
         if not all(flow_run.server_ready() for flow_run in self.flow_runs):
             return Stopped.SERVER_STARTED_LATE
         if not self.proxy.ready:
@@ -204,13 +163,15 @@ class Testbed:
             flow_run.client.process.before_reap = self.watcher.count_tasks
 
     def lost_server(self) -> Process | None:
-        """Return a server that has ended without being stopped, None where all run."""
+        """Return a server that has ended without being stopped, None if all run."""
         return next((server for server in self.servers if server.exit is not None), None)
 
-    def _start_proxy(self, middle: Middle) -> None:
-        at, server = f"{MIDDLE_ADDRESS}:{SERVER_PORT}", f"{SERVER.address}:{SERVER_PORT}"
-        launches = [self._launch(side, self._folder, "") for side in (middle.towards_client, self.client_side)]
-        for process in self.proxy.start(self._job, at, server, *launches):
+    def _start_proxy(self) -> None:
+        middle = self.path.middle
+        if middle is None or self._job.trial.proxy is None:
+            return
+        launches = [self._launch(side, self._folder, "") for side in (middle, self.client_side)]
+        for process in self.proxy.start(self._job, *launches):
             self._undo.callback(process.close)
             process.before_reap = self.watcher.count_tasks
 
@@ -227,8 +188,8 @@ class Testbed:
         client_cpu_s = sum(flow_run.client.finish(trusted=trusted) for flow_run in self.flow_runs)
         proxy = self.proxy.seen()
         for program in (*self.proxy.processes, *self.servers):
-            stop(program, self.links.processes)
-        self.links.finish(drain=trusted)
+            stop(program, self.path.processes)
+        self.path.finish(drain=trusted)
         if self._virtual:  # what programs left in other sessions: nothing may write while their files are taken out
             plain = (flow_run.client.process for flow_run in self.flow_runs if not flow_run.client.session)
             end_all_of({each.user for each in (*self.servers, *self.proxy.processes, *plain) if each is not None})
@@ -237,22 +198,22 @@ class Testbed:
         held = {
             name: value - self._throttled_before.get(name, 0.0)
             for name, value in {**self._processor_drops(), **slowness}.items()
-        } | multipath.counts(self._job.trial, self.server_side.namespace, clients)
+        } | multipath.counts(self._job.trial, self.path.server.namespace, clients)
         return Teardown(
             clients=tuple(replace(client, broke=client.broke or broke.get("client")) for client in clients),
             servers=tuple(
                 replace(server, lines=tuple(flow_run.server.lines), broke=flow_run.server.broke or broke.get("server"))
                 for server, flow_run in zip(servers, self.flow_runs, strict=True)
             ),
-            link=self.links.observations(),
+            link=self.path.observations(),
             proxy=self.proxy.observations(proxy),
-            summary=dict(self.links.summary()),
-            counters=self.links.counters(),
+            summary=dict(self.path.summary()),
+            counters=self.path.counters(),
             cpu_s={
                 "driver" if any(flow_run.client.remote for flow_run in self.flow_runs) else "client": client_cpu_s,
                 "server": sum(_cpu_s(server) for server in self.servers),
                 **self.proxy.cpu_s(),
-                **self.links.cpu_s(),
+                **self.path.cpu_s(),
                 **{name: _cpu_s(process) for name, process in self._collecting().items()},
                 **({"client_receive": held["client_receive_cpu_s"]} if "client_receive_cpu_s" in held else {}),
             },
@@ -279,7 +240,7 @@ class Testbed:
         if self._virtual:
             return {}
         # The kernel of a client on another machine is not this one.
-        sides = (self.server_side,) if isinstance(self.client_side, WayIn) else (self.client_side, self.server_side)
+        sides = (self.path.server,) if isinstance(self.client_side, WayIn) else (self.client_side, self.path.server)
         return {side.end.role: side.namespace.received(side.end.device) for side in sides}
 
     def _kernel_counts(self, packets: Mapping[str, int]) -> dict[str, dict[str, int]]:
@@ -290,7 +251,7 @@ class Testbed:
         }
 
     def _with_processors(self) -> list[EndpointNamespace]:
-        sides = (self.client_side, self.server_side)
+        sides = (self.client_side, self.path.server)
         return [side for side in sides if side.end.role in self._job.trial.processors]
 
     def _programs(self) -> dict[str, list[Process]]:
@@ -315,13 +276,13 @@ class Testbed:
 
     def _settled(self) -> bool:
         self.watcher.look_if_due()
-        if self.lost_server() is not None or self.proxy.lost or self.links.ended:
+        if self.lost_server() is not None or self.proxy.lost or self.path.ended:
             return True
         if any(flow_run.done() for flow_run in self.flow_runs):
             return True
         recorded = all(each is None or each.settled() for each in (self._recorder, self._profiler))
         up = all(flow_run.server_ready() and flow_run.client.ready() for flow_run in self.flow_runs)
-        return self.links.ready and self.proxy.ready and up and recorded and self.client_side.settled()
+        return self.path.ready and self.proxy.ready and up and recorded and self.client_side.settled()
 
     def _make_client_side(self) -> SessionClient | None:
         """Make the client's side of the network; return the session client that it belongs to, or None."""
@@ -341,14 +302,14 @@ class Testbed:
         network = self._undo.enter_context(Namespace())
         slow = self._slow()
         self.client_side = self._undo.enter_context(
-            EndpointNamespace(CLIENT, network, self._path)
+            EndpointNamespace(CLIENT, network, self._datapath)
             if slow is None
-            else SlowSide(network, self._path, slow, self._environment, f"trial-{self._serial}")
+            else SlowSide(network, self._datapath, slow, self._environment, f"trial-{self._serial}")
         )
         return None
 
     def _slow(self) -> Slow | None:
-        """Return how slow the client is to be made; None where it has all the CPU time it likes."""
+        """Return how slow the client is to be made; None if it has all the CPU time it likes."""
         share = self._job.trial.client_cpu_share
         return None if share is None else Slow(share, self._job.programs["link"].path)
 
@@ -356,7 +317,7 @@ class Testbed:
         """Give both sides the addresses of all flows, each with the TCP of its flow."""
         trial = self._job.trial
         if not trial.competes:
-            add_second_addresses(trial, self.client_side, self.server_side, self.second)
+            self.path.add_second_addresses()
             return
         first_of_slots: dict[int, Flow] = {}
         for flow in trial.each_flow():
@@ -364,7 +325,7 @@ class Testbed:
         for slot, flow in first_of_slots.items():
             where, settings = addresses_of(slot), tcp_of(trial, flow)
             self.client_side.add_address(where.client, where.server, flow.congestion_control, settings)
-            self.server_side.add_address(where.server, where.client, flow.congestion_control, settings)
+            self.path.server.add_address(where.server, where.client, flow.congestion_control, settings)
 
     def _plain_client(self, trial: Trial, program: Program, folder: Path, name: str) -> Client:
         job = replace(self._job, trial=trial)
@@ -374,7 +335,7 @@ class Testbed:
         return client
 
     def _add_flow_run(self, flow: Flow, servers: dict[int, Process], session_client: SessionClient | None) -> None:
-        """Add the run of a flow; `servers` are those that run already, by address slot."""
+        """Add the run of a flow; `servers` has the servers that run already, by address slot."""
         job, where = self._job, addresses_of(flow.address_slot)
         trial, folder = job.trial.with_only(flow), flow_folder(self._folder, flow)
         if flow.competes:
@@ -394,7 +355,7 @@ class Testbed:
 
     def _start_server(self, trial: Trial, program: Program, where: Addresses, folder: Path, name: str) -> Process:
         job = replace(self._job, trial=trial)
-        server = start_server(job, program, where.server, self._launch(self.server_side, folder, name))
+        server = start_server(job, program, where.server, self._launch(self.path.server, folder, name))
         self._undo.callback(server.close)
         server.before_reap = self.watcher.count_tasks
         return server

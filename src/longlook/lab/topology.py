@@ -1,7 +1,7 @@
 """The topology: client — router — server, three network namespaces joined by two veth pairs or two TUN devices.
 
 Client and server share a subnet; the router moves whole packets between its two sides, so no address of it exists.
-The subnet is for measurements (198.18.0.0/15, RFC 2544): to private addresses (RFC 1918) Firefox begins no connection
+The subnet is for measurements (198.18.0.0/15, RFC 2544). Firefox begins no connection to private addresses (RFC 1918)
 of its own accord, and so would not fall back to TCP as it does on the Internet.
 """
 
@@ -26,9 +26,11 @@ from longlook.lab.linux.rtnetlink import MAIN_TABLE
 CLIENT_ADDRESS = "198.18.0.1"
 SERVER_ADDRESS = "198.18.0.2"
 SECOND_CLIENT_ADDRESS = "198.18.254.1"
-"""Of a client that moves, or has a second link: in the subnet, and no address of a slot."""
+"""The address of a client that moves, or has a second link: in the subnet, and no address of a slot."""
 SECOND_SERVER_ADDRESS = "198.18.254.2"
-"""Of a server that prefers it: at the second link where there is one, else at the first."""
+"""The address of a server that prefers it: at the second link if there is one, else at the first."""
+MIDDLE_ADDRESS = "198.18.255.1"
+"""The address of the middle of a path of two links, outside the pairs of competing flows: two blocks at most."""
 SUBNET = "198.18.0.0/16"
 _PAIRS_A_BLOCK = 127  # of the addresses .1 to .254
 SERVER_PORT = 443
@@ -56,6 +58,7 @@ class End:
     peer_address: str
     peer_mac: str
     subnet: str = SUBNET
+    table: int = MAIN_TABLE  # of the routes for packets from its address
 
 
 @dataclass(frozen=True)
@@ -113,14 +116,16 @@ def join(near: Device, far: Device) -> None:
 class EndpointNamespace:
     """One endpoint's namespace and its device towards the router. Close it before the router's namespace.
 
-    The namespace is a new one unless `namespace` is given, which is then closed with the side. `quota` is the share of
-    a CPU that its programs are to be started in, None without a limit.
+    The namespace is a new one unless `namespace` is given. It is closed with the side unless it is `shared`. `quota` is
+    the share of a CPU in which its programs are to be started, None without a limit.
     """
 
     quota: CpuQuota | None = None
 
-    def __init__(self, end: End, router: Namespace, path: str, namespace: Namespace | None = None) -> None:
-        self.end = end
+    def __init__(
+        self, end: End, router: Namespace, path: str, namespace: Namespace | None = None, *, shared: bool = False
+    ) -> None:
+        self.end, self._shared = end, shared
         self.router = router
         self.namespace = namespace or Namespace()
         self.tun: int | None = None
@@ -145,13 +150,13 @@ class EndpointNamespace:
     def set_tcp(self, algorithm: str | None, settings: Mapping[str, Scalar]) -> None:
         """Make TCP use `algorithm` towards the peer, whatever programs ask for; None: the kernel's default.
 
-        `settings` are those of `Trial.tcp`. Raise MachineError where the kernel does not have the algorithm.
+        `settings` are as in `Trial.tcp`. Raise MachineError if the kernel does not have the algorithm.
 
         A route's locked congestion control is the one way that works everywhere: outside the initial namespace the
         sysctl takes unrestricted algorithms only, and a program's own choice would need a privilege.
         """
         tcp.apply(self.namespace, self.end.device, settings)
-        self._route(self.end.subnet, self.end.address, algorithm, tcp.route_metrics(settings))
+        self._route(self.end.subnet, self.end.address, algorithm, tcp.route_metrics(settings), self.end.table)
 
     def _route(
         self, to: str, source: str, algorithm: str | None, metrics: dict[str, Any], table: int = MAIN_TABLE
@@ -170,7 +175,7 @@ class EndpointNamespace:
     def add_address(self, own: str, peer: str, algorithm: str | None, settings: Mapping[str, Scalar]) -> None:
         """Add an address, from which this side reaches the peer's address with a TCP of its own.
 
-        Of the `settings`, as those of `Trial.tcp`, the route's own count, because it belongs to the address; all others
+        `settings` are as in `Trial.tcp`. The settings of the route count, because it belongs to the address; all others
         belong to the namespace. None leaves the kernel's congestion control.
         """
         index = self.namespace.index(self.end.device)
@@ -190,7 +195,7 @@ class EndpointNamespace:
             self._add_neighbour(self.namespace.index(self.end.device), address)
 
     def lead(self, peer: str, source: str, table: int = MAIN_TABLE) -> None:
-        """Lead packets for a further address of the peer over this side's device; `source` is where they come from."""
+        """Lead packets for a further address of the peer over this side's device; they come from address `source`."""
         self.know_second_address(peer)
         self._route(f"{peer}/32", source, None, {}, table)
 
@@ -226,10 +231,11 @@ class EndpointNamespace:
         return {}
 
     def close(self) -> None:
-        """Remove the devices and close the namespace."""
+        """Remove the devices and close the namespace; a namespace that is shared keeps them until it is closed."""
         if self.tun is not None:
             os.close(self.tun)
-        self.namespace.close()
+        if not self._shared:
+            self.namespace.close()
 
     def _make_veth(self) -> None:
         join(
@@ -268,6 +274,8 @@ class EndpointNamespace:
         if path == PACKET:
             self._add_neighbour(index, self.end.peer_address)
         self.set_tcp(None, {})
+        if self.end.table != MAIN_TABLE:
+            routes.add_rule(self.end.address, self.end.table)
 
     def _add_neighbour(self, index: int, address: str) -> None:
         self.namespace.routes.replace_neighbour(index, address, self.end.peer_mac)

@@ -45,7 +45,7 @@ class Kept:
         return _broken(grown, "temporary files", deepest, most_bytes)
 
     def broken(self, most_bytes: int) -> str | None:
-        """Return the limit that is broken, as a sentence without its subject; None where all are kept."""
+        """Return the limit that is broken, as a sentence without its subject; None if all are kept."""
         return _broken(self, "traces", limits.KEPT_DEPTH if self.too_deep else None, most_bytes)
 
 
@@ -83,7 +83,7 @@ class TracePlaces:
         self._rooms: dict[str, Path] = {}
 
     def make(self, role: str, flow: str) -> Path:
-        """Return a new folder for the traces of a role in a flow ("" where it is the only one)."""
+        """Return a new folder for the traces of a role in a flow ("" if it is the only one)."""
         place = _place(self._folder, role)
         if not self._virtual and role not in self._rooms:
             _mount_room(place, self._most_bytes)

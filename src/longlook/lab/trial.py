@@ -2,35 +2,42 @@
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from longlook.core.flows import endpoints_of, stop_after_s
 from longlook.core.job import Job
+from longlook.core.links import BEHIND, link_file
 from longlook.core.model import Outcome, Run
 from longlook.lab import artefacts, guard, multipath
 from longlook.lab.congestion_proof import CongestionProof
-from longlook.lab.counters import out_of_memory_kills, take_reading
 from longlook.lab.flow_run import FlowRun, FlowSchedule, tcp_of
+from longlook.lab.guard import CounterReading
 from longlook.lab.judge import judge_all
-from longlook.lab.judgement import Judgement
 from longlook.lab.link_log import LinkLog, LinkLogError, read_link_log
-from longlook.lab.middle import MIDDLE_ADDRESS
-from longlook.lab.observations import FlowCase, FlowKind, Span, Stopped
+from longlook.lab.linux import cpufreq
+from longlook.lab.observations import FlowCase, FlowKind, Judgement, Span, Stopped, Teardown
 from longlook.lab.process import watch
 from longlook.lab.programs import stack_of
-from longlook.lab.teardown import Teardown
 from longlook.lab.testbed import Facilities, Testbed
 from longlook.lab.timing import Timing, unix_minus_monotonic_ns
-from longlook.network.extra_links import SECOND
+from longlook.lab.topology import MIDDLE_ADDRESS, EndpointNamespace
 
 GRACE_S = 1.0
 """Time beyond the trial's limit, for a client that ends by itself and reports what had arrived."""
 
 SERVER_EXIT_DELAY_S = 0.25
 """A client may see its connection break before the kernel reports the server's end, which is the better reason."""
+
+
+_IDLE, _IOWAIT, _STEAL, _COLUMNS = (
+    3,
+    4,
+    7,
+    8,
+)  # of /proc/stat; the columns behind them count guests, which user time already includes
 
 
 @dataclass(frozen=True)
@@ -45,7 +52,7 @@ class _Measurement:
 def run_trial(job: Job, facilities: Facilities, serial: int) -> Run:
     """Run one job and return its result; its folder is complete then, and only session clients still run.
 
-    `serial` differs between the trials of a laboratory. Raise MachineError or InputError where nothing can be measured
+    `serial` differs between the trials of a laboratory. Raise MachineError or InputError if nothing can be measured
     here; every other failure is an outcome.
     """
     timing = facilities.timing
@@ -96,7 +103,7 @@ def run_trial(job: Job, facilities: Facilities, serial: int) -> Run:
 
 
 def _measure(testbed: Testbed, job: Job, late: Stopped | None, timing: Timing) -> _Measurement:
-    sides = testbed.sides
+    sides = testbed.path.sides
     before = take_reading(sides)
     if late is not None:
         testbed.watcher.look()
@@ -114,7 +121,7 @@ def _measure(testbed: Testbed, job: Job, late: Stopped | None, timing: Timing) -
         def over() -> bool:
             testbed.watcher.look_if_due()
             proof.look()
-            ended = testbed.lost_server() is not None or testbed.proxy.lost or testbed.links.ended
+            ended = testbed.lost_server() is not None or testbed.proxy.lost or testbed.path.ended
             return schedule.over() or ended
 
         timing.align(phase_ns=job.trial.start_phase_ns)
@@ -135,7 +142,7 @@ def _measure(testbed: Testbed, job: Job, late: Stopped | None, timing: Timing) -
 
 
 def _stop_reason(testbed: Testbed, *, in_time: bool) -> Stopped:
-    if testbed.links.ended:
+    if testbed.path.ended:
         return Stopped.LINK_ENDED
     if testbed.lost_server() is not None:
         return Stopped.SERVER_ENDED
@@ -209,6 +216,29 @@ def _judge(
 
 def _log_of(job: Job, flow_run: FlowRun) -> LinkLog:
     """Return what the links that lead to a flow's client carried for it; everything if the flow does not compete."""
-    names = ("link.bin", *(f"link-{name}.bin" for name in job.trial.further if name == SECOND))
+    names = [link_file(name, ".bin") for name in job.trial.links if name != BEHIND]
     address = flow_run.addresses.client if flow_run.flow.competes else ""
     return LinkLog(tuple(read_link_log(Path(job.folder) / name, address) for name in names))
+
+
+def take_reading(sides: Iterable[EndpointNamespace]) -> CounterReading:
+    """Read all counters now; `sides` are the endpoints' sides of the network."""
+    first = Path("/proc/stat").read_text().partition("\n")[0]
+    ticks = [int(word) for word in first.split()[1 : _COLUMNS + 1]]
+    idle = ticks[_IDLE] + ticks[_IOWAIT]
+    sides = tuple(sides)
+    return CounterReading(
+        monotonic_s=time.monotonic(),
+        busy_ticks=sum(ticks) - idle - ticks[_STEAL],
+        idle_ticks=idle,
+        steal_ticks=ticks[_STEAL],
+        dropped=sum(side.drops() for side in sides),
+        udp_errors=sum(namespace.udp_errors() for namespace in {side.namespace for side in sides}),
+        cpu_mhz=cpufreq.steady_mhz() if any(side.quota for side in sides) else 0.0,
+    )
+
+
+def out_of_memory_kills() -> int:
+    """Return how many processes the kernel has killed because memory ran out, since it started."""
+    lines = Path("/proc/vmstat").read_text().splitlines()
+    return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), 0)

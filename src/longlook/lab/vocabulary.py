@@ -8,8 +8,7 @@ from enum import StrEnum
 
 from longlook.core.flows import MULTIPATH, has_second_address
 from longlook.core.model import Outcome
-from longlook.lab.judgement import Judgement
-from longlook.lab.observations import FlowCase, FlowKind, Line, Observations, bounded
+from longlook.lab.observations import FlowCase, FlowKind, Judgement, Line, Observations, bounded
 
 _HINT = "see {file}; adapters/CONTRACT.md lists what each kind of program prints"
 
@@ -99,7 +98,7 @@ _NEEDED: Mapping[str, Callable[[FlowCase], bool]] = {
 
 
 def _unasked(case: FlowCase, line: Line) -> str | None:
-    """Return the path of an object that the client's job does not have, None where it has it.
+    """Return the path of an object that the client's job does not have, None if it has it.
 
     What a page asks for beside its job is reported with an error; a player names its requests by more than the path.
     """

@@ -154,7 +154,7 @@ def _memory_of(pids: Sequence[int], most: int) -> bool:
 
 
 def _number(pid: int, file: str, name: str) -> int:
-    """Return a number of a file of a process; 0 where it has ended, or has none of that name."""
+    """Return a number of a file of a process; 0 if it has ended, or has none of that name."""
     with suppress(OSError):
         for line in Path(f"/proc/{pid}/{file}").read_text().splitlines():
             if line.startswith(f"{name}:"):

@@ -112,7 +112,7 @@ def _of_flows(of: _OfFlows, competitors: bool) -> Callable[[Timeline], float | N
 
 @dataclass(frozen=True)
 class _Pair:
-    """The metric of the arm's first group (`subject_NAME`) and that of its other groups (`competitor_NAME`).
+    """The metric of the arm's first group (`subject_NAME`) and its twin of the other groups (`competitor_NAME`).
 
     `{flows}` in `label` and in `summary` becomes the words for these flows. `subject` and `competitor` are sentences
     that are said of one of both alone.
@@ -129,7 +129,7 @@ class _Pair:
     competitor: str = ""
 
     def both(self) -> tuple[Metric, Metric]:
-        """Return the metric of the first group, and that of the other groups."""
+        """Return the metrics of the first group and of the other groups."""
         return (
             self._of("subject", "first group", "flows of the arm's first group", self.subject),
             self._of("competitor", "competing flows", "competing flows outside the arm's first group", self.competitor),

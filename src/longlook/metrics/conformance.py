@@ -1,4 +1,4 @@
-"""The similarity of the arm's first group to that of a reference arm."""
+"""The similarity of the first groups of an arm and of a reference arm."""
 
 from longlook.core.model import Better
 from longlook.metrics import Metric

@@ -19,7 +19,7 @@ class Tried:
 
 
 def tried(timeline: Timeline) -> tuple[Tried, ...]:
-    """Return the sizes in ascending order, computed once per timeline; empty where the trial is no echo."""
+    """Return the sizes in ascending order, computed once per timeline; empty if the trial is no echo."""
     if _DERIVED not in timeline.derived:
         timeline.derived[_DERIVED] = _read(timeline)
     found: tuple[Tried, ...] = timeline.derived[_DERIVED]
@@ -41,7 +41,7 @@ def _times_ns(timeline: Timeline, kind: Kind) -> dict[int, int]:
 
 
 def _answered(timeline: Timeline) -> float | None:
-    """Return the share in %; None where nothing was tried."""
+    """Return the share in %; None if nothing was tried."""
     sizes = tried(timeline)
     if not sizes:
         return None
@@ -49,7 +49,7 @@ def _answered(timeline: Timeline) -> float | None:
 
 
 def _usable_payload(timeline: Timeline) -> float | None:
-    """Return the largest UDP payload in bytes up to which every size was answered; None where the smallest was not."""
+    """Return the largest UDP payload in bytes up to which every size was answered; None if the smallest was not."""
     usable: float | None = None
     for each in tried(timeline):
         if each.answer_after_ns is None:
@@ -59,7 +59,7 @@ def _usable_payload(timeline: Timeline) -> float | None:
 
 
 def _echo_gaps(timeline: Timeline) -> float | None:
-    """Return how many sizes were answered beyond the first that was not; None where nothing was tried."""
+    """Return how many sizes were answered beyond the first that was not; None if nothing was tried."""
     sizes = tried(timeline)
     if not sizes:
         return None
@@ -68,7 +68,7 @@ def _echo_gaps(timeline: Timeline) -> float | None:
 
 
 def _first_answer_time(timeline: Timeline) -> float | None:
-    """Return the median over the answered sizes in s; None where none was."""
+    """Return the median over the answered sizes in s; None if none was."""
     times_ns = [each.answer_after_ns for each in tried(timeline) if each.answer_after_ns is not None]
     return median(times_ns) / 1e9 if times_ns else None
 

@@ -1,4 +1,4 @@
-"""What the link did to the packets of a load."""
+"""The packets of a load as the link handled them."""
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -56,7 +56,7 @@ def _retransmitted(timeline: Timeline) -> float | None:
 
 
 def _second_link_share(timeline: Timeline) -> float | None:
-    """Return the share of bytes in percent; None where nothing was delivered to the client in the load."""
+    """Return the share of bytes in percent; None if nothing was delivered to the client in the load."""
     packets = timeline.packets_in_load([Kind.PACKET_DELIVERED], "down")
     total = pc.sum(packets["size_bytes"]).as_py()
     if not total:

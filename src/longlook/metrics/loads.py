@@ -76,7 +76,7 @@ def _throughput(timeline: Timeline) -> float | None:
 def _fallback_time(timeline: Timeline) -> float | None:
     """Return seconds from the first request to the handshake over TCP of the first connection that carried an object.
 
-    None where QUIC carried everything, or where no such handshake was reported.
+    None if QUIC carried everything, or if no such handshake was reported.
     """
     window = timeline.load_window_ns()
     flows = timeline.select(Kind.OBJECT_DONE)["flow"].to_pylist()
@@ -87,7 +87,7 @@ def _fallback_time(timeline: Timeline) -> float | None:
 
 
 def _quic_share(timeline: Timeline) -> float | None:
-    """Return the share of the objects that came over QUIC in %; None where nothing arrived or no protocol is known."""
+    """Return the share of the objects that came over QUIC in %; None if nothing arrived or no protocol is known."""
     done = timeline.select(Kind.OBJECT_DONE)
     spoken = done["protocol"].cast("string").drop_null()
     if len(spoken) == 0:
@@ -96,7 +96,7 @@ def _quic_share(timeline: Timeline) -> float | None:
 
 
 def _early_data_accepted(timeline: Timeline) -> float | None:
-    """Return the share of the client's QUIC connections with accepted early data in %; None where no end knows one."""
+    """Return the share of the client's QUIC connections with accepted early data in %; None if no end knows one."""
     done = timeline.select(Kind.HANDSHAKE_DONE)
     done = done.filter(pc.starts_with(done["flow"].cast("string"), "udp "))
     states: dict[str, dict[str, str | None]] = {Vantage.CLIENT: {}, Vantage.SERVER: {}}

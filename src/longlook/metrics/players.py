@@ -21,7 +21,7 @@ def _bitrate_share(timeline: Timeline) -> float | None:
 
 
 def _competitor_bitrate(timeline: Timeline) -> float | None:
-    """Return the mean bitrate shown by the players outside the first group, in Mbit/s; None where there is none."""
+    """Return the mean bitrate shown by the players outside the first group, in Mbit/s; None without such a player."""
     plays = Playback.each(timeline)
     rates = [play.bitrate_bps or 0.0 for group, play in plays if group != plays[0][0]]
     return fmean(rates) / 1e6 if rates else None

@@ -1,4 +1,4 @@
-"""What a load costs the processors of both ends."""
+"""The costs of a load for the processors of both ends."""
 
 import pyarrow.compute as pc
 
@@ -18,8 +18,7 @@ def cpu_s(timeline: Timeline, end: Vantage) -> float | None:
 def per_gb(timeline: Timeline, kind: Kind, end: Vantage) -> float | None:
     """Return the value of an end's only row of a kind (`CPU_USED`, `PACKETS_TAKEN`, `SYSTEM_CALLS`) for each gigabyte.
 
-    A gigabyte is 10⁹ bytes of bodies that arrived. None where there is no such row, a size is unknown or nothing
-    arrived.
+    A gigabyte is 10⁹ bytes of bodies that arrived. None if there is no such row, a size is unknown or nothing arrived.
     """
     found, done = timeline.select(kind, end), timeline.select(Kind.OBJECT_DONE)
     if found.num_rows == 0 or done["size_bytes"].null_count:

@@ -1,4 +1,4 @@
-"""What the server's sender believed of losses."""
+"""Losses as the server's sender saw them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -9,7 +9,7 @@ from longlook.timeline.timeline import Kind, Timeline
 
 
 def _time_to_start(timeline: Timeline) -> float | None:
-    """Return seconds from the request of the manifest to the start of playing; None where nothing was ever shown."""
+    """Return seconds from the request of the manifest to the start of playing; None if nothing was ever shown."""
     play = Playback.of(timeline)
     if play is None or play.started_ns is None:
         return None
@@ -17,25 +17,25 @@ def _time_to_start(timeline: Timeline) -> float | None:
 
 
 def _stalls(timeline: Timeline) -> float | None:
-    """Return how often playing stopped because the buffer was empty; None where nothing was ever shown."""
+    """Return how often playing stopped because the buffer was empty; None if nothing was ever shown."""
     play = Playback.of(timeline)
     return None if play is None or play.started_ns is None else float(len(play.stalls_ns))
 
 
 def _stall_time(timeline: Timeline) -> float | None:
-    """Return the seconds of all stalls together; None where nothing was ever shown."""
+    """Return the seconds of all stalls together; None if nothing was ever shown."""
     play = Playback.of(timeline)
     return None if play is None or play.started_ns is None else play.stalled_s
 
 
 def _stall_rate(timeline: Timeline) -> float | None:
-    """Return stalls per second of video that was shown; None where nothing was."""
+    """Return stalls per second of video that was shown; None if nothing was."""
     play = Playback.of(timeline)
     return None if play is None or play.played_s == 0 else len(play.stalls_ns) / play.played_s
 
 
 def _stall_share(timeline: Timeline) -> float | None:
-    """Return stalls over stalls and playing together, in %; None where nothing was ever shown."""
+    """Return stalls over stalls and playing together, in %; None if nothing was ever shown."""
     play = Playback.of(timeline)
     if play is None or play.started_ns is None or play.stalled_s + play.played_s == 0:
         return None
@@ -43,19 +43,19 @@ def _stall_share(timeline: Timeline) -> float | None:
 
 
 def _video_bitrate(timeline: Timeline) -> float | None:
-    """Return the mean declared bitrate of what was shown, in Mbit/s, by time; None where nothing was."""
+    """Return the mean declared bitrate of what was shown, in Mbit/s, by time; None if nothing was."""
     play = Playback.of(timeline)
     return None if play is None or play.bitrate_bps is None else play.bitrate_bps / 1e6
 
 
 def _rung_switches(timeline: Timeline) -> float | None:
-    """Return how often the rung of what was shown changed; None where nothing was shown."""
+    """Return how often the rung of what was shown changed; None if nothing was shown."""
     play = Playback.of(timeline)
     return None if play is None or not play.shown() else float(play.switches())
 
 
 def _final_rung(timeline: Timeline) -> float | None:
-    """Return the number of the rung that was shown last, the lowest being 1; None where nothing was shown."""
+    """Return the number of the rung that was shown last, the lowest being 1; None if nothing was shown."""
     play = Playback.of(timeline)
     shown = [] if play is None else play.shown()
     if play is None or not shown:
@@ -64,7 +64,7 @@ def _final_rung(timeline: Timeline) -> float | None:
 
 
 def _best_rung_share(timeline: Timeline) -> float | None:
-    """Return the share of what was shown that has the highest rung, in %; None where nothing was shown."""
+    """Return the share of what was shown that has the highest rung, in %; None if nothing was shown."""
     play = Playback.of(timeline)
     shown = [] if play is None else play.shown()
     if play is None or not shown:
@@ -76,7 +76,7 @@ def _best_rung_share(timeline: Timeline) -> float | None:
 def _allowed_rung_share(timeline: Timeline) -> float | None:
     """Return the share of what was shown at the best rung that the link allows, or above, in %.
 
-    None where nothing was shown, and where the link's rate is not known beforehand.
+    None if nothing was shown, or if the link's rate is not known beforehand.
     """
     play = Playback.of(timeline)
     if play is None or play.link_bps is None:
@@ -87,7 +87,7 @@ def _allowed_rung_share(timeline: Timeline) -> float | None:
 
 
 def _buffer_level(timeline: Timeline) -> float | None:
-    """Return the mean buffer over the watching, in s; None where no video was played to the end."""
+    """Return the mean buffer over the watching, in s; None if no video was played to the end."""
     play = Playback.of(timeline)
     if play is None or play.ended_ns <= play.began_ns:
         return None
@@ -97,7 +97,7 @@ def _buffer_level(timeline: Timeline) -> float | None:
 
 
 def _live_latency(timeline: Timeline) -> float | None:
-    """Return the mean distance of the picture from the live edge while it plays, in s; None where it is not live."""
+    """Return the mean distance of the picture from the live edge while it plays, in s; None if it is not live."""
     play = Playback.of(timeline)
     if play is None or play.live_s == 0 or not (stretches := play.stretches_ns()):
         return None
@@ -110,7 +110,7 @@ def _live_latency(timeline: Timeline) -> float | None:
 
 
 def _video_loaded(timeline: Timeline) -> float | None:
-    """Return the seconds of video that arrived whole while it was watched; None where no video was played."""
+    """Return the seconds of video that arrived whole while it was watched; None if no video was played."""
     play = Playback.of(timeline)
     return None if play is None else play.loaded_s
 
@@ -123,7 +123,7 @@ WAITING_MBPS = 3.0
 
 
 def _video_qoe(timeline: Timeline) -> float | None:
-    """Return the linear model of Yin et al. 2015 per segment shown, in Mbit/s; None where nothing was shown."""
+    """Return the linear model of Yin et al. 2015 per segment shown, in Mbit/s; None if nothing was shown."""
     play = Playback.of(timeline)
     shown = [] if play is None else play.shown()
     if play is None or play.started_ns is None or not shown:
@@ -143,7 +143,7 @@ METRICS = (
         needs=(Kind.REQUEST_SENT, Kind.PLAYBACK),
         measure=_time_to_start,
         summary="Video: time from the request of the manifest, issued before the connection opens, to the start of "
-        "playing. None where nothing was ever shown.",
+        "playing. None if nothing was ever shown.",
     ),
     Metric(
         name="stalls",
@@ -153,7 +153,7 @@ METRICS = (
         needs=(Kind.REQUEST_SENT, Kind.PLAYBACK),
         measure=_stalls,
         summary="Video: how often playing stopped because the buffer was empty (rebufferings). The wait for the "
-        "start is none. None where nothing was ever shown.",
+        "start is none. None if nothing was ever shown.",
     ),
     Metric(
         name="stall_time",

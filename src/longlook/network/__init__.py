@@ -11,6 +11,6 @@ a guest.
 
 `tables.read_table(data, reading, name)` makes a trace of a table of measurements, which
 `table_files` reads in the forms that people have, for `longlook link`. `study` also
-imports `stages` (what settings become), `extra_links` (links beside the main one), `traces` (parsers of recorded paths)
-and `values` (how values are written).
+imports `stages` (what settings become), `extra_links` (settings of links beside the
+main one), `traces` (parsers of recorded paths) and `values` (how values are written).
 """

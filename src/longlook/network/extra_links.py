@@ -3,56 +3,28 @@
     behind    behind the middle of the path: between it and the server
     second    a second path between the ends
 
-Each has every setting of the network under its own name. A link is there where one of its settings is.
+Each has every setting of the network under its own name. A link is there if one of its settings is.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 
+from longlook.core.links import MAIN_SETTINGS, as_further, as_main, link_of, names_in
 from longlook.core.model import Link, Scalar
 from longlook.core.problems import SettingError
 
-BEHIND, SECOND = "behind", "second"
-NAMES = (BEHIND, SECOND)
-"""The names of further links, which are tables of a study file."""
-
-_MAIN = "network."
-
-
-def link_of(key: str) -> str:
-    """Return the name of the further link that a setting belongs to, "" where it belongs to none."""
-    name, dot, _ = key.partition(".")
-    return name if dot and name in NAMES else ""
-
-
-def names_in(keys: Iterable[str]) -> tuple[str, ...]:
-    """Return the names of the further links to which any of these settings belongs, in the order of NAMES."""
-    found = {link_of(key) for key in keys}
-    return tuple(name for name in NAMES if name in found)
-
-
-def as_main(key: str) -> str:
-    """Return the key of the main link's setting that a further link's is like: `network.rate` for `behind.rate`."""
-    name = link_of(key)
-    return _MAIN + key.removeprefix(f"{name}.") if name else key
-
-
-def as_further(name: str, key: str) -> str:
-    """Return the key of a further link's setting that is like the main link's; other keys stay."""
-    return f"{name}.{key.removeprefix(_MAIN)}" if name and key.startswith(_MAIN) else key
-
 
 def settings_of(name: str, settings: Mapping[str, Scalar]) -> dict[str, Scalar]:
-    """Return the settings of a further link as if it were the main one, with those that belong to no link."""
+    """Return the settings of a further link as if it were the main one, with the settings that belong to no link."""
     if not name:
         return dict(settings)
     own = {as_main(key): value for key, value in settings.items() if link_of(key) == name}
-    others = {key: value for key, value in settings.items() if not key.startswith(_MAIN) and not link_of(key)}
+    others = {key: value for key, value in settings.items() if not key.startswith(MAIN_SETTINGS) and not link_of(key)}
     return {**others, **own}
 
 
 def error_of(name: str, error: SettingError) -> SettingError:
-    """Return an error about the main link's settings as one about those of a further link."""
-    message = error.message.replace(_MAIN, f"{name}.")
+    """Return an error about the main link's settings as an error about the settings of a further link."""
+    message = error.message.replace(MAIN_SETTINGS, f"{name}.")
     return SettingError(as_further(name, error.key), message, absent=error.absent)
 
 

@@ -13,11 +13,10 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from longlook.core import units
-from longlook.core.model import Stage
+from longlook.core.model import Stage, trace_of
 from longlook.core.units import UnitError
 from longlook.network import trace_store
 from longlook.network.values import LOSS, arguments, call, read
-from longlook.network.varying import trace_of
 
 _LONGEST_BURST = 1_000_000
 _HIGHEST_INDEX = 2**53

@@ -5,24 +5,22 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from longlook.core import units
-from longlook.core.model import Json, Scalar, Stage
+from longlook.core.links import BOTTLENECKS, RATE
+from longlook.core.model import Json, Scalar, Stage, trace_of
 from longlook.core.problems import SettingError
 from longlook.network import marks, surgery, trace_store, values
 from longlook.network.loss import loss_stage
-from longlook.network.varying import largest, mean, resolved, smallest, trace_of
+from longlook.network.varying import largest, mean, resolved, smallest
 
 PACKET_BYTES = 1500
 """The largest IP packet on the emulated path; a shorter queue could never hold one."""
 
 _DROP_TAIL = "droptail"
-AQMS = (_DROP_TAIL, "codel", "fq_codel", "red", *marks.MARKING)
+AQMS = (_DROP_TAIL, *(kind for kind in BOTTLENECKS if kind != RATE))
 """How a queue may be managed. A drop-tail queue is the stage `rate`; each other one is a stage of its own name."""
 
 LIMITED_BY_LINUX = ("codel", "fq_codel", marks.DUALPI2)
 """Disciplines whose default queue is Linux's, which a path is not meant to fill."""
-
-BOTTLENECKS = ("rate", *(aqm for aqm in AQMS if aqm != _DROP_TAIL))
-"""Kinds of stages that have a rate and a queue."""
 
 OFF = "off"
 PROTOCOLS = marks.PROTOCOLS

@@ -135,7 +135,7 @@ def _number(text: str, operation: str) -> int:
 
 
 def _joined(parts: Iterable[_Operations]) -> _Operations:
-    """Return all operations together; UnitError where they contradict each other or are too many."""
+    """Return all operations together; UnitError if they contradict each other or are too many."""
     listed = list(parts)
     forgive, drop, hold = (_merged(verb, [one for part in listed for one in getattr(part, verb)]) for verb in _VERBS)
     for verb, others in ((_FORGIVE, forgive), (_HOLD, hold)):

@@ -32,7 +32,7 @@ def open_table(
     """Return the rows of a file that has the columns `wanted`, each once.
 
     `separator` is a name of SEPARATORS; None takes the one that gives the columns. Without `header`, columns are
-    numbered from 1. `name` is the file as messages call it. Raise TraceError where the file is no table, is too large,
+    numbered from 1. `name` is the file as messages call it. Raise TraceError if the file is no table, is too large,
     or lacks a column.
     """
     if len(data) > LARGEST_BYTES:

@@ -1,17 +1,18 @@
 """Recorded measurements of a path as a table become a trace: any CSV with a column of rates, such as Lumos5G's.
 
-What is written is TheaterQ's simple format, which `trace(FILE)` reads (`longlook.network.traces`). Bytes in, text out.
+The output has TheaterQ's simple format, which `trace(FILE)` reads (`longlook.network.traces`). Bytes in, text out.
 """
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from itertools import pairwise
 from statistics import median
 
 from longlook.network.table_checks import Contradiction, Line, contradictions
 from longlook.network.table_files import MeasurementTable, Row, open_table
-from longlook.network.table_times import date_us
 from longlook.network.traces import (
     LONGEST_DELAY_NS,
     SLOWEST_BPS,
@@ -34,6 +35,13 @@ _USUAL_ROW_NS = 10**9
 _MISSING = frozenset({"", "-", "na", "n/a", "nan", "null", "none"})
 
 
+_DOTTED = re.compile(r"(\d{4})\.(\d{1,2})\.(\d{1,2})[_ T](\d{1,2})\.(\d{1,2})\.(\d{1,2})(\.\d+)?")
+"""2019.12.16_11.50.00, as G-NetTrack and its data sets have it."""
+_ZONED = re.compile(r"(.*\d)\s*([A-Z]{2,5})")
+"""2023-04-04 10:07:07 CDT."""
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
 @dataclass(frozen=True)
 class Column:
     """A column of a table and the unit of its numbers."""
@@ -44,7 +52,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Reading:
-    """What to read of a table. `where` has columns with the value that a row must have to count.
+    """The parts of a table to read. `where` has columns with the value that a row must have to count.
 
     `rate`, `rtt`, `delay` and `loss` are columns; `delay` is of one direction, `rtt` of both, and at most one of them
     is given. `time` is a column of stamps, `lasts` one of how long each row lasts; without them a row lasts as long as
@@ -93,7 +101,7 @@ def column(text: str, units: Mapping[str, float], usual: str) -> Column:
 
 
 def read_table(data: bytes, reading: Reading, name: str) -> Imported:
-    """Return the trace in a table. `name` is the file as messages call it; TraceError where it has none."""
+    """Return the trace in a table. `name` is the file as messages call it; TraceError if it has none."""
     wanted = [each.name for each in _columns(reading)] + list(reading.where)
     table = open_table(data, name, wanted, reading.separator, header=reading.header)
     rows = _rows(table, reading, name)
@@ -203,7 +211,7 @@ def _ends(rows: Sequence[Row], lasts: Column) -> list[int]:
 def _values(row: Mapping[str, str], reading: Reading, where: str) -> tuple[int | None, int | None, int | None]:
     """Return a row's delay in ns, rate in bit/s and loss as TheaterQ writes it; None for each that is missing.
 
-    What is not read is 0.
+    Whatever is not read is 0.
     """
     rate = _number(row.get(reading.rate.name, ""), where, reading.rate)
     rate_bps = None if rate is None else rate * RATES[reading.rate.unit]
@@ -227,7 +235,7 @@ def _values(row: Mapping[str, str], reading: Reading, where: str) -> tuple[int |
 
 
 def _number(text: str, where: str, of: Column, otherwise: str = "no number") -> float | None:
-    """Return the number of a cell; None where it is empty or says that it is missing."""
+    """Return the number of a cell; None if it is empty or says that it is missing."""
     if text.lower() in _MISSING:
         return None
     try:
@@ -237,3 +245,23 @@ def _number(text: str, where: str, of: Column, otherwise: str = "no number") -> 
     if not math.isfinite(number):
         raise TraceError(f"{where}: {of.name} is {text[:40]!r}, which is {otherwise}")
     return number
+
+
+def date_us(text: str) -> tuple[int, str] | None:
+    """Return a date as µs since 1970, and the name of its time zone, whose distance from UTC is not known; else None.
+
+    A date without a zone, or with a named one, counts as if it were UTC: differences within a zone are right.
+    """
+    zone = ""
+    if (named := _ZONED.fullmatch(text)) is not None:
+        text, zone = named.groups()
+        zone = "" if zone in ("UTC", "GMT") else zone
+    if (dotted := _DOTTED.fullmatch(text)) is not None:
+        year, month, day, hour, minute, second, fraction = dotted.groups()
+        text = f"{year}-{month:0>2}-{day:0>2}T{hour:0>2}:{minute:0>2}:{second:0>2}{fraction or ''}"
+    try:
+        date = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    since = (date if date.tzinfo else date.replace(tzinfo=UTC)) - _EPOCH
+    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds, zone

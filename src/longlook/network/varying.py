@@ -1,30 +1,16 @@
 """Parameters of a stage that vary with time: their mean, their bounds, and their trace.
 
-The forms are those of docs/reference/link-formats.md: a number, or a mapping with `steps`, `uniform`, `walk` or
-`opportunities`; `{"trace": "sha256:…"}` stands for one of them, or for a text, in the store of traces. Light: the agent
-needs it too.
+docs/reference/link-formats.md has the forms: a number, or a mapping with `steps`, `uniform`, `walk` or `opportunities`;
+`{"trace": "sha256:…"}` stands for one of them, or for a text, in the store of traces. Light: the agent needs it too.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from longlook.core.model import Json, Link, Stage
+from longlook.core.model import Json, Stage, trace_of
 
 if TYPE_CHECKING:
     from fractions import Fraction
-
-TRACE = "trace"
-
-
-def trace_of(value: Json) -> str | None:
-    """Return the digest that a parameter refers to, or None if it is not a trace."""
-    return value[TRACE] if isinstance(value, dict) and value.keys() == {TRACE} else None
-
-
-def traces_of(*links: Link) -> Iterator[str]:
-    """Yield the digests of all traces of links."""
-    for stage in (stage for link in links for stage in (*link.up, *link.down)):
-        yield from filter(None, map(trace_of, stage.parameters.values()))
 
 
 def resolved(stage: Stage, read: Callable[[str], Json]) -> Stage:

@@ -13,6 +13,4 @@ page comes out. Only `terminal`, instruments and `cli` use this package. Others 
 - `evidence` decides what commands do where a run's files are not as they were sealed.
 - `hars.export_hars` writes the page loads of a run folder for other tools.
 - `sbom.bill_of_materials` says what the programs of a run are made of.
-- `atlas.AtlasFolder` runs every study and builds the atlas; `atlas_runs` has its options and decides what is run.
-- `calibrate.run_calibration`, `claims.survey_runs` and `infer.infer_machines` are the other commands' pipelines.
 """

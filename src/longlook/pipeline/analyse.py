@@ -10,12 +10,12 @@ import pandas as pd
 from longlook.analysis.bottleneck import attribute_bottlenecks
 from longlook.analysis.claims.judge import judge
 from longlook.analysis.effects import said, unmeasured
-from longlook.analysis.measure import Measured, measure_all
+from longlook.analysis.measure import MeasuredAttempt, measure_all
 from longlook.analysis.outputs import TABLES, filled_tables
 from longlook.analysis.results_digest import ResultsDigest, results_digest
 from longlook.analysis.samples import samples_table
 from longlook.analysis.statistics_cache import Statistics, statistics_of
-from longlook.analysis.stats import dependences_table, estimates_table
+from longlook.analysis.stats import dependences_table, estimates_table, metrics_by_arm
 from longlook.analysis.stats.population import population_curves
 from longlook.analysis.stats.tails import spread_table
 from longlook.core import codec
@@ -28,9 +28,8 @@ from longlook.pipeline.answers import FOLDER, read_answers
 from longlook.pipeline.evidence import ALTERED, note_altered
 from longlook.pipeline.inside import collected, write_inside_pages
 from longlook.pipeline.options import Observer
-from longlook.report import ReportContent, metrics_by_arm, write_report
+from longlook.report import ReportContent, write_report
 from longlook.report.content import metric_facts
-from longlook.report.flows.shares import matrix_metric
 from longlook.report.inside import inside_pages
 from longlook.run.verification import Verification
 from longlook.run.verify import load as load_verification
@@ -101,7 +100,7 @@ def analyse(folder: RunFolder, observer: Observer, wanted: Wanted | None = None)
     )
 
 
-def measure(folder: RunFolder, observer: Observer) -> list[Measured]:
+def measure(folder: RunFolder, observer: Observer) -> list[MeasuredAttempt]:
     """Measure every attempt, and write the timelines and events that are missing or were altered.
 
     Trials that are not as they were sealed are counted out: they are invalid, which the manifest notes.
@@ -114,7 +113,7 @@ def measure(folder: RunFolder, observer: Observer) -> list[Measured]:
     return measured
 
 
-def write_digest(folder: RunFolder, measured: Sequence[Measured]) -> ResultsDigest | None:
+def write_digest(folder: RunFolder, measured: Sequence[MeasuredAttempt]) -> ResultsDigest | None:
     """Note the digest of all exact results in the manifest; None where no trial is exact."""
     found = results_digest((entry.run, entry.values) for entry in measured)
     if found is not None:
@@ -122,14 +121,14 @@ def write_digest(folder: RunFolder, measured: Sequence[Measured]) -> ResultsDige
     return found
 
 
-def write_samples(folder: RunFolder, measured: Sequence[Measured]) -> pd.DataFrame:
+def write_samples(folder: RunFolder, measured: Sequence[MeasuredAttempt]) -> pd.DataFrame:
     """Write `samples.parquet`: a row for each attempt and metric."""
     samples = samples_table(folder.study, [(entry.trial, entry.run, entry.values) for entry in measured])
     samples.to_parquet(folder.path / SAMPLES, index=False)
     return samples
 
 
-def write_tables(folder: RunFolder, measured: Sequence[Measured]) -> dict[str, pd.DataFrame | None]:
+def write_tables(folder: RunFolder, measured: Sequence[MeasuredAttempt]) -> dict[str, pd.DataFrame | None]:
     """Write the tables of all trials that have a file, and return all by name; None if a table has no rows."""
     tables = list(filled_tables(folder.trials, [(entry.trial, entry.tables) for entry in measured]))
     for table in tables:
@@ -146,7 +145,7 @@ def _write(folder: RunFolder, name: str, table: pd.DataFrame | None) -> None:
         table.to_parquet(path, index=False)
 
 
-def write_estimates(folder: RunFolder, measured: Sequence[Measured], statistics: Statistics) -> list[Estimate]:
+def write_estimates(folder: RunFolder, measured: Sequence[MeasuredAttempt], statistics: Statistics) -> list[Estimate]:
     """Write `estimates.parquet`: every contrast in every cell, with its verdict; where rounds drew settings also
     `dependences.parquet`: how each effect depends on each of them.
     """
@@ -169,7 +168,7 @@ def write_population(folder: RunFolder, samples: pd.DataFrame) -> pd.DataFrame |
     """Write `population.parquet`, where the study has a population: its share below each value of the figure's metric,
     for each arm and the levels of the other factors.
     """
-    found = population_curves(samples, folder.study, matrix_metric(folder.study))
+    found = population_curves(samples, folder.study, folder.study.figure_metric)
     _write(folder, POPULATION_TABLE, found)
     return found
 

@@ -3,15 +3,14 @@
 from pathlib import Path
 
 from longlook.core.errors import InputError
-from longlook.core.model import SCHEMA_VERSION, Plan, Study
+from longlook.core.model import Plan, Study
 from longlook.core.paths import cache_dir
 from longlook.core.run_folder import RunFolder
 from longlook.pipeline.by_engine import trials_by_engine
 from longlook.pipeline.evidence import refuse_altered
 from longlook.pipeline.options import RunOptions
 from longlook.run.verify import refuse_unrepeatable
-from longlook.study.remote import check_remote
-from longlook.study.virtual_time import check_live, check_virtual
+from longlook.study.virtual_time import check_live, check_remote, check_virtual
 
 
 def check(study: Study, plan: Plan, out: Path, options: RunOptions) -> None:
@@ -39,11 +38,6 @@ def check(study: Study, plan: Plan, out: Path, options: RunOptions) -> None:
 def reopen(out: Path, plan: Plan) -> RunFolder:
     """Return the run folder of an earlier session; InputError where this plan cannot go on in it."""
     folder = RunFolder.open(out)
-    if folder.manifest["schema_version"] != SCHEMA_VERSION:
-        raise InputError(
-            f"{out} was begun by an earlier Longlook, whose runs can be read and not continued",
-            f"longlook report {out} analyses what it has; for the rest start anew without --resume",
-        )
     planned = folder.manifest["plan_hash"]
     if planned != plan.hash:
         raise InputError(

@@ -6,6 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 
+from longlook.analysis.measure import MeasuredAttempt, measure_trials, with_comparisons
+from longlook.analysis.samples import samples_table
+from longlook.analysis.stats import estimate
+from longlook.analysis.stats.stopping import looks, undecided
 from longlook.core.calibration import certificate
 from longlook.core.model import Plan, Trial
 from longlook.core.run_folder import RunFolder
@@ -13,7 +17,6 @@ from longlook.engines import Engine
 from longlook.pipeline.by_engine import trials_by_engine
 from longlook.pipeline.evidence import set_aside_altered
 from longlook.pipeline.options import Observer, RunOptions
-from longlook.pipeline.rounds import run_until_decided
 from longlook.run.execute import Executor, Progress, Provisions, Tally
 from longlook.run.trial_cache import TrialCache
 
@@ -104,3 +107,37 @@ def _note_setting(folder: RunFolder, engine: str, setting: Mapping[str, str], li
     folder.note(settings={**folder.manifest["settings"], engine: dict(setting)})
     if "kernel" in setting:
         folder.note(calibration=certificate(link_digest, setting["kernel"]))
+
+
+def run_until_decided(
+    plan: Plan, folder: RunFolder, tally: Tally, run: Callable[[Sequence[Trial]], None], observer: Observer
+) -> None:
+    """Call `run` with the trials of more and more rounds, of the cells in which they could still decide something.
+
+    After which rounds is looked depends on nothing but their number, so that a run that is continued, or has other
+    jobs, stops where it would have stopped. The manifest's `rounds` is the number of rounds of each cell.
+    """
+    study = folder.study
+    without_draws = replace(study, around={})  # on which draws an effect depends decides nothing, and is costly to find
+    remaining = list(dict.fromkeys(trial.cell_id for trial in plan.trials))
+    rounds: dict[str, int] = {}
+    measured: list[MeasuredAttempt] = []
+    done = 0
+    for until in looks(study.analysis.min_rounds, study.rounds):
+        if not remaining:
+            break
+        trials = [trial for trial in plan.trials if done <= trial.round < until and trial.cell_id in remaining]
+        run(trials)
+        rounds |= dict.fromkeys(remaining, until)
+        done = until
+        measured += measure_trials(folder, study, trials, lambda _done, _total: None)
+        entries = [(entry.trial, entry.run, entry.values) for entry in with_comparisons(measured, study)]
+        samples = samples_table(without_draws, entries)
+        still = undecided(estimate(samples, study), study)
+        if decided := [cell_id for cell_id in remaining if cell_id not in still]:
+            observer.say(f"decided after {done} rounds: {', '.join(decided)}")
+        remaining = [cell_id for cell_id in remaining if cell_id in still]
+        tally.leave_out(sum(trial.round >= done and trial.cell_id in decided for trial in plan.trials))
+    if remaining:
+        observer.say(f"not decided after {done} rounds, the largest number: {', '.join(remaining)}")
+    folder.note(rounds=rounds)

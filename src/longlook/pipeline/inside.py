@@ -8,6 +8,7 @@ import pandas as pd
 
 from longlook.core import files
 from longlook.core.errors import InputError, LonglookError
+from longlook.core.metric import find_metric
 from longlook.core.model import Outcome, Run, Trial
 from longlook.core.run_folder import EVENTS, STATES, TIMELINE, RunFolder
 from longlook.explain.infer import Machine as StateMachine
@@ -17,10 +18,9 @@ from longlook.explain.inside import Inside, look_inside, look_into_flows
 from longlook.explain.ledger import make_ledger
 from longlook.explain.rounds import Round, Wanted, choose_round, find_cells
 from longlook.explain.states import COLUMNS, StateTimes, state_traces, time_in_states
-from longlook.metrics import find_metric
 from longlook.report.content import ReportContent
 from longlook.report.flows.colours import flow_colours
-from longlook.report.inside import InsideContent, Machine, write_inside
+from longlook.report.inside import DrawnMachine, InsideContent, write_inside
 from longlook.report.machines.diff_drawing import draw_diff
 from longlook.report.machines.drawing import draw
 from longlook.study.virtual_time import VIRTUAL
@@ -171,7 +171,7 @@ def _unrecorded(runs: Mapping[str, Run]) -> Iterator[tuple[str, str]]:
 
 def _machines(
     folder: RunFolder, content: ReportContent, trials: list[Trial], chosen: Round, arms: Mapping[str, Inside]
-) -> tuple[list[Machine], list[tuple[str, str]]]:
+) -> tuple[list[DrawnMachine], list[tuple[str, str]]]:
     """Infer each arm's machine over all rounds of the cell, and the difference of the contrast's two arms."""
     found: dict[str, StateMachine] = {}
     remarks: list[tuple[str, str]] = []
@@ -185,10 +185,10 @@ def _machines(
         except LonglookError as error:
             remarks.append((arm, f"no state machine: {error.message}"))
     names = {arm: content.short_label(arm) for arm in found}
-    machines = [Machine(names[arm], draw(machine, names[arm])) for arm, machine in found.items()]
+    machines = [DrawnMachine(names[arm], draw(machine, names[arm])) for arm, machine in found.items()]
     contrast = chosen.contrast or next(iter(content.study.contrasts), None)
     if contrast is not None and {contrast.baseline, contrast.contender} <= found.keys():
         a, b = contrast.baseline, contrast.contender
         both = diff(found[a], found[b], names[a], names[b], content.study.analysis.alpha)
-        machines.append(Machine(f"{names[a]} and {names[b]} as one", draw_diff(both)))
+        machines.append(DrawnMachine(f"{names[a]} and {names[b]} as one", draw_diff(both)))
     return machines, remarks

@@ -25,7 +25,6 @@ from longlook.core.model import Plan
 from longlook.core.registry import nearest
 from longlook.core.run_folder import RunFolder
 from longlook.engines.choice import ENGINES, make_engine
-from longlook.network.varying import traces_of
 from longlook.pipeline.provide import provide
 from longlook.run.execute import make_job
 from longlook.study.virtual_time import VIRTUAL
@@ -45,8 +44,7 @@ def job_of(run: Path, trial_id: str, folder: Path, engine: str = VIRTUAL) -> Job
     trial = trials[trial_id]
     provisions = provide(Plan(trial.study, "", (trial,)), make_engine(engine), _log)
     traces = {
-        digest: str((found.traces / f"{digest.removeprefix('sha256:')}.json").resolve())
-        for digest in traces_of(*trial.links)
+        digest: str((found.traces / f"{digest.removeprefix('sha256:')}.json").resolve()) for digest in trial.traces()
     }
     return make_job(trial, 1, str(folder.resolve()), provisions, traces)
 

@@ -9,7 +9,6 @@ from longlook.core import codec
 from longlook.core.model import Plan, Study
 from longlook.core.run_folder import RunFolder
 from longlook.network.trace_store import lay
-from longlook.network.varying import traces_of
 from longlook.pipeline.check import reopen
 from longlook.pipeline.options import RunOptions
 from longlook.pipeline.provide import deviations
@@ -27,7 +26,7 @@ def open_run(study: Study, plan: Plan, out: Path, provisions: Provisions, option
         folder = reopen(out, plan)
     else:
         folder = RunFolder.create(out, study, plan, _manifest(study, plan, provisions, options))
-    lay((digest for trial in plan.trials for digest in traces_of(*trial.links)), folder.traces)
+    lay((digest for trial in plan.trials for digest in trial.traces()), folder.traces)
     recorded.lay(plan, folder.path)
     keep_components(folder, provisions.made)
     if others := deviations(provisions.made):

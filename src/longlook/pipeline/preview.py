@@ -8,7 +8,6 @@ from pathlib import Path
 from longlook.core.flows import stop_after_s
 from longlook.core.model import Plan, Study
 from longlook.core.run_folder import RunFolder
-from longlook.network.varying import traces_of
 from longlook.pipeline.by_engine import runs_in_guests, trials_by_engine
 from longlook.pipeline.check import check
 from longlook.pipeline.options import RunOptions
@@ -121,6 +120,6 @@ def _cached(plan: Plan, options: RunOptions) -> int:
                 continue
             cache = TrialCache(setting)
             for trial in trials:
-                traces = dict.fromkeys(traces_of(*trial.links), "")  # the key counts their digests, which the trial has
+                traces = dict.fromkeys(trial.traces(), "")  # the key counts digests alone
                 count += cache.holds(make_job(trial, 1, "", provisions, traces))
     return count

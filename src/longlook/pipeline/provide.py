@@ -7,12 +7,12 @@ from longlook.core.flows import endpoints_of
 from longlook.core.job import Program
 from longlook.core.model import Plan
 from longlook.core.programs import link_program, trace_program
+from longlook.core.provenance import Made
 from longlook.engines import Engine
 from longlook.pipeline.by_engine import runs_in_guests
 from longlook.provision import decoder, players, tls
 from longlook.provision.guest_kernel import kernel_program
 from longlook.provision.progress import listening
-from longlook.provision.provenance import Made
 from longlook.provision.provenance.made import of_kernel, of_part, of_wheels
 from longlook.provision.provenance.videos import of_decoder, of_encoder, of_players
 from longlook.provision.setup import install

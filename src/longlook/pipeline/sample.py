@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from longlook.analysis.measure import Measured
+from longlook.analysis.measure import MeasuredAttempt
 from longlook.core.model import Plan, Study
 from longlook.core.run_folder import SAMPLES, RunFolder
 from longlook.pipeline.analyse import measure, write_digest, write_samples
@@ -27,7 +27,7 @@ def sample_study(study: Study, out: Path, options: RunOptions, observer: Observe
 
 def measure_plan(
     study: Study, plan: Plan, out: Path, options: RunOptions, observer: Observer
-) -> tuple[RunFolder, list[Measured]]:
+) -> tuple[RunFolder, list[MeasuredAttempt]]:
     """Run and measure a plan in the run folder `out`, or what is missing of it where the folder has this plan already.
 
     Raises what `run.run_study` raises. Trials that did not go well are among the measured.
@@ -39,7 +39,7 @@ def measure_plan(
 
 def _sampled(
     study: Study, plan: Plan, out: Path, options: RunOptions, observer: Observer
-) -> tuple[RunFolder, list[Measured], pd.DataFrame]:
+) -> tuple[RunFolder, list[MeasuredAttempt], pd.DataFrame]:
     check(study, plan, out, options)
     provisions = provide(plan, options.engine, observer.say)
     with open_run(study, plan, out, provisions, options) as folder:

@@ -11,8 +11,8 @@ from urllib.parse import quote
 
 from longlook.core import codec, files
 from longlook.core.errors import InputError
+from longlook.core.provenance import Component, Made
 from longlook.core.run_folder import RunFolder, write_json
-from longlook.provision.provenance import Component, Made
 
 COMPONENTS = "components.json"
 """The file of a run folder with everything that its programs are made of."""

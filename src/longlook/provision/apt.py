@@ -1,6 +1,6 @@
 """Fetches packages of Debian without touching the machine's own: with a private apt state that needs no root.
 
-The mirror is the one of the machine's own package sources; proxies, credentials and certificates of its apt.conf stay
+The mirror is taken from the machine's own package sources; proxies, credentials and certificates of its apt.conf stay
 in force. apt verifies every index against Debian's keyring, and every package against its index.
 """
 
@@ -69,7 +69,7 @@ class Package:
 
 
 def machine_mirror(etc: Path = Path("/etc")) -> Mirror:
-    """Return the mirror of Debian's main archive in this machine's sources; raise MachineError where there is none."""
+    """Return the mirror of Debian's main archive in this machine's sources; raise MachineError if no source has one."""
     mirror = choose_mirror(machine_entries(etc / "apt"), _codename(etc / "os-release"))
     if mirror is None:
         raise MachineError(
@@ -131,7 +131,7 @@ def parse_stanza(stanza: str) -> dict[str, str]:
 
 
 def choose_mirror(entries: Sequence[SourceEntry], codename: str | None) -> Mirror | None:
-    """Return the likeliest mirror of Debian's main archive, None where no entry looks like one.
+    """Return the likeliest mirror of Debian's main archive, None if no entry looks like one.
 
     Third parties publish suites of the same names. Their entries have a keyring of their own, or have neither Debian's
     keyring, nor the archive's name in their address, nor the updates that go with a release.
@@ -161,7 +161,7 @@ def _debian_signed(entry: SourceEntry) -> bool:
 
 
 def _codename(os_release: Path) -> str | None:
-    """Return the suite that this machine runs, None where it does not run Debian."""
+    """Return the suite that this machine runs, None if it does not run Debian."""
     try:
         lines = os_release.read_text().splitlines()
     except OSError:
@@ -171,7 +171,7 @@ def _codename(os_release: Path) -> str | None:
 
 
 def archive_keyring() -> str:
-    """Return the path of the keyring of Debian's archive; raise MachineError where it is not installed."""
+    """Return the path of the keyring of Debian's archive; raise MachineError if it is not installed."""
     for keyring in _KEYRINGS:
         if Path(keyring).is_file():
             return keyring
@@ -202,7 +202,7 @@ class PrivateApt:
         return sorted(self._ask("apt-cache", "pkgnames", prefix).split())
 
     def show(self, name: str, version: str | None = None) -> Package | None:
-        """Return a version of a package, the newest by default; None where the suite has none (or a virtual one)."""
+        """Return a version of a package, the newest by default; None if the suite has none (or a virtual one)."""
         wanted = name if version is None else f"{name}={version}"
         fields = parse_stanza(self._ask("apt-cache", "show", "--no-all-versions", wanted).partition("\n\n")[0])
         if fields.get("package") != name:
@@ -221,12 +221,12 @@ class PrivateApt:
     def download(self, package: Package, into: Path, say: Callable[[str], None]) -> Path:
         """Download a package of the index into the folder `into`, check its digest and return the file.
 
-        An interrupted download is continued. Raise MachineError where it fails, or the digest is not the index's.
+        An interrupted download is continued. Raise MachineError if it fails, or the digest is not the index's.
         """
         return self._download(package, self._uri, into, say)
 
     def download_unlisted(self, package: Package, into: Path, say: Callable[[str], None]) -> Path | None:
-        """Download a package that the index has no more, as `download` does; None where the mirror lacks it too.
+        """Download a package that the index has no more, as `download` does; None if the mirror lacks it too.
 
         Its digest alone says that it is the right one.
         """

@@ -1,9 +1,17 @@
-"""The cache of programs built from source, keyed by their inputs and verified at every use. Standard library only."""
+"""Folders and programs in the cache: made once, atomically and by one process at a time, and verified at every use.
 
+Programs are keyed by their inputs. Standard library only.
+"""
+
+import contextlib
+import errno
+import fcntl
 import json
+import os
 import shutil
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from longlook.core.codec import content_hash
@@ -11,8 +19,78 @@ from longlook.core.digests import file_digest
 from longlook.core.errors import MachineError
 from longlook.core.job import Program
 from longlook.core.paths import cache_dir
-from longlook.provision.cache_folder import filled
 from longlook.provision.progress import report_step
+
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+_FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST)
+
+
+def filled(folder: Path, is_intact: Callable[[Path], bool], fill: Callable[[Path], None]) -> Path:
+    """Return `folder`; call `fill` to make its contents first if it is missing, or not intact by `is_intact`.
+
+    `fill` works in a temporary folder, which is renamed at the end: no process ever sees half of it, and a killed one
+    leaves only a temporary folder that the next call removes. Raise MachineError when the cache cannot be written.
+    """
+    if folder.is_dir() and is_intact(folder):
+        return folder
+    with _explained(folder), locked(folder):
+        if folder.is_dir() and is_intact(folder):  # another process has just made it
+            return folder
+        _remove_stale(folder)
+        temporary = Path(tempfile.mkdtemp(prefix=_prefix(folder), dir=folder.parent))
+        try:
+            temporary.chmod(0o755)
+            fill(temporary)
+            if folder.exists():
+                shutil.rmtree(folder)
+            temporary.rename(folder)
+        except BaseException:
+            shutil.rmtree(temporary, ignore_errors=True)
+            raise
+    return folder
+
+
+def _prefix(folder: Path) -> str:
+    return f".{folder.name}.making-"
+
+
+def _remove_stale(folder: Path) -> None:
+    for stale in folder.parent.glob(f"{_prefix(folder)}*"):
+        shutil.rmtree(stale, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold an exclusive lock on `folder` between processes; the kernel drops the lock of a process that dies.
+
+    Creates the folder's parent; the folder itself need not exist.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with (folder.parent / f".{folder.name}.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            report_step("waiting for another longlook, which is making it")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+@contextlib.contextmanager
+def _explained(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        where = os.fspath(folder.parent)
+        if error.errno in _FULL:
+            raise MachineError(
+                f"the disk of the cache is full ({where})", "free some, or move it: LONGLOOK_CACHE"
+            ) from error
+        if error.errno in _FORBIDDEN:
+            raise MachineError(
+                f"the cache cannot be written: {error}", "make it writable, or move it: LONGLOOK_CACHE"
+            ) from error
+        raise
+
 
 _RECORD = "program.json"
 _PROGRAM = "program"
@@ -51,7 +129,7 @@ def build_folder(
     """Return the folder of a stack that is many files; build it if the cache does not hold it intact.
 
     `build(out, final)` fills `out`, which is renamed to `final` afterwards. Every use checks all files. The other
-    parameters are those of `build`.
+    parameters are as in `build`.
     """
     folder = _entry(name, version, sources, toolchain, recipe)
 
@@ -78,7 +156,7 @@ def toolchain_version(
 ) -> str:
     """Return the version that a compiler prints in `cwd`, by default with the caller's environment.
 
-    Raise MachineError with `hint` where it is missing or broken.
+    Raise MachineError with `hint` if the compiler is missing or broken.
     """
     if cwd is not None:
         _expect_folder(cwd)
@@ -92,7 +170,7 @@ def toolchain_version(
 
 
 def compile_with(command: Sequence[str], cwd: Path, env: Mapping[str, str]) -> None:
-    """Run one step of a build; MachineError with the end of its log where it fails."""
+    """Run one step of a build; MachineError with the end of its log if it fails."""
     report_step(" ".join([Path(command[0]).name, *command[1:_WORDS_SHOWN]]))
     done = subprocess.run(
         command, cwd=cwd, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False

@@ -28,8 +28,8 @@ def run(
 ) -> None:
     """Run one step; append its output to `log` and call `each` with every line of it.
 
-    Raise MachineError with the end of the output and `hint` where it fails. Whatever ends the waiting (Ctrl-C, SIGTERM,
-    an error) ends the step first, with everything it started. `keep_open` is a descriptor that the step inherits.
+    Raise MachineError with the end of the output and `hint` if it fails. Whatever ends the waiting (Ctrl-C, SIGTERM, an
+    error) ends the step first, with everything it started. `keep_open` is a descriptor that the step inherits.
     """
     shown: list[str] = []
     with log.open("a") as record, _child(command, cwd, env, keep_open) as child:

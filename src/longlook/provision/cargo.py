@@ -16,8 +16,7 @@ from pathlib import Path
 from longlook.core.codec import content_hash
 from longlook.core.errors import MachineError
 from longlook.core.paths import adapters_dir, cache_dir
-from longlook.provision.build_cache import compile_with, toolchain_version
-from longlook.provision.cache_folder import locked
+from longlook.provision.build_cache import compile_with, locked, toolchain_version
 
 _UNPACKED = ".cargo-ok"
 """A file of cargo's own in each unpacked crate."""
@@ -27,7 +26,7 @@ _DAMAGE = (OSError, EOFError, tarfile.TarError, gzip.BadGzipFile)
 def verify(lock: Path, cargo_home: Path) -> None:
     """Raise MachineError for a crate of a lock file that is unpacked and differs from the archive with its digest.
 
-    What is not unpacked yet, cargo downloads or unpacks itself.
+    Cargo itself downloads or unpacks a crate that is not unpacked yet.
     """
     for package in tomllib.loads(lock.read_text()).get("package", ()):
         if (digest := package.get("checksum")) is None:
@@ -43,7 +42,7 @@ def verify(lock: Path, cargo_home: Path) -> None:
 
 
 def _wrong(archive: Path, digest: str, unpacked: Path) -> str | None:
-    """Return what differs, None where nothing does."""
+    """Return the difference, or None if nothing differs."""
     if not archive.is_file():
         return f"{archive} is missing, so that nothing vouches for {unpacked}"
     if hashlib.sha256(archive.read_bytes()).hexdigest() != digest:
@@ -124,7 +123,7 @@ def compile_program(name: str, version: str, out: Path) -> None:
     """Compile adapters/`name` with the manifest and lock file in its versions/`version` into the file `out`.
 
     The cache keeps one folder per version with the compiled dependencies. It is used again as long as the manifests,
-    the lock file, the compilers and the settings are the same; after any change of these, and after a build that was
+    the lock file, the compilers and the settings are the same. After any change of them, and after a build that was
     killed, everything is compiled from scratch. The adapter and the shared crate are always compiled. Builds of the
     same version wait for each other.
     """

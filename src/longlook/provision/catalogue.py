@@ -16,7 +16,7 @@ _log = logging.getLogger("longlook")
 
 @dataclass(frozen=True)
 class StackVersion:
-    """A version of a stack; `knobs` are those of both roles together."""
+    """A version of a stack; `knobs` has the knobs of both roles together."""
 
     stack: str
     version: str
@@ -36,7 +36,9 @@ class StackVersion:
 
 
 def catalogue(names: Sequence[str] = ()) -> list[StackVersion]:
-    """Return all versions of all stacks, or of those named (NAME or NAME@VERSION); InputError for an unknown name."""
+    """Return all versions of all stacks, or the named ones alone (NAME or NAME@VERSION); InputError for an unknown
+    name.
+    """
     chosen = selected(names)
     with ThreadPoolExecutor(_AT_ONCE) as pool:  # each answer takes reading a disk or starting a program
         installed = pool.map(lambda each: is_installed(*each), chosen)
@@ -59,7 +61,7 @@ def selected(names: Sequence[str]) -> list[tuple[Stack, str]]:
 
 
 def is_installed(stack: Stack, version: str) -> bool:
-    """Return whether a version is installed; False where that cannot be found out. A broken plug-in is warned of."""
+    """Return whether a version is installed; False if that cannot be found out. A broken plug-in is warned of."""
     try:
         return stack.installed(version)
     except LonglookError:

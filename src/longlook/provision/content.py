@@ -17,7 +17,7 @@ from longlook.core.digests import source_digest
 from longlook.core.job import Content, Expected
 from longlook.core.model import Scalar
 from longlook.core.paths import cache_dir
-from longlook.provision.cache_folder import filled
+from longlook.provision.build_cache import filled
 
 FORMAT = 1
 """Has to be raised whenever the same parameters give other bytes."""

@@ -23,7 +23,7 @@ def fetch_libraries(listed: Path, suite: str, work: Path, into: Path) -> None:
 
     All are of one release of Debian (`suite`), as the file of pins beside the list has them (`pins`); apt verifies what
     it takes from an index with its keyring. The folder above `into` gets the record of what was taken; `work` is apt's
-    temporary folder. Raise MachineError where they cannot be fetched.
+    temporary folder. Raise MachineError if they cannot be fetched.
     """
     libraries = listed_libraries(listed)
     root = _unpacked(listed, suite, work, into.parent)
@@ -106,7 +106,7 @@ def _lines(listed: Path) -> list[list[str]]:
 
 
 def _pinned(listed: Path) -> list["Package"]:
-    """Return the pins of a list; raise MachineError where they are of other packages."""
+    """Return the pins of a list; raise MachineError if they are of other packages."""
     pinned = pins.read_pins(pins_of(listed))
     if [pin.name for pin in pinned] != listed_packages(listed):
         raise MachineError(f"{pins_of(listed)} does not pin what {listed.name} lists", "python -m scripts.pin_packages")

@@ -13,12 +13,13 @@ from longlook.core.codec import content_hash
 from longlook.core.digests import file_digest
 from longlook.core.errors import MachineError
 from longlook.core.paths import cache_dir
-from longlook.provision.build_cache import compile_with
-from longlook.provision.cache_folder import filled
+from longlook.provision.build_cache import compile_with, filled
 from longlook.provision.python import environment_of_tools, unpack
 
 VERSION = "7.1"
-"""Of FFmpeg. Its libavcodec has a name that Firefox has looked for since 2024; newer ones only newer Firefoxes know."""
+"""The version of FFmpeg. Firefox has looked for the name of its libavcodec since 2024; only newer Firefoxes know newer
+names.
+"""
 
 LIBRARY = "libavcodec.so.61"
 

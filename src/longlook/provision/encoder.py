@@ -9,15 +9,17 @@ from pathlib import Path
 from longlook.core.digests import file_digest
 from longlook.core.job import Program
 from longlook.core.paths import cache_dir
-from longlook.provision.cache_folder import filled
+from longlook.provision.build_cache import filled
 from longlook.provision.python import unpack
 
 VERSION = "7.0.2"
 SHA256 = "e7e7fb30477f717e6f55f9180a70386c62677ef8a4d4d1a5d948f4098aa3eb99"
-"""Of the program, which is linked statically, for x86-64."""
+"""The digest of the program, which is linked statically, for x86-64."""
 
 LICENCE = "GPL-3.0-or-later"
-"""Of the program, which is configured with --enable-gpl and --enable-version3; no file that it makes is under it."""
+"""The licence of the program, which is configured with --enable-gpl and --enable-version3; no file that it makes is
+under it.
+"""
 
 PACKAGE = "imageio-ffmpeg"
 PACKAGE_VERSION = "0.6.0"
@@ -27,7 +29,7 @@ PACKAGE_LICENCE = "BSD-2-Clause"
 
 X264_VERSION = "0.164.3191"
 X264_LICENCE = "GPL-2.0-or-later"
-"""Of the part of the program that encodes; it names itself in what it makes (core 164 r3191)."""
+"""The licence of the part of the program that encodes, which names itself in its videos (core 164 r3191)."""
 
 
 def encoder() -> Program:

@@ -1,10 +1,10 @@
 """Builds adapters in Go for several versions of a library: with the right files, release of Go and patches for each.
 
 Below an adapter's folder:
-    *.go, go.mod, go.sum      the newest version's; an adapter without libraries has nothing else
-    versions/VERSION/         go.mod and go.sum of another version
-    _older/NAME-until-X.Y.go  stands in for NAME.go (or is added) up to X.Y; of several, the first that reaches it
-    _patches/VERSION/         *.patch for the library's sources of that version, *.go that stand in where these apply
+    *.go, go.mod, go.sum      the newest version's; an adapter without libraries has nothing else.
+    versions/VERSION/         go.mod and go.sum of another version.
+    _older/NAME-until-X.Y.go  stands in for NAME.go (or is added) up to X.Y; of several, the first that reaches it.
+    _patches/VERSION/         *.patch for the library's sources of that version, *.go that stand in where these apply.
 
 `adapters/go-toolchains.sum` has the checksum of every release of Go that may be fetched, as a go.sum would.
 """
@@ -40,10 +40,10 @@ _TOOLCHAIN_MODULE = "golang.org/toolchain"
 
 @dataclass(frozen=True)
 class Patches:
-    """Patches of a variant, as `diff -ru old new` or `git diff` writes them, in the order in which they are applied.
+    """Patches of a variant, as `diff -ru old new` or `git diff` writes them, in the order of their application.
 
-    Those of the `library` apply to its released sources, or to what the version's own patches make of them; those of
-    the `adapter` to the adapter's files as the version is built from them.
+    Patches of the `library` apply to its released sources, after the version's own patches. Patches of the `adapter`
+    apply to the adapter's files as the version is built from them.
     """
 
     library: tuple[Path, ...] = ()
@@ -127,7 +127,7 @@ def _older(folder: Path, release: tuple[int, int]) -> dict[str, Path]:
 
 
 def release_of(version: str) -> tuple[int, int]:
-    """Return the first two numbers of a version; InputError where it does not begin with two."""
+    """Return the first two numbers of a version; InputError if it does not begin with two."""
     numbers = re.match(r"(\d+)\.(\d+)", version, re.ASCII)
     if numbers is None:
         raise InputError(f"the version {version!r} does not begin with two numbers", "0.65.0 does, and 0.65.0+mine")
@@ -137,9 +137,9 @@ def release_of(version: str) -> tuple[int, int]:
 def toolchain(folder: Path, older: str | None) -> str:
     """Return the description of what compiles `folder`: the Go compiler, and the patches with their digests.
 
-    The compiler is the machine's Go (or the one that go.mod makes it fetch), or `older`, a release such as 1.16.15,
-    which is fetched through the module proxy when it is first used, not here. Raise MachineError where the machine's Go
-    is too old.
+    The compiler is the machine's Go, or a release that go.mod makes it fetch. It is `older` if that is given, a release
+    such as 1.16.15; the module proxy delivers it when it is first used, not here. Raise MachineError if the machine's
+    Go is too old.
     """
     own = toolchain_version(("go", "env", "GOVERSION", "GOARCH", "GOAMD64"), _HINT, folder if older is None else None)
     release, *machine = own.split()

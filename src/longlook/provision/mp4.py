@@ -19,7 +19,7 @@ class MediaSegment:
 
 
 def boxes(data: bytes, start: int = 0, end: int | None = None) -> Iterator[tuple[bytes, int, int]]:
-    """Yield (type, first byte of the contents, end) of each box; raise ValueError where one does not fit."""
+    """Yield (type, first byte of the contents, end) of each box; raise ValueError if one does not fit."""
     end = len(data) if end is None else end
     while start < end:
         if end - start < 8:

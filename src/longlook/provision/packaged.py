@@ -7,11 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from longlook.core import knobs
 from longlook.core.codec import content_hash
 from longlook.core.errors import MachineError
 from longlook.core.job import Program
+from longlook.core.knobs import with_default
+from longlook.core.model import ConnectionState
 from longlook.core.paths import adapters_dir
-from longlook.core.stack import Command, ServerJob, Version, find_version, server_arguments
+from longlook.core.stack import Command, ServerJob, Stack, Version, find_version, server_arguments
 from longlook.provision.build_cache import build_folder, compile_with, is_folder_built, sources_digest
 from longlook.provision.debian import fetch_packages
 from longlook.provision.python import ENVIRONMENT, compile_modules, copy_adapter, python_version, shared_digest
@@ -39,11 +42,32 @@ class DebianAdapter:
         return is_packaged(self.name, version)
 
 
-def packaged(name: str, version: str, suite: str) -> Program:
-    """Return the adapter with the packages of `packages/VERSION.txt` below its sources, made where the cache lacks it.
+def debian_server(name: str, summary: str, version: Version, suite: str, *, streams: int) -> Stack:
+    """Return the stack of a server of HTTP/2 over TCP, of one version that a release of Debian has.
 
-    `NAME_main.py version` must then print `version`. Raise MachineError where it does not, because the release of
-    Debian has a newer one, or where the packages cannot be fetched.
+    `suite` is the name of that release, `streams` is how many requests at once the server takes if nobody sets it.
+    """
+    adapter = DebianAdapter(name, (version,), {version.name: suite})
+    return Stack(
+        name=name,
+        summary=summary,
+        roles=("server",),
+        protocols=("h2",),
+        connections=(ConnectionState.COLD, ConnectionState.RESUMED),
+        versions=adapter.versions,
+        knobs={"max_incoming_streams": with_default(knobs.MAX_INCOMING_STREAMS, f"stack: {streams}", maximum=100_000)},
+        log_formats=(),
+        install=adapter.install,
+        server_command=packaged_server,
+        installed=adapter.installed,
+    )
+
+
+def packaged(name: str, version: str, suite: str) -> Program:
+    """Return the adapter with the packages of `packages/VERSION.txt` below its sources, made if the cache lacks it.
+
+    `NAME_main.py version` must then print `version`. Raise MachineError if it does not, because the release of Debian
+    has a newer one, or if the packages cannot be fetched.
     """
     if platform.machine() != "x86_64":
         raise MachineError(f"{name} is installed from packages for x86-64 only", "leave it out of the study")

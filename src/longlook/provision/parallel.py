@@ -141,7 +141,7 @@ def _signal(child: "subprocess.Popen[str]", number: int) -> None:
 
 
 def _outcome(part: str, child: "subprocess.Popen[str]", say: Callable[[str], None]) -> Installed | None:
-    """Return the result that a child prints; None where it ends without one and without any other output."""
+    """Return the result that a child prints; None if it ends without one and without any other output."""
     result, other_lines = None, deque[str](maxlen=_LAST_LINES)
     for line in child.stdout or ():
         try:

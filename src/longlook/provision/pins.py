@@ -1,8 +1,9 @@
 """Packages of Debian that the repository pins: version and digest, fetched for as long as any mirror has them.
 
-A mirror keeps what its current indexes name. The pinned version is asked for first, in the signed index and, where
-that has moved on, at its place in the archive, where its digest vouches for it. Only where the mirror has it no more is
-the newest of the suite taken: the caller says so, records it (`Taken.record`) and marks what it is used for.
+A mirror keeps what its current indexes name. The pinned version is asked for first, in the signed index and, if that
+has moved on, at its place in the archive, and its digest vouches for it. The newest version of the suite is taken only
+if the mirror no longer has the pinned one: the caller says so, records it (`Taken.record`) and marks the things that it
+is used for.
 
 A file of pins has one line for each package: name, version, architecture, bytes, SHA-256, place in the archive.
 `python -m scripts.pin_packages` writes it.
@@ -26,7 +27,7 @@ RECORD = "packages.json"
 
 @dataclass(frozen=True)
 class Taken:
-    """A package that was fetched, and the one that is pinned, which differs only where the mirror has it no more."""
+    """A package that was fetched, and the pinned package, which differs only if the mirror no longer has it."""
 
     package: "Package"
     pinned: "Package"
@@ -34,12 +35,12 @@ class Taken:
 
     @property
     def deviation(self) -> str | None:
-        """Return what is not as pinned, as a clause; None where all is."""
+        """Return what is not as pinned, as a clause; None if everything is."""
         return deviation(self.record)
 
     @property
     def record(self) -> dict[str, Any]:
-        """Return the facts that are kept: `name`, `version`, `sha256`, and `instead_of` with those of the pin."""
+        """Return the facts that are kept: `name`, `version`, `sha256`, and `instead_of` with the pin's facts."""
         facts = identity(self.package)
         return facts if self.package.sha256 == self.pinned.sha256 else {**facts, "instead_of": identity(self.pinned)}
 
@@ -50,7 +51,7 @@ def identity(package: "Package") -> dict[str, str]:
 
 
 def deviation(record: Mapping[str, Any]) -> str | None:
-    """Return what a record of a package says that is not as pinned; None where all is."""
+    """Return what a record of a package says that is not as pinned; None if everything is."""
     pinned = record.get("instead_of")
     if pinned is None:
         return None
@@ -58,7 +59,7 @@ def deviation(record: Mapping[str, Any]) -> str | None:
 
 
 def read_pins(file: Path) -> list["Package"]:
-    """Return the packages that a file of pins names; raise MachineError where it cannot be read."""
+    """Return the packages that a file of pins names; raise MachineError if it cannot be read."""
     from longlook.provision.apt import Package  # not at the top: a guest reads the declarations of stacks
 
     try:
@@ -86,10 +87,10 @@ def fetch(
     say: Callable[[str], None],
     newer: Callable[["PrivateApt"], "Package | None"] | None = None,
 ) -> Taken:
-    """Fetch a pinned package into a folder, or what takes its place where the mirror has it no more.
+    """Fetch a pinned package into a folder, or its replacement if the mirror no longer has it.
 
-    `newer` finds what takes its place, by default the suite's newest of the same name. Raise MachineError where there
-    is none, where the signed index gives the pinned version another digest, and where a download fails.
+    `newer` finds the replacement, by default the suite's newest of the same name. Raise MachineError without a
+    replacement, if the signed index gives the pinned version another digest, and if a download fails.
     """
     listed = apt.show(pin.name, pin.version)
     if listed is not None and listed.sha256 != pin.sha256:
@@ -115,7 +116,7 @@ def write_record(taken: Sequence[Taken], folder: Path) -> None:
 
 
 def read_record(folder: Path) -> list[dict[str, Any]]:
-    """Return the records of the packages that a built folder was made of; empty where there are none."""
+    """Return the records of the packages that a built folder was made of; empty if it has none."""
     try:
         found: list[dict[str, Any]] = json.loads((folder / RECORD).read_text())
     except FileNotFoundError:

@@ -13,8 +13,7 @@ from longlook.core.codec import content_hash
 from longlook.core.digests import file_digest
 from longlook.core.errors import MachineError
 from longlook.core.paths import adapters_dir, cache_dir
-from longlook.provision.build_cache import compile_with
-from longlook.provision.cache_folder import filled
+from longlook.provision.build_cache import compile_with, filled
 
 _HINT = "sudo apt-get install npm; packages come from the registry that npm is configured for"
 

@@ -24,7 +24,7 @@ ENVIRONMENT = {
     "PYTHONPYCACHEPREFIX": "",  # the one of our own Python: an adapter has its compiled modules beside it
     "PYTHONDONTWRITEBYTECODE": "1",
 }
-"""What every adapter in Python needs."""
+"""The environment variables of every adapter in Python."""
 
 _HINT = "make build, which brings it into .venv, or: pip install uv"
 _IN_VENV = ("bin", "python")
@@ -53,9 +53,9 @@ class PythonAdapter:
 def environment(name: str, version: str, sources: Path) -> Program:
     """Return the Python of an environment with the packages of `locks/VERSION.txt` below `sources`.
 
-    It is made where the cache lacks it. Its digest covers the adapter's sources, the packages' versions (the lock pins
-    the digests of their files) and the Python. Everything is compiled when this returns, because the cache is read-only
-    in a guest. Raise MachineError where it cannot be made.
+    It is made if the cache lacks it. Its digest covers the adapter's sources, the packages' versions (the lock pins the
+    digests of their files) and the Python. Everything is compiled when this returns, because the cache is read-only in
+    a guest. Raise MachineError if it cannot be made.
     """
     folder = build_folder(
         name,
@@ -119,7 +119,7 @@ def python_version() -> str:
 
 
 def _make(sources: Path, version: str, out: Path, final: Path) -> None:
-    """Make an environment of the base Python of the one that runs this."""
+    """Make an environment of the base Python of the running Python."""
     uv = find_uv()
     compile_with((sys.executable, "-m", "venv", "--without-pip", str(out)), out.parent, environment_of_tools())
     python = out.joinpath(*_IN_VENV)
@@ -141,10 +141,10 @@ def compile_modules(python: Path, folder: Path, final: Path) -> None:
 
 
 def unpack(pinned: str, into: Path, *file_for: str) -> Path:
-    """Unpack the file of a package, and nothing that it depends on, below a folder, and return where it is.
+    """Unpack the file of a package, and nothing that it depends on, below a folder, and return its place.
 
-    `pinned` is a line of a lock file, with a digest; `file_for` are options of uv that choose the file, where not the
-    one for this machine is meant. Raise MachineError where the package index lacks it.
+    `pinned` is a line of a lock file, with a digest; `file_for` are options of uv that choose the file, if another than
+    this machine's is meant. Raise MachineError if the package index lacks it.
     """
     work, lock = into / "work", into / "lock.txt"
     lock.write_text(pinned + "\n")
@@ -156,7 +156,7 @@ def unpack(pinned: str, into: Path, *file_for: str) -> Path:
 def find_uv() -> str:
     """Return the uv of our own environment, which knows the machine's package index, else the one in PATH.
 
-    Raise MachineError where there is none.
+    Raise MachineError without one.
     """
     beside = Path(sys.executable).with_name("uv")
     found = str(beside) if beside.is_file() else shutil.which("uv")

@@ -78,7 +78,7 @@ def cargo_build(name: str, version: str, *, needs_cmake: bool) -> Program:
 
 
 def is_cargo_built(name: str, version: str) -> bool:
-    """Return whether `cargo_build` has nothing to do; False where no Rust is installed."""
+    """Return whether `cargo_build` has nothing to do; False if no Rust is installed."""
     try:
         return is_built(name, version, _sources(name), cargo.toolchain(name), _recipe(name, version))
     except MachineError:

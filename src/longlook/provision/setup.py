@@ -60,9 +60,9 @@ def is_installed(part: str) -> bool:
 
 
 def install(part: str, say: Callable[[str], None]) -> Program:
-    """Install one part where it is missing and return its program; call `say` with each step.
+    """Install one part if it is missing and return its program; call `say` with each step.
 
-    Raise MachineError where it cannot be installed here.
+    Raise MachineError if it cannot be installed here.
     """
     with listening(say):
         if part == KERNEL:

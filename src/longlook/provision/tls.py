@@ -19,7 +19,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from longlook.core.job import Identity
 from longlook.core.paths import cache_dir
-from longlook.provision.cache_folder import filled
+from longlook.provision.build_cache import filled
 
 HOST = "www.example.test"
 """The name of every server; `.test` is reserved (RFC 2606)."""
@@ -38,9 +38,9 @@ _P256_ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
 
 
 def identity(padding_bytes: int = 0) -> Identity:
-    """Return the identity; write its files again where they are missing or damaged.
+    """Return the identity; write its files again if they are missing or damaged.
 
-    Padding makes the certificate so many bytes longer (and up to 5 more or less: a signature has no fixed length).
+    Padding makes the certificate longer by that many bytes (and up to 5 more or less: a signature has no fixed length).
     """
     files = _make(padding_bytes)
     name = f"tls-{padding_bytes}" if padding_bytes else "tls"
@@ -111,7 +111,7 @@ def _make(padding_bytes: int) -> dict[str, bytes]:
 
 
 def _padding(padding_bytes: int) -> x509.UnrecognizedExtension:
-    """Return an extension that takes about so many bytes, which no compression of certificates shortens."""
+    """Return an extension of about the given bytes, which no compression of certificates shortens."""
     return x509.UnrecognizedExtension(
         _PADDING, hashlib.shake_256(b"longlook laboratory, padding").digest(padding_bytes - _PADDING_FRAME_BYTES)
     )

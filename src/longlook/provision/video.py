@@ -22,16 +22,7 @@ LADDER_BPS: Mapping[str, int] = {
     "hd1080": 4_500_000,
     "hd2160": 18_000_000,
 }
-"""The bitrate of each rung, picture and sound together (docs/reference/video.md has where they come from)."""
-
-PICTURES: Mapping[str, tuple[int, int]] = {
-    "tiny": (256, 144),
-    "medium": (640, 360),
-    "hd720": (1280, 720),
-    "hd1080": (1920, 1080),
-    "hd2160": (3840, 2160),
-}
-"""Width and height that a rung of that name stands for, in pixels; no file holds a picture."""
+"""The bitrate of each rung, picture and sound together (docs/reference/video.md has their origin)."""
 
 DISTINCT_SEGMENTS = {"constant": 4, "variable": 15}
 """How many segments of a rung have bytes of their own before they repeat; of a rung in chunks, each has all of its."""

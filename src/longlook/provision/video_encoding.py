@@ -17,11 +17,12 @@ from pathlib import Path
 from longlook.core.errors import MachineError
 from longlook.core.job import Content
 from longlook.core.model import Scalar
+from longlook.core.workload import PICTURES
 from longlook.provision import mp4
 from longlook.provision.content import Writer, content
 from longlook.provision.encoder import SHA256, encoder
 from longlook.provision.progress import report_step
-from longlook.provision.video import LADDER_BPS, MANIFEST_PATH, PICTURES, Video
+from longlook.provision.video import LADDER_BPS, MANIFEST_PATH, Video
 
 FPS = 24
 PART_S = 8
@@ -49,7 +50,8 @@ _CONTAINER_BPS = 1_200  # what boxes cost, which is left out of the encoder's ra
 def encoded_content(video: Video) -> Content:
     """Return the video's files from the cache, or made; the only phase is our own player's manifest.
 
-    Raise MachineError where they have to be made, and the encoder cannot be fetched, fails, or makes what is no CMAF.
+    Raise MachineError if they have to be made, and the encoder cannot be fetched, fails, or makes something that is not
+    CMAF.
     """
     resolved: dict[str, Scalar] = {
         "encoder": SHA256,  # the program itself is needed only where files have to be made

@@ -1,16 +1,15 @@
 """Draw what the stages before computed; compute nothing.
 
-A run's report is one HTML page that opens from disk, with every figure and table of it as files beside it. The same
-inputs give the same bytes. Entry points: `report.write_report` writes the report of a run, `report.metrics_by_arm`
-names the metrics for which it needs the level of each arm, `report.inside.write_inside` writes the page about one cell,
-`report.causes.page.write_explanation` the page of a run's explanations, `report.claims.write_claims_page` the page over
-several runs, `report.atlas.atlas_page` that of all studies, `report.machines.drawing.draw` draws a state machine.
-`report.causes` has the page of explanations.
-`report.wording` and `report.text` are for terminals too.
+A run's report is one HTML page that opens from disk, with every figure and table of it as files next to it. The same
+inputs give the same bytes. Instruments draw their own pages with the help of these modules. Entry points:
 
-Others also import `content` (what a report is made of), `layout` (order and names of cells), `section` (file names),
-`templates` (the Jinja environment), `section` (names of files), `flows.colours`, and `charts.drawn_cache` (where the
-figures are that are not drawn again).
+- `report.write_report` writes the report of a run, `report.inside.write_inside` the page about the inside of one cell;
+- `report.causes.page.write_explanation` writes the page of a run's explanations;
+- `report.machines.drawing.draw` draws a state machine.
+
+`report.wording` and `report.text` are for terminals too. Others also import `content` (the inputs of a report),
+`layout` (order and names of cells), `section` (names of files), `templates` (the Jinja environment), `flows.colours`,
+and `charts.drawn_cache` (figures that are not drawn again).
 """
 
 import shutil
@@ -21,11 +20,10 @@ import pandas as pd
 from longlook.core.escape import csv_cell
 from longlook.report.charts.export import export_figure
 from longlook.report.content import MetricFacts, ReportContent
-from longlook.report.flows.shares import metrics_by_arm
 from longlook.report.page import render, sections
 from longlook.report.provenance.downloads import DownloadSection
 
-__all__ = ["MetricFacts", "ReportContent", "metrics_by_arm", "write_report"]
+__all__ = ["MetricFacts", "ReportContent", "write_report"]
 
 
 def write_report(report_dir: Path, content: ReportContent) -> Path:

@@ -8,10 +8,10 @@ from typing import Any
 import pandas as pd
 
 from longlook.analysis.stats.tails import RoundsWon, TailEffect
+from longlook.core.metric import find_metric
 from longlook.core.model import Better, Contrast, Study
 from longlook.core.results import ArmLevel, ClaimResult, Estimate
 from longlook.explain.answer import Answer
-from longlook.metrics import find_metric
 from longlook.run.verification import Verification
 from longlook.study.releases import Release
 from longlook.timeline.collectors import CollectorCost, InDoubt, NotRecorded

@@ -4,8 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from longlook.analysis.claims.judge import NOT_RUN
-from longlook.analysis.claims.welch import welch_verdict
+from longlook.analysis.claims.judge import NOT_RUN, welch_verdict
 from longlook.core.escape import visible
 from longlook.core.model import Study
 from longlook.core.results import ClaimResult, Estimate

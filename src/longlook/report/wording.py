@@ -4,8 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from longlook.analysis.claims.judge import NOT_RUN
-from longlook.analysis.claims.welch import WelchVerdict
+from longlook.analysis.claims.judge import NOT_RUN, WelchVerdict
 from longlook.analysis.stats.drawn_settings import name_of
 from longlook.core.model import PUBLISHED, Better, Claim, Contrast, Expected, Study, Verdict
 from longlook.core.results import ArmLevel, ClaimResult, Estimate

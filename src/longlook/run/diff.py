@@ -14,7 +14,7 @@ from longlook.core.model import Run, Trial
 from longlook.core.run_folder import TIMELINE
 from longlook.run.link_diff import BEHAVIOUR, Arrivals, FirstDifference, first_difference
 from longlook.run.verification import LINK_LOG, RUN_RECORD
-from longlook.timeline.normalise.link_log import LinkLog, LinkLogError, read_link_log
+from longlook.timeline.normalise.link_log import PacketLog, PacketLogError, read_link_log
 
 _FIRST = (LINK_LOG, "client.jsonl", "server.jsonl")  # the others come in order of their names
 _SHOWN_CHARACTERS, _SHOWN_BEFORE = 300, 100  # of a line that differs, and of them before the difference
@@ -85,7 +85,7 @@ class RunDifference:
 
 
 def compare(left: Path, right: Path, context: int) -> RunDifference:
-    """Compare two trial folders, or two run folders trial by trial, by id; InputError where they are neither."""
+    """Compare two trial folders, or two run folders trial by trial, by id; InputError if they are neither."""
     kinds = [_kind(path) for path in (left, right)]
     if kinds[0] != kinds[1]:
         raise InputError(f"{left} is a {kinds[0]} folder, {right} a {kinds[1]} folder", "name two of a kind")
@@ -124,7 +124,7 @@ def compare_trials(left: Path, right: Path, context: int) -> TrialDifference:
         try:
             logs = read_link_log(left / LINK_LOG), read_link_log(right / LINK_LOG)
             link = _link(logs, (one, other), context)
-        except LinkLogError as error:
+        except PacketLogError as error:
             damage = str(error)
     first: FirstDifference | None = link.get("first")
     if first is None:
@@ -152,7 +152,7 @@ def compare_trials(left: Path, right: Path, context: int) -> TrialDifference:
     )
 
 
-def _link(logs: tuple[LinkLog, LinkLog], runs: tuple[Run, Run], context: int) -> dict[str, Any]:
+def _link(logs: tuple[PacketLog, PacketLog], runs: tuple[Run, Run], context: int) -> dict[str, Any]:
     left, right = (Arrivals(log, run.started_unix_ns) for log, run in zip(logs, runs, strict=True))
     configs = [log.header.get("config", {}) for log in logs]
     return {

@@ -11,11 +11,9 @@ from longlook.core.errors import InputError
 from longlook.core.flows import content_parameters, endpoints_of, program_role, runs_tcp
 from longlook.core.job import Content, Identity, Job, Program
 from longlook.core.model import Endpoint, Outcome, Plan, Run, Study, Trial
+from longlook.core.provenance import Made
 from longlook.core.run_folder import RunFolder
 from longlook.engines import Engine
-from longlook.network.varying import traces_of
-from longlook.provision.provenance import Made
-from longlook.run.batches import batches
 from longlook.run.trial_cache import TrialCache
 
 T = TypeVar("T")
@@ -114,7 +112,7 @@ class Executor:
         self._jobs = min(jobs, engine.parallel)
 
     def execute(self, trials: Iterable[Trial]) -> None:
-        """Run every trial that has no result yet; MachineError where the machine cannot go on. Finished trials stay."""
+        """Run every trial that has no result yet; MachineError if the machine cannot go on. Finished trials stay."""
         missing = [trial for trial in trials if self._folder.result(trial.id) is None]
         work = batches(missing, in_batches=self._engine.batches)
         in_parallel(work, self._run_batch, self._jobs, self._engine.interrupt)
@@ -199,5 +197,19 @@ def make_job(
         },
         content=provisions.contents[content_key(trial)],
         identity=provisions.padded[padding] if (padding := trial.certificate_padding_bytes) else provisions.identity,
-        traces={digest: (traces or {})[digest] for digest in sorted(set(traces_of(*trial.links)))},
+        traces={digest: (traces or {})[digest] for digest in sorted(set(trial.traces()))},
     )
+
+
+def batches(trials: Iterable[Trial], *, in_batches: bool) -> list[tuple[Trial, ...]]:
+    """Return the calls in the order of the plan, a trial each.
+
+    `in_batches`: the trials of a round that share a session client come in one call.
+    """
+    gathered: dict[object, list[Trial]] = {}
+    for trial in trials:
+        client = registry.stack(trial.client.stack)
+        shares = in_batches and client.session_command is not None
+        key = (trial.round, trial.client.stack, trial.client.version, trial.capture) if shares else trial.id
+        gathered.setdefault(key, []).append(trial)
+    return [tuple(batch) for batch in gathered.values()]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from longlook.timeline.normalise.link_log import LinkLog
+from longlook.timeline.normalise.link_log import PacketLog
 from longlook.timeline.normalise.packets import DIRECTIONS
 
 BEHAVIOUR = ("direction", "arrival_ns", "size_bytes", "verdict", "departure_ns")
@@ -65,7 +65,7 @@ class Arrivals:
     A log's own order is that in which fates were complete, in which an effect may stand before its cause.
     """
 
-    def __init__(self, log: LinkLog, started_unix_ns: int) -> None:
+    def __init__(self, log: PacketLog, started_unix_ns: int) -> None:
         records = log.records
         keys = (records["sequence"], records["direction"], records["arrival_ns"])  # the last one counts first
         copies = log.column("copy")
@@ -109,7 +109,7 @@ class Arrivals:
 def first_difference(
     left: Arrivals, right: Arrivals, context: int, only: Sequence[str] | None = None
 ) -> FirstDifference | None:
-    """Return the first difference in any column, or in those of `only`; None where there is none.
+    """Return the first difference in any column, or in those of `only`; None if there is none.
 
     It comes with `context` packets on both sides.
     """

@@ -41,7 +41,7 @@ class TrialCache:
     def fetch(self, job: Job) -> Run | None:
         """Fill the job's folder from the cache; return None, and do nothing, where there is no sound entry.
 
-        MachineError where there is no room for it.
+        MachineError if there is no room for it.
         """
         key = self.key(job)
         run = self._store.read(key, _run_in)

@@ -8,12 +8,11 @@ from pathlib import Path
 
 from longlook.core import codec, files
 from longlook.core.errors import InputError
+from longlook.core.metric import find_metric
 from longlook.core.model import Outcome, Run, Trial
 from longlook.core.run_folder import EVENTS, TIMELINE, RunFolder, write_json
 from longlook.engines import Engine
-from longlook.metrics import find_metric
-from longlook.run.batches import batches
-from longlook.run.execute import Provisions, in_parallel, make_job
+from longlook.run.execute import Provisions, batches, in_parallel, make_job
 from longlook.run.verification import Checked, Repeat, TrialDigest, Verification, check, differences
 from longlook.timeline.normalise.trial import full_timeline
 
@@ -23,7 +22,7 @@ _LOAD = "page_load_time"
 
 
 def refuse_unrepeatable(engine: Engine, trials: Sequence[Trial]) -> None:
-    """Raise InputError where an engine's trials cannot be expected to repeat; the engine is entered."""
+    """Raise InputError if an engine's trials cannot be expected to repeat; the engine is entered."""
     if engine.setting() is None:
         raise InputError(
             f"--verify: engine {engine.name} measures in real time: none of its {len(trials)} trials repeats exactly",
@@ -144,7 +143,7 @@ def save(folder: RunFolder, verification: Verification) -> None:
 
 
 def load(folder: RunFolder) -> Verification | None:
-    """Return the verification of a run; None where it has none."""
+    """Return the verification of a run; None if it has none."""
     path = folder.path / RESULT
     try:
         return codec.decode(Verification, files.read_json(path))

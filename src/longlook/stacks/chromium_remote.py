@@ -27,7 +27,7 @@ _ONLY_ONE = {"phone": "127.0.0.1:9222"}
 """Where no variable names any: the port that `adb forward tcp:9222 localabstract:chrome_devtools_remote` opens."""
 
 _FORM = re.compile(r"([A-Za-z0-9][A-Za-z0-9+._~-]*)=([^=\s]+:\d+)")
-_HINT = "docs/guide/phones.md shows how a phone is attached; `longlook phone` prints what it needs"
+_HINT = "docs/guide/browsers.md shows how a phone is attached; `longlook phone` prints what it needs"
 _LIMIT_S = 30.0
 
 

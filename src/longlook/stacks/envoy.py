@@ -1,7 +1,10 @@
 """Envoy: Google's QUICHE and HTTP/2 in one server (adapters/envoy), from Python's package index."""
 
+from dataclasses import replace
+
+from longlook.core import knobs
 from longlook.core.job import Program
-from longlook.core.knobs import ALT_SVC_PORT, with_default
+from longlook.core.knobs import with_default
 from longlook.core.model import ConnectionState
 from longlook.core.stack import Command, Knob, ProxyJob, ServerJob, Stack, Version, proxy_arguments, server_arguments
 from longlook.provision.python import ENVIRONMENT, PythonAdapter, adapter_of
@@ -19,24 +22,24 @@ _VERSIONS = (  # each has a lock file in adapters/envoy/locks
 )
 
 _KNOBS = {
-    "congestion_control": Knob(
-        str, None, None, "congestion control (stack: bbr); cubic acts for two connections; clients can ask for Reno",
+    "congestion_control": replace(
+        knobs.CONGESTION_CONTROL,
+        help="congestion control (stack: bbr); cubic acts for two connections; clients can ask for Reno",
         roles=_SENDING, choices=("cubic", "bbr", "bbr2"), window_after_loss={"cubic": 0.85}, protocols=_QUIC,
     ),
-    "initial_stream_window": Knob(
-        int, "bytes", None, "stream window offered at first (stack: 16 MiB)",
+    "initial_stream_window": with_default(
+        knobs.INITIAL_STREAM_WINDOW, "stack: 16 MiB",
         roles=_SERVER, minimum=65_535, maximum=1 << 24, protocols=_QUIC,
     ),
-    "initial_connection_window": Knob(
-        int, "bytes", None, "connection window offered at first (stack: 24 MiB)",
+    "initial_connection_window": with_default(
+        knobs.INITIAL_CONNECTION_WINDOW, "stack: 24 MiB",
         roles=_SERVER, minimum=65_535, maximum=25_165_824, protocols=_QUIC,
     ),
-    "max_incoming_streams": Knob(
-        int, "streams", None, "requests at once per connection (stack: 100 over QUIC)",
-        roles=_SERVER, minimum=1, maximum=100_000,
+    "max_incoming_streams": with_default(knobs.MAX_INCOMING_STREAMS, "stack: 100 over QUIC", maximum=100_000),
+    "alt_svc_port": with_default(knobs.ALT_SVC_PORT, "adapter: no"),
+    "allow_0rtt": with_default(
+        knobs.ALLOW_0RTT, "stack: true", help="accepts early data", default=None, roles=_SENDING, protocols=_QUIC
     ),
-    "alt_svc_port": with_default(ALT_SVC_PORT, "adapter: no"),
-    "allow_0rtt": Knob(bool, None, None, "accepts early data (stack: true)", roles=_SENDING, protocols=_QUIC),
     "upstream_connections": Knob(
         str, None, None, "cold: one to the server for each of a client's; warm: shared by all of them (stack: cold)",
         roles=_PROXY, choices=("cold", "warm"),

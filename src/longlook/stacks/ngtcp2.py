@@ -16,7 +16,7 @@ from longlook.core.job import Program
 from longlook.core.knobs import with_default
 from longlook.core.model import ConnectionState
 from longlook.core.paths import adapters_dir
-from longlook.core.stack import Command, Knob, ServerJob, Stack, Version, server_arguments
+from longlook.core.stack import Command, ServerJob, Stack, Version, server_arguments
 from longlook.provision.build_cache import build_folder, compile_with, is_folder_built, sources_digest
 from longlook.provision.debian import fetch_libraries
 from longlook.provision.python import ENVIRONMENT, compile_modules, copy_adapter, python_version, shared_digest
@@ -24,33 +24,29 @@ from longlook.provision.python import ENVIRONMENT, compile_modules, copy_adapter
 _NAME = "ngtcp2"
 SUITES = {"0.12.1": "bookworm"}  # version → the release of Debian that has it; each has a list in packages/
 _RELEASED = {"0.12.1": "2023-01-06"}  # version → when Debian packaged that release of ngtcp2
-_LARGEST_WINDOW = 2**62 - 1
 _ENVIRONMENT = {
     **ENVIRONMENT,
     "GNUTLS_SYSTEM_PRIORITY_FILE": "/dev/null",  # or the machine's settings of TLS would apply
 }
 
 
-def _window(help_text: str) -> Knob:
-    return Knob(int, "bytes", None, help_text, minimum=1, maximum=_LARGEST_WINDOW)
-
-
 _KNOBS = {
-    "congestion_control": Knob(
-        str, None, None, "congestion control (stack: cubic)", choices=("reno", "cubic", "bbr", "bbr2")
+    "congestion_control": with_default(
+        knobs.CONGESTION_CONTROL, "stack: cubic", choices=("reno", "cubic", "bbr", "bbr2")
     ),
-    "initial_rtt": Knob(
-        float, "seconds", None, "round-trip time assumed before the first is measured (stack: 0.333)",
-        minimum=0.001, maximum=10,
+    "initial_rtt": with_default(knobs.INITIAL_RTT, "stack: 0.333"),
+    "initial_stream_window": with_default(knobs.INITIAL_STREAM_WINDOW, "client: 6 MiB, server: 256 KiB"),
+    "initial_connection_window": with_default(knobs.INITIAL_CONNECTION_WINDOW, "client: 15 MiB, server: 1 MiB"),
+    "max_stream_window": with_default(knobs.MAX_STREAM_WINDOW, "client: 16 MiB, server: 6 MiB"),
+    "max_connection_window": with_default(
+        knobs.MAX_CONNECTION_WINDOW, "client: 24 MiB, server: 6 MiB", help="largest connection window"
     ),
-    "initial_stream_window": _window("stream window offered at first (client: 6 MiB, server: 256 KiB)"),
-    "initial_connection_window": _window("connection window offered at first (client: 15 MiB, server: 1 MiB)"),
-    "max_stream_window": _window("largest stream window that auto-tuning may reach (client: 16 MiB, server: 6 MiB)"),
-    "max_connection_window": _window("largest connection window (client: 24 MiB, server: 6 MiB)"),
-    "ack_threshold": Knob(int, "packets", None, "packets that bring an ACK at once (stack: 2)", minimum=1, maximum=100),
+    "ack_threshold": with_default(
+        knobs.ACK_THRESHOLD, "stack: 2", help="packets that bring an ACK at once", maximum=100
+    ),
     "max_ack_delay": with_default(knobs.MAX_ACK_DELAY, "stack: 0.025"),
     "max_incoming_streams": with_default(knobs.MAX_INCOMING_STREAMS, "ngtcp2's programs: 100"),
-    "disable_pmtud": Knob(bool, None, None, "no path MTU discovery"),
+    "disable_pmtud": knobs.DISABLE_PMTUD,
 }  # fmt: skip
 
 

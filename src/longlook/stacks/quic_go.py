@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from longlook.core import knobs
 from longlook.core.job import Program
@@ -59,14 +60,9 @@ _VERSIONS = (
 )  # each but the last has module files in adapters/quic-go/versions
 
 
-def _bytes_knob(help_text: str, since: str | None = None, usual: int | None = None) -> Knob:
-    return Knob(
-        int, "bytes", None, help_text, minimum=1, maximum=2**62 - 1, since=since, protocols=("h3",), usual=usual
-    )
-
-
-def _quic_knob(help_text: str, since: str, roles: tuple[str, ...] = ("server", "client")) -> Knob:
-    return Knob(bool, None, None, help_text, roles, since=since, protocols=("h3",))
+def _over_quic(knob: Knob, whose: str, /, **changes: Any) -> Knob:
+    """Return `with_default` of a knob that its connections over TCP do not have."""
+    return with_default(knob, whose, help=f"QUIC: {changes.pop('help', knob.help)}", protocols=("h3",), **changes)
 
 
 _TUNED = {
@@ -117,26 +113,29 @@ _TUNED = {
     "ack_threshold": with_default(knobs.ACK_THRESHOLD, "stack: 2", usual=2),
     "max_ack_delay": with_default(knobs.MAX_ACK_DELAY, "stack: 0.026", minimum=0.002),
 }  # fmt: skip
-"""Of the patched version; quic-go as it was released has none of them."""
+"""Knobs of the patched version; quic-go as it was released has none of them."""
 
 _KNOBS = {
-    "initial_stream_window": _bytes_knob("QUIC: stream window offered at first (stack: 512 KiB)", "0.20.1"),
-    "max_stream_window": _bytes_knob(
-        "QUIC: largest stream window that auto-tuning may reach (stack: 6 MiB)", usual=6 << 20
+    "initial_stream_window": _over_quic(knobs.INITIAL_STREAM_WINDOW, "stack: 512 KiB", since="0.20.1"),
+    "max_stream_window": _over_quic(knobs.MAX_STREAM_WINDOW, "stack: 6 MiB", usual=6 << 20),
+    "initial_connection_window": _over_quic(knobs.INITIAL_CONNECTION_WINDOW, "stack: 768 KiB", since="0.20.1"),
+    "max_connection_window": _over_quic(
+        knobs.MAX_CONNECTION_WINDOW, "stack: 15 MiB", help="largest connection window", usual=15 << 20
     ),
-    "initial_connection_window": _bytes_knob("QUIC: connection window offered at first (stack: 768 KiB)", "0.20.1"),
-    "max_connection_window": _bytes_knob("QUIC: largest connection window (stack: 15 MiB)", usual=15 << 20),
     "initial_packet_size": Knob(
         int, "bytes", None, "QUIC: first UDP payload size",
         minimum=1200, maximum=1452, since="0.44.0", protocols=("h3",),
     ),
-    "disable_pmtud": _quic_knob("QUIC: no path MTU discovery", "0.20.1"),
-    "gso": _quic_knob("QUIC: UDP segmentation offload on sending (stack: where the kernel has it)", "0.40.1"),
-    "ecn": _quic_knob("QUIC: ECN marking (stack: on)", "0.40.1"),
-    "allow_0rtt": _quic_knob("QUIC: accept early data (adapter: yes)", "0.32.0", ("server",)),
-    "max_incoming_streams": Knob(
-        int, "streams", None, "requests at once per connection (stack: 100 over h3, 250 over h2)",
-        ("server",), minimum=1,
+    "disable_pmtud": replace(
+        knobs.DISABLE_PMTUD, help="QUIC: no path MTU discovery", since="0.20.1", protocols=("h3",)
+    ),
+    "gso": _over_quic(
+        knobs.GSO, "stack: where the kernel has it", help="UDP segmentation offload on sending", since="0.40.1"
+    ),
+    "ecn": Knob(bool, None, None, "QUIC: ECN marking (stack: on)", since="0.40.1", protocols=("h3",)),
+    "allow_0rtt": _over_quic(knobs.ALLOW_0RTT, "adapter: yes", default=None, since="0.32.0"),
+    "max_incoming_streams": with_default(
+        knobs.MAX_INCOMING_STREAMS, "stack: 100 over h3, 250 over h2", maximum=None
     ),
     "http2_stream_window": with_default(
         knobs.HTTP2_STREAM_WINDOW, "stack: 4 MiB", usual=4 << 20, since="0.37.5"

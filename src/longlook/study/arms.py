@@ -1,29 +1,38 @@
 """A whole arm in a cell: its one setup or its competing flows; and the settings in which arms differ. Pure."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
-from longlook.core import units
 from longlook.core.flows import MULTIPATH, PREFERRED_ADDRESS
-from longlook.core.model import Arm, ConnectionState, Scalar, Study
+from longlook.core.links import BEHIND, SECOND
+from longlook.core.model import Arm, ConnectionState, Link, Processor, Scalar, Study
 from longlook.core.problems import SettingError
 from longlook.core.protocol import find_protocol
-from longlook.network.extra_links import BEHIND, SECOND, link_of, names_in
+from longlook.network import extra_links
+from longlook.network import settings as network
 from longlook.study import tcp
+from longlook.study.arm_settings import CLIENT_CPU, ArmSettings
 from longlook.study.catalogue import Catalogue
-from longlook.study.flow_groups import Group, groups_of, is_flow_setting
-from longlook.study.resolve import Circumstances, FlowSetup, resolve_circumstances, resolve_flow_setup
-from longlook.study.seeded import uniform
-from longlook.study.settings import ENDPOINT_KEYS, PROXY, SPLIT, STALE_TICKETS, WORKLOAD_PREFIX
+from longlook.study.flow_groups import FlowGroup, groups_of
+from longlook.study.laws import uniform
+from longlook.study.processors import processors
+from longlook.study.resolve import FlowSetup, resolve_flow_setup
+from longlook.study.settings import ENDPOINT_KEYS, PROXY, STALE_TICKETS, is_flow_setting
 
 
 @dataclass(frozen=True)
 class ResolvedArm:
-    """An arm as it enters a cell. Of several groups of flows, `setup` is the first one's."""
+    """An arm as it enters a cell: its programs, and the measurement's settings in which it differs from other arms."""
 
-    setup: FlowSetup
-    circumstances: Circumstances
-    groups: tuple[Group, ...] = ()
+    setup: FlowSetup  # of several groups of flows, the first one's
+    groups: tuple[FlowGroup, ...] = ()
+    link: Link | None = None  # None: the cell's
+    further: Mapping[str, Link] = field(default_factory=dict)  # `Trial.further`; empty: the cell's
+    engine: str | None = None  # None: the one that the run was started with
+    tcp: Mapping[str, Scalar] = field(default_factory=dict)  # `Trial.tcp`
+    client_cpu_share: float | None = None  # of one CPU; None: no limit
+    split: int = 1  # connections over which each object is fetched, a part over each
+    processors: Mapping[str, Processor] = field(default_factory=dict)  # `Trial.processors`
     stale_tickets: float = 0.0
     """Share of the rounds in which the client has no ticket that counts, and so a cold connection."""
 
@@ -40,90 +49,109 @@ class ResolvedArm:
 def resolve_arm(
     arm: Arm, settings: Mapping[str, Scalar], catalogue: Catalogue, *, ask_router: bool = True
 ) -> ResolvedArm:
-    """Return the arm in a cell with these settings; SettingError where it cannot be."""
-    how = resolve_circumstances(arm, settings, ask_router=ask_router)
-    _check_further(arm, settings, catalogue)
-    kind = catalogue.workloads[str(settings[f"{WORKLOAD_PREFIX}kind"])]
-    players = kind.plays and any(is_flow_setting(key) for key in arm.settings)
-    if not kind.competes and not players:
-        setup = resolve_flow_setup(arm, settings, catalogue)
-        if find_protocol(setup.protocol).cross_traffic:
-            message = f"{setup.protocol} is cross traffic alone, which only the workload compete has (flows.GROUP)"
-            raise SettingError("protocol", message)
-        _check_tcp(arm, settings, setup.congestion_control)
-        return ResolvedArm(setup, how, stale_tickets=_stale_tickets(arm, settings, setup))
-    if how.client_cpu_share is not None:
-        raise SettingError("client_cpu", "is for one client; of several that compete none can be limited")
-    for key in (STALE_TICKETS, SPLIT):
-        if key in {**settings, **arm.settings}:
-            raise SettingError(key, "is for one client; leave it out where several compete")
-    groups = groups_of(arm, settings, catalogue)
-    over_tcp = any(group.setup.congestion_control for group in groups)
-    _check_tcp(arm, settings, *(group.setup.congestion_control for group in groups))
-    how = replace(how, tcp=tcp.parameters(tcp.with_presets(settings, arm.settings)) if over_tcp else {})
-    return ResolvedArm(groups[0].setup, how, groups)
+    """Return the arm in a cell with these settings; SettingError if it cannot be.
+
+    Without `ask_router` the router itself does not check links, which costs the start of a program.
+    """
+    own = ArmSettings.of(arm, settings, catalogue)
+    make_link = network.link if ask_router else network.unchecked_link
+    link = make_link(own.path.settings) if own.path.main_is_own else None
+    programs = {end.role: end.stack for end in (own.client, own.server)}
+    costs = processors(own.processors, programs)
+    further = extra_links.links(own.path.settings, make_link) if own.path.further_is_own else {}
+    _check_path(own, catalogue)
+    groups: tuple[FlowGroup, ...] = ()
+    kind = own.workload.kind
+    if kind.competes or (kind.plays and own.has_flows):
+        _check_shared(own)
+        groups = groups_of(arm, settings, catalogue)
+        setups = [group.setup for group in groups]
+        over_tcp = any(setup.congestion_control for setup in setups)
+    else:
+        setups = [_only_setup(own, catalogue)]
+        over_tcp = own.spoken.kernel_tcp
+    own.tcp.check(*(setup.congestion_control for setup in setups))
+    return ResolvedArm(
+        setup=setups[0],
+        groups=groups,
+        link=link,
+        further=further,
+        engine=own.engine,
+        tcp=own.tcp.parameters() if over_tcp else {},
+        client_cpu_share=own.client_cpu_share,
+        split=own.split,
+        processors=costs,
+        stale_tickets=0.0 if groups else _stale_tickets(own, setups[0]),
+    )
 
 
-def _check_further(arm: Arm, settings: Mapping[str, Scalar], catalogue: Catalogue) -> None:
-    """Raise SettingError where a trial cannot have the further links that its settings make."""
-    own = {**settings, **arm.settings}
-    keys = {name: next(key for key in own if link_of(key) == name) for name in names_in(own)}
-    if SECOND not in keys and own.get("tcp_multipath") and not find_protocol(str(own.get("protocol"))).quic:
-        raise SettingError("tcp_multipath", "has one path only: give the study a second link, [second]")
-    if own.get("tcp_multipath_backup") and not own.get("tcp_multipath"):
-        raise SettingError("tcp_multipath_backup", "is about the second subflow of Multipath TCP: set tcp_multipath")
-    _check_multipath_quic(own, has_second=SECOND in keys)
+def _only_setup(own: ArmSettings, catalogue: Catalogue) -> FlowSetup:
+    """Return the setup of an arm whose flow does not compete."""
+    setup = resolve_flow_setup(own, catalogue)
+    if find_protocol(setup.protocol).cross_traffic:
+        message = f"{setup.protocol} is cross traffic alone, which only the workload compete has (flows.GROUP)"
+        raise SettingError("protocol", message)
+    return setup
+
+
+def _check_shared(own: ArmSettings) -> None:
+    """Raise SettingError if an arm of several clients has a setting that is for one client."""
+    if own.client_cpu_share is not None:
+        raise SettingError(CLIENT_CPU, "is for one client; of several that compete none can be limited")
+    if own.for_one_client:
+        raise SettingError(own.for_one_client[0], "is for one client; leave it out where several compete")
+
+
+def _check_path(own: ArmSettings, catalogue: Catalogue) -> None:
+    """Raise SettingError if a trial cannot have the further links that its settings make."""
+    keys = own.path.further
+    if SECOND not in keys and own.tcp.multipath and not own.spoken.quic:
+        raise SettingError(tcp.MULTIPATH, "has one path only: give the study a second link, [second]")
+    if own.tcp.values.get(tcp.MULTIPATH_BACKUP) and not own.tcp.multipath:
+        raise SettingError(tcp.MULTIPATH_BACKUP, "is about the second subflow of Multipath TCP: set tcp_multipath")
+    _check_multipath_quic(own)
     if SECOND in keys and BEHIND in keys:
         raise SettingError(keys[SECOND], "a path with a middle has no second path beside it: leave one of them out")
-    _check_preferred_address(own, has_middle=BEHIND in keys)
-    client = catalogue.stacks.get(str(own.get("client", "")).partition("@")[0])
+    _check_preferred_address(own)
+    client = catalogue.stacks.get((own.client.stack or "").partition("@")[0])
     if SECOND in keys and client is not None and (client.remote or client.session_command is not None):
         message = f"client {client.name} stays between trials, on one path: leave [second] out, or take another client"
         raise SettingError(keys[SECOND], message)
-    if SECOND in keys and "client_cpu" in own and own["client_cpu"] != "off":
-        raise SettingError("client_cpu", "limits a client on one path: leave it or [second] out")
-    competes = catalogue.workloads[str(settings[f"{WORKLOAD_PREFIX}kind"])].competes
-    if keys and (competes or any(is_flow_setting(key) for key in arm.settings)):
-        name = next(iter(keys))
-        raise SettingError(keys[name], f"competing flows share one link: leave [{name}] out, or use another workload")
+    if SECOND in keys and own.client_cpu_share is not None:
+        raise SettingError(CLIENT_CPU, "limits a client on one path: leave it or [second] out")
+    if keys and (own.workload.kind.competes or own.has_flows):
+        name, key = next(iter(keys.items()))
+        raise SettingError(key, f"competing flows share one link: leave [{name}] out, or use another workload")
     if keys and client is not None and client.remote:
         message = f"client {client.name} is another machine, whose path has one link here: leave [behind] out"
         raise SettingError(keys[BEHIND], message)
 
 
-def _check_multipath_quic(own: Mapping[str, Scalar], *, has_second: bool) -> None:
-    keys = [f"{role}_knobs.{MULTIPATH}" for role in ("client", "server")]
-    given = [key for key in keys if key in own]
+def _check_multipath_quic(own: ArmSettings) -> None:
+    ends = (own.client, own.server)
+    given = [end.key(MULTIPATH) for end in ends if MULTIPATH in end.knobs]
     if not given:
         return
-    if len(given) < len(keys):
-        (missing,) = set(keys) - set(given)
+    if len(given) < len(ends):
+        (missing,) = {end.key(MULTIPATH) for end in ends} - set(given)
         raise SettingError(given[0], f"needs the other end, too: set {missing}")
-    if not has_second:
+    if SECOND not in own.path.further:
         raise SettingError(given[0], "has one path only: give the study a second link, [second]")
 
 
-def _check_preferred_address(own: Mapping[str, Scalar], *, has_middle: bool) -> None:
-    key = next((key for key in own if key.endswith(f"server_knobs.{PREFERRED_ADDRESS}") and own[key]), None)
-    if key is not None and key != f"server_knobs.{PREFERRED_ADDRESS}":
-        raise SettingError(key, "is for one client: servers of flows that compete have one address each")
-    if key is not None and has_middle:
+def _check_preferred_address(own: ArmSettings) -> None:
+    key = own.server.key(PREFERRED_ADDRESS)
+    of_flow = next((name for name, value in own.of_flows.items() if name.endswith(f".{key}") and value), None)
+    if of_flow is not None:
+        raise SettingError(of_flow, "is for one client: servers of flows that compete have one address each")
+    if own.server.knobs.get(PREFERRED_ADDRESS) and BEHIND in own.path.further:
         raise SettingError(key, "a path with a middle leads to one address of the server: leave it or [behind] out")
 
 
-def _stale_tickets(arm: Arm, settings: Mapping[str, Scalar], setup: FlowSetup) -> float:
-    share = units.parse_share({**settings, **arm.settings}.get(STALE_TICKETS, "0%"))
-    if share and setup.connection is ConnectionState.COLD and STALE_TICKETS in arm.settings:
+def _stale_tickets(own: ArmSettings, setup: FlowSetup) -> float:
+    if own.stale_tickets and own.tickets_are_own and setup.connection is ConnectionState.COLD:
         raise SettingError(STALE_TICKETS, "a cold connection has no ticket; set connection to resumed or 0rtt")
-    return float(share)
-
-
-def _check_tcp(arm: Arm, settings: Mapping[str, Scalar], *congestion_controls: str | None) -> None:
-    """Check settings of TCP against the congestion controls of the arm's flows; None is that of a flow over UDP."""
-    if controllers := {name for name in congestion_controls if name is not None}:
-        own = tcp.with_presets(settings, arm.settings)
-        tcp.check_cubic(own, controllers)
-        tcp.check_dctcp(own, controllers)
+    return own.stale_tickets
 
 
 def arm_differences(study: Study, catalogue: Catalogue) -> dict[str, dict[str, Scalar]]:
@@ -144,7 +172,7 @@ def arm_differences(study: Study, catalogue: Catalogue) -> dict[str, dict[str, S
 
 
 def _value(settings: Mapping[str, Scalar], key: str) -> Scalar | None:
-    """Return the value of a key for an arm, or for a group of its flows; None where it has none."""
+    """Return the value of a key for an arm, or for a group of its flows; None if it has none."""
     if key in settings or not is_flow_setting(key):
         return settings.get(key)
     flows, group, name = key.split(".", 2)

@@ -22,18 +22,19 @@ from fractions import Fraction
 from typing import TypeVar
 
 from longlook.core import codec, units
+from longlook.core.links import BOTTLENECKS, as_further, as_main, link_of, names_in
 from longlook.core.model import Link, Scalar, Study, Trial, Workload
 from longlook.core.problems import SettingError
 from longlook.core.workload import ORDERS, WorkloadKind
 from longlook.network import extra_links
 from longlook.network.presets import with_preset
 from longlook.network.settings import DEFAULTS
-from longlook.network.stages import BOTTLENECKS, LIMITED_BY_LINUX, OFF, PACKET_BYTES
+from longlook.network.stages import LIMITED_BY_LINUX, OFF, PACKET_BYTES
 from longlook.network.values import call
 from longlook.study import laws
 from longlook.study.catalogue import Catalogue
+from longlook.study.laws import uniform
 from longlook.study.resolve import resolve_conditions
-from longlook.study.seeded import uniform
 from longlook.study.settings import WORKLOAD_PREFIX, network_setting, workload_setting
 
 Made = TypeVar("Made")
@@ -50,6 +51,10 @@ class Draw:
     drawn: Mapping[str, str]  # as `Trial.drawn`
     start_phase_ns: int = 0
     certificate_padding_bytes: int = 0
+
+
+NOTHING_DRAWN = Draw({}, {})
+"""The draw of a round of a study that draws nothing."""
 
 
 @dataclass(frozen=True)
@@ -157,7 +162,7 @@ class Neighbourhood:
         return {place.setting for place in self._places} | others | ({laws.ORDER} if self._reorders else set())
 
     def _checked(self, place: _Place, values: Mapping[str, str]) -> dict[str, Scalar]:
-        """Return values in the form of settings; SettingError where one cannot be."""
+        """Return values in the form of settings; SettingError if one cannot be."""
         checked: dict[str, Scalar] = {}
         for key, text in values.items():
             try:
@@ -184,7 +189,7 @@ def _cut(shares: _Shares, standard: Sequence[bool], made: Callable[[_Shares], Ma
     """Return what is made of shares that are as near as possible to those given, which cannot be.
 
     A single standard one is moved towards what the study states, the first of which that is enough, else all standard
-    ones. Raise SettingError where none of that helps.
+    ones. Raise SettingError if none of that helps.
     """
     movable = [number for number, each in enumerate(standard) if each]
     for chosen in [[number] for number in movable] + [movable]:
@@ -221,7 +226,7 @@ def neighbourhood(study: Study, settings: Mapping[str, Scalar], catalogue: Catal
 def check_ends(around: Neighbourhood, catalogue: Catalogue, *, ask_router: bool = True) -> bool:
     """Return whether all settings of a neighbourhood can be: with all that is drawn lowest, and highest.
 
-    If they cannot, draws have to be cut. Raise SettingError where that does not help, because a law that the study
+    If they cannot, draws have to be cut. Raise SettingError if that does not help, because a law that the study
     writes itself leaves what a setting may be.
     """
     fits = True
@@ -249,7 +254,7 @@ def outside(setting: str, message: str) -> SettingError:
 
 def _shown(setting: str, values: Mapping[str, str]) -> str:
     """Return the value of both directions, else that towards the client; of two delays their round trip."""
-    if extra_links.as_main(setting) == laws.RTT and setting not in values and len(values) > 1:
+    if as_main(setting) == laws.RTT and setting not in values and len(values) > 1:
         return units.print_time(sum(map(units.parse_time, values.values())))
     return next(iter(values.values()))
 
@@ -257,17 +262,17 @@ def _shown(setting: str, values: Mapping[str, str]) -> str:
 def _places(around: Mapping[str, str], settings: Mapping[str, Scalar]) -> Iterator[_Place]:
     for setting, quantity in laws.QUANTITIES.items():
         if setting in around:
-            link = extra_links.link_of(setting)
-            if link and link not in extra_links.names_in(settings):
+            link = link_of(setting)
+            if link and link not in names_in(settings):
                 continue
             given = with_preset(extra_links.settings_of(link, settings))
             values = {
-                extra_links.as_further(link, key): str(value)
-                for key, value in _values(extra_links.as_main(setting), given).items()
+                as_further(link, key): str(value)
+                for key, value in _values(as_main(setting), given).items()
                 if value != OFF and call(value) is None and quantity.number(str(value))
             }
             if values:
-                standard = around[setting] == laws.STANDARD_LAWS.get(extra_links.as_main(setting))
+                standard = around[setting] == laws.STANDARD_LAWS.get(as_main(setting))
                 yield _Place(setting, quantity, units.parse_share(laws.width_of(around[setting])), values, standard)
 
 
@@ -301,7 +306,7 @@ def columns(around: Mapping[str, str]) -> dict[str, str]:
 
 
 def drawn_number(trial: Trial, setting: str) -> float | None:
-    """Return what a trial drew for a setting, in the unit of its column; None where it drew nothing.
+    """Return what a trial drew for a setting, in the unit of its column; None if it drew nothing.
 
     A queue counts in bytes towards the client, whatever it is written in; of packets it has the bytes of full ones. The
     certificate counts by what it has more than without draws.
@@ -309,9 +314,9 @@ def drawn_number(trial: Trial, setting: str) -> float | None:
     text = trial.drawn.get(setting)
     if text is None:
         return None
-    if extra_links.as_main(setting) == laws.QUEUE:
-        name = extra_links.link_of(setting)
-        return _queue_bytes(trial.further[name] if name else trial.link)
+    if as_main(setting) == laws.QUEUE:
+        name = link_of(setting)
+        return _queue_bytes(trial.links[name])
     if setting == laws.START_PHASE:
         return trial.start_phase_ns / 1e6
     if setting == laws.CERTIFICATE:

@@ -4,16 +4,27 @@ from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import Any
 
-from longlook.core.model import Analysis, Arm, Capture, Contrast, Factor, Figure, Level, Population, Scalar, Study
+from longlook.core.links import BEHIND, SECOND, link_of, names_in
+from longlook.core.model import (
+    Analysis,
+    Arm,
+    Capture,
+    Contrast,
+    Factor,
+    Figure,
+    Level,
+    Population,
+    Scalar,
+    Stopping,
+    Study,
+)
 from longlook.core.problems import Problems, SettingError, allowed, flatten
 from longlook.core.workload import WorkloadKind
-from longlook.network import extra_links
 from longlook.network import settings as network
 from longlook.study import laws
 from longlook.study.catalogue import Catalogue
 from longlook.study.claims import claims
-from longlook.study.flow_groups import flow_setting, is_flow_setting
-from longlook.study.rounds import rounds_of
+from longlook.study.flow_groups import flow_setting
 from longlook.study.schema import LABEL, ContrastTable, FactorTable, StudyTable, is_label
 from longlook.study.settings import (
     ARM_CONDITIONS,
@@ -21,11 +32,15 @@ from longlook.study.settings import (
     KNOB_PREFIXES,
     WORKLOAD_PREFIX,
     endpoint_setting,
+    is_flow_setting,
     network_setting,
     short_name,
     workload_defaults,
     workload_setting,
 )
+
+MOST_DECIDING = 40
+"""The default of `max_rounds`."""
 
 
 def build_study(study_id: str, table: StudyTable, catalogue: Catalogue, problems: Problems) -> Study:
@@ -38,9 +53,7 @@ def build_study(study_id: str, table: StudyTable, catalogue: Catalogue, problems
     rounds, stopping = rounds_of(table, problems)
     arms = tuple(_arm(name, entry, kind, problems) for name, entry in table.arms.items())
     settings = _settings(table, kind, problems)
-    links = extra_links.names_in(
-        [*settings, *(key for factor in factors for level in factor.levels for key in level.sets)]
-    )
+    links = names_in([*settings, *(key for factor in factors for level in factor.levels for key in level.sets)])
     return Study(
         id=study_id,
         title=table.title,
@@ -124,8 +137,8 @@ def _settings(table: StudyTable, kind: WorkloadKind | None, problems: Problems) 
         settings.update({f"{WORKLOAD_PREFIX}kind": kind.name, **workload_defaults(kind)})
     given = {
         **flatten(table.network, "network."),
-        **flatten(table.behind, f"{extra_links.BEHIND}."),
-        **flatten(table.second, f"{extra_links.SECOND}."),
+        **flatten(table.behind, f"{BEHIND}."),
+        **flatten(table.second, f"{SECOND}."),
         **{key: value for key, value in flatten(table.workload, WORKLOAD_PREFIX).items() if key != "workload.kind"},
     }
     seen: dict[str, str] = {}
@@ -213,7 +226,7 @@ def _canonical(key: str, value: object, kind: WorkloadKind | None, *, endpoint_o
         return key, flow_setting(key, value)
     if endpoint_only or key in ENDPOINT_KEYS or key.startswith(KNOB_PREFIXES):
         return key, endpoint_setting(key, value)
-    if key.startswith("network.") or extra_links.link_of(key):
+    if key.startswith("network.") or link_of(key):
         return key, network_setting(key, value)
     if key == f"{WORKLOAD_PREFIX}kind":
         raise SettingError(key, "one study has one kind of workload: set it under [workload]")
@@ -240,3 +253,17 @@ def _contrasts(entry: ContrastTable, table: StudyTable, problems: Problems) -> l
         Contrast(f"{entry.name}: {before} → {after}", before, after, metric, entry.family or entry.name)
         for before, after in pairwise(arms)
     ]
+
+
+def rounds_of(table: StudyTable, problems: Problems) -> tuple[int, Stopping | None]:
+    """Return the largest number of rounds, and the rule that ends them earlier, where there is one."""
+    if isinstance(table.rounds, int):
+        if table.max_rounds is not None:
+            problems.add_value("max_rounds", table.max_rounds, 'has no effect without rounds = "decide"')
+        return table.rounds, None
+    most = MOST_DECIDING if table.max_rounds is None else table.max_rounds
+    if most < table.analysis.min_rounds:
+        problems.add_value(
+            "max_rounds", most, f"a verdict needs analysis.min_rounds = {table.analysis.min_rounds} or more"
+        )
+    return most, Stopping()

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from longlook.core import registry
 from longlook.core.errors import InputError
+from longlook.core.metric import Metric
 from longlook.core.stack import Stack
 from longlook.core.workload import WorkloadKind
-from longlook.metrics import Metric
 
 
 @dataclass(frozen=True)

@@ -84,7 +84,7 @@ def _is_made_of(text: str, levels: Collection[Collection[str]]) -> bool:
 
 
 def _rests(text: str, spellings: Collection[str], *, last: bool) -> Iterator[str]:
-    """Yield what follows one of the spellings and a mark, or "" where nothing has to follow."""
+    """Yield what follows one of the spellings and a mark, or "" if nothing has to follow."""
     for spelling in spellings:
         if last and text == spelling:
             yield ""

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
 
 from longlook.core.flows import stop_after_s, watched_s
-from longlook.core.model import DOTS, MATRIX, POPULATION, Arm, Claim, Level, Scalar, Study
+from longlook.core.links import BESIDE_MAIN, link_of, names_in
+from longlook.core.model import DOTS, MATRIX, POPULATION, Arm, Claim, Level, Population, Scalar, Study
 from longlook.core.problems import Problems, SettingError, allowed
-from longlook.network.extra_links import NAMES, link_of, names_in
 from longlook.study import laws
 from longlook.study.arms import resolve_arm
 from longlook.study.around import check_ends, neighbourhood
@@ -16,11 +16,13 @@ from longlook.study.catalogue import Catalogue
 from longlook.study.cells import cell_id, cells, labels_of
 from longlook.study.claims import check_expected
 from longlook.study.contrast_filter import CONTRAST
-from longlook.study.population import check_population, strata_of
 from longlook.study.releases import check_releases
 from longlook.study.resolve import Cell, cell_settings, resolve_conditions
 from longlook.study.schema import MOST_CELLS
 from longlook.study.settings import WORKLOAD_PREFIX
+
+_WHOLE_PCT = 100.0
+_ROUNDING_PCT = 1e-6
 
 
 def check_study(study: Study, catalogue: Catalogue, problems: Problems) -> None:
@@ -191,7 +193,7 @@ def _check_combinations(study: Study, catalogue: Catalogue, problems: Problems) 
     """
     if problems.touch("factors", "workload") or f"{WORKLOAD_PREFIX}kind" not in study.settings:
         return
-    path_is_sound = not problems.touch("network", *NAMES, "timeout")
+    path_is_sound = not problems.touch("network", *BESIDE_MAIN, "timeout")
     sound = [] if problems.touch("defaults") else [arm for arm in study.arms if not problems.touch(f"arms.{arm.name}")]
     for cell in cells(study):
         settings = cell_settings(study, cell)
@@ -255,3 +257,51 @@ def _origin(key: str, arm: Arm | None, cell: Mapping[str, Level]) -> str:
 
 def _repeated(names: Iterable[str]) -> list[str]:
     return [name for name, count in Counter(names).items() if count > 1]
+
+
+def strata_of(study: Study, claim: Claim) -> tuple[str, ...]:
+    """Return the factor whose levels a claim is about all together, if it is about the population."""
+    if study.population is None or claim.expected is None or claim.expected.below is None:
+        return ()
+    return (study.population.factor,)
+
+
+def check_population(study: Study, problems: Problems) -> None:
+    """Check that the shares are of all levels of a factor and together 100 %, and that nothing asks for a population
+    if there is none.
+    """
+    population = study.population
+    if population is None:
+        _check_none(study, problems)
+        return
+    levels = {factor.name: [level.label for level in factor.levels] for factor in study.factors}
+    if population.factor not in levels:
+        message = f"no such factor; {allowed(population.factor, levels)}"
+        problems.add_value("population.factor", population.factor, message)
+        return
+    _check_shares(population, levels[population.factor], problems)
+    for number, rule in enumerate(study.exclude):
+        if population.factor in rule:
+            problems.add(f"exclude[{number}]", f"leaves out a stratum of the population ({population.factor})")
+    for claim in study.claims:
+        if strata_of(study, claim) and population.factor in claim.cell:
+            problems.add(f"claims.{claim.id}", f"is about the whole population: name no level of {population.factor}")
+
+
+def _check_none(study: Study, problems: Problems) -> None:
+    if study.figure.kind == POPULATION:
+        problems.add("figure.kind", f"{POPULATION!r} needs a table [population] with factor, shares and source")
+    for claim in study.claims:
+        if claim.expected is not None and claim.expected.below is not None:
+            problems.add(f"claims.{claim.id}", "`below` is about a population: add a table [population]")
+
+
+def _check_shares(population: Population, labels: Sequence[str], problems: Problems) -> None:
+    for label in population.shares:
+        if label not in labels:
+            problems.add_value("population.shares", label, f"no such level; {allowed(label, labels)}")
+    if missing := [label for label in labels if label not in population.shares]:
+        problems.add("population.shares", f"lacks {', '.join(missing)}: every level of the factor has a share")
+    total = sum(population.shares.values())
+    if abs(total - _WHOLE_PCT) > _ROUNDING_PCT:
+        problems.add("population.shares", f"are {total:g} % together; they must be 100 %")

@@ -78,7 +78,7 @@ def _levels(entry: ClaimTable, arm: str, problems: Problems) -> list[Claim]:
 
 
 def _number(level: ExpectedTable, where: str, problems: Problems) -> tuple[str, float | None]:
-    """Return whose number a level is, and the number, None where there is none."""
+    """Return whose number a level is, and the number, None if there is none."""
     found = [(key, getattr(level, key)) for key in _ORIGINS if getattr(level, key) is not None]
     if len(found) > 1:
         keys = " and ".join(key for key, _ in found)

@@ -16,10 +16,9 @@ from longlook.study import tcp
 from longlook.study.build import build_study
 from longlook.study.catalogue import Catalogue, installed
 from longlook.study.checks import check_study
-from longlook.study.flow_groups import is_flow_setting
 from longlook.study.recordings import anchor_recordings, read_recordings
 from longlook.study.schema import DECIDE, StudyTable, parse_table
-from longlook.study.settings import ENDPOINT_KEYS, KNOB_PREFIXES
+from longlook.study.settings import ENDPOINT_KEYS, KNOB_PREFIXES, is_flow_setting
 from longlook.study.traces import anchor_traces, read_traces
 from longlook.study.virtual_time import VIRTUAL, default_around
 
@@ -103,7 +102,7 @@ def list_studies(catalogue: Catalogue | None = None) -> list[Study]:
 
 
 def study_files() -> dict[str, Path]:
-    """Return study files by id; InputError where two have one id."""
+    """Return study files by id; InputError if two have one id."""
     return toml_files("studies", "study")
 
 
@@ -126,7 +125,7 @@ def _locate(name_or_path: str) -> Path:
 
 
 def _is_file(path: Path) -> bool:
-    """Whether a path is a file; False also where it can be none, as with names that are too long."""
+    """Whether a path is a file; False also if it can be none, as with names that are too long."""
     try:
         return path.is_file()
     except (OSError, ValueError):
@@ -147,7 +146,7 @@ def _document(path: Path, below: tuple[Path, ...]) -> dict[str, Any]:
 
 
 def _extended(path: Path, base: object, chain: Sequence[Path]) -> Path:
-    """Return the file that a file extends; InputError where there is none, or where it is in the chain already."""
+    """Return the file that a file extends; InputError if there is none, or where it is in the chain already."""
     where, hint = f"{path.name}: extends = {shown(base)}", "name a study, or a path without .toml from this file on"
     if not isinstance(base, str) or not base:
         raise InputError(f"{where}: must be the name of a study", hint)
@@ -192,7 +191,7 @@ def _change(document: dict[str, Any], key: str, value: str, problems: Problems) 
 
 
 def _refused(document: Mapping[str, Any], key: str, path: Sequence[str]) -> str | None:
-    """Return why a change would have no effect, or would add an arm or a group of flows; None where it may be made.
+    """Return why a change would have no effect, or would add an arm or a group of flows; None if it may be made.
 
     Misspelt keys of any other table are found when the study is checked, since those tables have known keys.
     """

@@ -12,12 +12,19 @@ from longlook.core.problems import SettingError, allowed
 from longlook.core.protocol import EITHER, find_protocol
 from longlook.network.values import call
 from longlook.study import tcp
+from longlook.study.arm_settings import ArmSettings
 from longlook.study.catalogue import Catalogue
+from longlook.study.laws import uniform
 from longlook.study.resolve import FlowSetup, resolve_flow_setup
-from longlook.study.seeded import uniform
-from longlook.study.settings import KNOB_PREFIXES, WORKLOAD_PREFIX, endpoint_setting, start_setting
+from longlook.study.settings import (
+    FLOW_PREFIX,
+    KNOB_PREFIXES,
+    WORKLOAD_PREFIX,
+    endpoint_setting,
+    is_flow_setting,
+    start_setting,
+)
 
-PREFIX = "flows."
 START = f"{WORKLOAD_PREFIX}start"
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,30}")
 _PARETO = "pareto"
@@ -41,7 +48,7 @@ class Size:
 
 
 @dataclass(frozen=True)
-class Group:
+class FlowGroup:
     """Flows of one kind in one arm and cell. Their random parts are drawn for each round (`draw`)."""
 
     name: str
@@ -55,14 +62,9 @@ class Group:
     setup: FlowSetup
 
 
-def is_flow_setting(key: str) -> bool:
-    """Whether a key of a study is `flows.GROUP.KEY`."""
-    return key.startswith(PREFIX)
-
-
 def flow_setting(key: str, value: object) -> Scalar:
-    """Return the canonical value of `flows.GROUP.KEY`; SettingError where it cannot be."""
-    group, _, name = key.removeprefix(PREFIX).partition(".")
+    """Return the canonical value of `flows.GROUP.KEY`; SettingError if it cannot be."""
+    group, _, name = key.removeprefix(FLOW_PREFIX).partition(".")
     if not _NAME.fullmatch(group) or not name:
         raise SettingError(
             key, 'write flows.GROUP.KEY, for example flows.tcp.count = 2; a group has small letters, digits and "-"'
@@ -78,8 +80,8 @@ def flow_setting(key: str, value: object) -> Scalar:
         raise SettingError(key, str(error)) from error
 
 
-def groups_of(arm: Arm, settings: Mapping[str, Scalar], catalogue: Catalogue) -> tuple[Group, ...]:
-    """Return an arm's groups in a cell with these settings; SettingError where they cannot be.
+def groups_of(arm: Arm, settings: Mapping[str, Scalar], catalogue: Catalogue) -> tuple[FlowGroup, ...]:
+    """Return an arm's groups in a cell with these settings; SettingError if they cannot be.
 
     The groups that the arm names come first, in its order, then those whose protocol [defaults] or a level sets. Other
     settings of these count for the groups that are there.
@@ -102,7 +104,7 @@ def groups_of(arm: Arm, settings: Mapping[str, Scalar], catalogue: Catalogue) ->
     return groups
 
 
-def draw(groups: Iterable[Group], seed: int, duration_s: float | None) -> tuple[Flow, ...]:
+def draw(groups: Iterable[FlowGroup], seed: int, duration_s: float | None) -> tuple[Flow, ...]:
     """Return the flows of a round. The same seed gives each flow in order the same start, whatever the flows are.
 
     Cross traffic is drawn by its group's name instead, so that it is the same whatever it competes with.
@@ -124,7 +126,9 @@ def draw(groups: Iterable[Group], seed: int, duration_s: float | None) -> tuple[
     return tuple(flows)
 
 
-def _arrivals(group: Group, address_slot: int, place: Iterable[str | int], seed: int, duration_s: float) -> list[Flow]:
+def _arrivals(
+    group: FlowGroup, address_slot: int, place: Iterable[str | int], seed: int, duration_s: float
+) -> list[Flow]:
     """Return flows that arrive at random, as a Poisson process, until all stop."""
     rate = group.arrivals_per_s or 0.0
     found: list[Flow] = []
@@ -138,7 +142,7 @@ def _arrivals(group: Group, address_slot: int, place: Iterable[str | int], seed:
     return found
 
 
-def _flow(group: Group, name: str, address_slot: int, start_s: float, object_bytes: int | None) -> Flow:
+def _flow(group: FlowGroup, name: str, address_slot: int, start_s: float, object_bytes: int | None) -> Flow:
     what = group.setup
     return Flow(
         name=name,
@@ -166,7 +170,7 @@ def _drawn_bytes(size: Size, share: float) -> int:
     return int(_SMALLEST_DRAWN * 2**step)
 
 
-def _group(arm: Arm, name: str, settings: Mapping[str, Scalar], catalogue: Catalogue) -> Group:
+def _group(arm: Arm, name: str, settings: Mapping[str, Scalar], catalogue: Catalogue) -> FlowGroup:
     common = {key: value for key, value in settings.items() if not is_flow_setting(key)}
     own = {
         **{key: value for key, value in arm.settings.items() if not is_flow_setting(key)},
@@ -179,10 +183,11 @@ def _group(arm: Arm, name: str, settings: Mapping[str, Scalar], catalogue: Catal
         # the arm's own settings of TCP are for its flows over TCP
         own = {key: value for key, value in own.items() if key not in _TCP_KEYS or key in _of_group(arm.settings, name)}
     try:
-        setup = resolve_flow_setup(Arm(arm.name, arm.label, own), common, catalogue)
+        group = ArmSettings.of(Arm(arm.name, arm.label, own), common, catalogue)
+        setup = resolve_flow_setup(group, catalogue)
         return _made(name, given, settings, merged, setup, catalogue)
     except SettingError as error:
-        raise SettingError(f"{PREFIX}{name}.{error.key}", error.message, absent=True) from error
+        raise SettingError(f"{FLOW_PREFIX}{name}.{error.key}", error.message, absent=True) from error
 
 
 def _made(
@@ -192,7 +197,7 @@ def _made(
     merged: Mapping[str, Scalar],
     setup: FlowSetup,
     catalogue: Catalogue,
-) -> Group:
+) -> FlowGroup:
     plays = _plays(settings, catalogue)
     if plays and (unfit := next((key for key in _OF_DOWNLOADS if key in given), None)):
         raise SettingError(unfit, "is for flows that download; of workload video each flow is a player")
@@ -223,7 +228,7 @@ def _made(
     start = str(given.get("start", _PLAYERS_START if plays else settings[START]))
     inside = call(start)
     window = merged.get("tcp_initial_window")
-    return Group(
+    return FlowGroup(
         name=name,
         count=1 if arrivals is not None else int(given.get("count", 1)),
         cross=cross,
@@ -246,11 +251,11 @@ def _duration_s(settings: Mapping[str, Scalar]) -> float | None:
 
 
 def _group_of(key: str) -> str:
-    return key.removeprefix(PREFIX).partition(".")[0]
+    return key.removeprefix(FLOW_PREFIX).partition(".")[0]
 
 
 def _of_group(settings: Mapping[str, Scalar], name: str) -> dict[str, Scalar]:
-    prefix = f"{PREFIX}{name}."
+    prefix = f"{FLOW_PREFIX}{name}."
     return {key.removeprefix(prefix): value for key, value in settings.items() if key.startswith(prefix)}
 
 

@@ -1,4 +1,6 @@
-"""What a round may draw, and by which law: the settings of a neighbourhood, their units and their lattices. Pure.
+"""Randomness of plans, and the laws of a round's draws: settings of a neighbourhood, their units and lattices. Pure.
+
+`rank` and `uniform` are the same on every machine and version of Python, and independent for different names.
 
     uniform 5%       of a rate, time, size or share: uniform over the values from 5 % below to 5 % above
     uniform 100ms    of the start phase: uniform from 0 to below that
@@ -9,14 +11,15 @@ A value is drawn from a lattice inside its bounds, each point with the same prob
 written in few digits and lies nowhere outside.
 """
 
+import hashlib
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from longlook.core import units
+from longlook.core import codec, units
+from longlook.core.links import BESIDE_MAIN, as_further
 from longlook.core.problems import SettingError, allowed
-from longlook.network.extra_links import NAMES, as_further
 
 STANDARD, NONE = "standard", "none"
 
@@ -32,6 +35,9 @@ _LONGEST_PHASE_NS = 60 * 10**9
 _LARGEST_PADDING_BYTES = 8_000
 _STEPS_EACH_SIDE = 200
 _UNIFORM = "uniform"
+
+
+SEED_BITS = 63
 
 
 @dataclass(frozen=True)
@@ -125,7 +131,7 @@ QUANTITIES: Mapping[str, DrawnQuantity] = {
     **_OF_MAIN,
     **{
         as_further(name, setting): quantity
-        for name in NAMES
+        for name in BESIDE_MAIN
         for setting, quantity in _OF_MAIN.items()
         if setting != OBJECT
     },
@@ -205,3 +211,14 @@ def lattice(quantity: DrawnQuantity, text: str, width: Fraction) -> tuple[int, i
 def point(first: int, last: int, share: float) -> int:
     """Return a point from `first` to `last`, all alike if `share` is uniform from 0 to below 1."""
     return first + int(share * (last - first + 1))
+
+
+def rank(*parts: str | int) -> int:
+    """Return a number below 2**63, uniform and independent for different parts."""
+    digest = hashlib.sha256(codec.canonical(list(parts)).encode()).digest()
+    return int.from_bytes(digest[:8], "big") >> (64 - SEED_BITS)
+
+
+def uniform(*parts: str | int) -> float:
+    """Return a number from 0 to below 1, uniform and independent for different parts."""
+    return (rank(*parts) >> (SEED_BITS - 53)) / 2**53

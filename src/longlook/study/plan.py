@@ -1,10 +1,10 @@
 """The trials of a study and their order: every arm of every cell once a round, randomised in blocks. Pure.
 
-Rounds follow one another; inside a round the cells come in random order; inside a (round, cell) block the arms run
-back to back in random order. "Random" is the order of SHA-256 hashes of (seed, names), so it is the same on every
-machine and version of Python, and an addition to a study does not disturb the order or the ids of its other trials.
+Rounds follow one another. Inside a round the cells come in random order, and in each cell of a round the arms run back
+to back in random order. "Random" is the order of SHA-256 hashes of (seed, names). It is the same on every machine and
+version of Python, and an addition to a study does not disturb the order or the ids of its other trials.
 
-What a round draws about its cell (`around`) changes its trials, and neither the order nor the seeds.
+The draws of a round about its cell (`around`) change its trials, but neither the order nor the seeds.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,19 +15,19 @@ from typing import Any
 from longlook.core import codec
 from longlook.core.errors import InputError
 from longlook.core.flows import stop_after_s
+from longlook.core.links import as_main
 from longlook.core.model import Capture, Level, Plan, Scalar, Study, Trial
 from longlook.core.problems import SettingError
 from longlook.core.registry import nearest
-from longlook.network.extra_links import as_main
-from longlook.network.surgery import PREFIX, without_surgery
+from longlook.network.surgery import PREFIX, surgery_text, with_surgery, without_surgery
 from longlook.study.arms import ResolvedArm, resolve_arm
-from longlook.study.around import Draw, check_ends, neighbourhood
+from longlook.study.around import NOTHING_DRAWN, Draw, check_ends, neighbourhood
 from longlook.study.catalogue import Catalogue, installed
 from longlook.study.cells import cell_id, cells, cells_named, labels_of
-from longlook.study.flow_groups import Group
+from longlook.study.flow_groups import FlowGroup
 from longlook.study.flow_groups import draw as draw_flows
+from longlook.study.laws import rank
 from longlook.study.resolve import Cell, Conditions, cell_settings, has_own_link, resolve_conditions, split_workload
-from longlook.study.seeded import rank
 
 MOST_TRIALS = 100_000
 """The trials of a plan that nobody has to ask for."""
@@ -40,26 +40,26 @@ def make_plan(
 ) -> Plan:
     """Return all trials of the study in the order in which they run.
 
-    `only` are filters FACTOR=LEVEL: several of one factor are alternatives, those of different factors must all hold.
+    `only` are filters FACTOR=LEVEL: several of one factor are alternatives, filters of different factors must all hold.
     The name of a cell, in any form that `cells` lists, is a filter, too; several of these are alternatives.
     A filter changes neither ids nor the relative order of the trials that it leaves. InputError for unknown names, and
-    where there are more than `most` trials.
+    if there are more than `most` trials.
     """
     known = catalogue or installed()
     chosen = chosen_cells(study, only)
     refuse_more_than(most, study, len(chosen))
-    resolved = [_Block(study, cell, known) for cell in chosen]
+    planners = [_CellPlanner(study, cell, known) for cell in chosen]
     trials = [
         trial
         for number in range(study.rounds)
-        for block in sorted(resolved, key=lambda block: rank(study.seed, "cell", number, block.key))
-        for trial in block.trials(number)
+        for planner in sorted(planners, key=lambda planner: rank(study.seed, "cell", number, planner.key))
+        for trial in planner.trials(number)
     ]
     return Plan(study.id, codec.content_hash([trial.id for trial in trials]), tuple(trials))
 
 
 def chosen_cells(study: Study, only: Sequence[str] = ()) -> Sequence[Cell]:
-    """Return the cells that the filters leave, in the order of factors and levels; InputError where there is none."""
+    """Return the cells that the filters leave, in the order of factors and levels; InputError if there is none."""
     wanted, named = _filters(study, only)
     chosen = [
         cell
@@ -73,12 +73,12 @@ def chosen_cells(study: Study, only: Sequence[str] = ()) -> Sequence[Cell]:
 
 
 def count_trials(study: Study, chosen: int) -> int:
-    """Return how many trials a plan of so many cells has."""
+    """Return how many trials a plan of this number of cells has."""
     return chosen * len(study.arms) * study.rounds
 
 
 def refuse_more_than(most: int, study: Study, chosen: int) -> None:
-    """Raise InputError where so many cells have more trials than `most`."""
+    """Raise InputError if this number of cells has more trials than `most`."""
     if (count := count_trials(study, chosen)) <= most:
         return
     product = f"{chosen} cells × {len(study.arms)} arms × {study.rounds} rounds = {count} trials"
@@ -90,126 +90,161 @@ def refuse_more_than(most: int, study: Study, chosen: int) -> None:
 
 
 @dataclass(frozen=True)
-class _Point:
-    """The conditions of a cell, or of one of its rounds, and the arms in it; each arm with the hashes of its identity.
+class _HashedArm:
+    """An arm in a cell, with the hashes of its setup and of its settings of the measurement."""
 
-    The first hash is the setup's, the others those of circumstances.
-    """
-
-    conditions: Conditions
-    arms: Sequence[tuple[str, ResolvedArm, Sequence[str]]]
-    draw: Draw | None = None
+    name: str
+    arm: ResolvedArm
+    setup_hash: str
+    override_hashes: Sequence[str]
 
     @classmethod
-    def of(cls, conditions: Conditions, entries: Mapping[str, ResolvedArm], draw: Draw | None = None) -> "_Point":
-        arms = [(name, entry, [codec.content_hash(entry.setup), *_stated(entry)]) for name, entry in entries.items()]
-        return cls(conditions, arms, draw)
+    def of(cls, name: str, arm: ResolvedArm) -> "_HashedArm":
+        """Return the arm with its hashes."""
+        return cls(name, arm, codec.content_hash(arm.setup), _hashes_of_overrides(arm))
 
 
-class _Block:
+@dataclass(frozen=True)
+class _RoundConditions:
+    """All that applies to the trials of a round of a cell: the conditions of all arms, the arms, and what was drawn."""
+
+    conditions: Conditions
+    conditions_hash: str
+    arms: Sequence[_HashedArm]
+    draw: Draw
+
+    @classmethod
+    def of(cls, conditions: Conditions, arms: Sequence[_HashedArm], draw: Draw) -> "_RoundConditions":
+        """Return them with the hash of the conditions."""
+        return cls(conditions, codec.content_hash(conditions), arms, draw)
+
+
+class _CellPlanner:
     """A cell made ready to give its trials of any round."""
 
     def __init__(self, study: Study, cell: Cell, catalogue: Catalogue) -> None:
-        """Resolve the cell and its arms; InputError where they cannot be."""
+        """Resolve the cell and its arms; InputError if they cannot be."""
         self._study, self._catalogue = study, catalogue
         self._labels = labels_of(cell)
         self._cell_id = cell_id(self._labels)
-        self._capture = codec.content_hash(_kept(study.capture))
+        self._capture_hash = codec.content_hash(_hashed_capture(study.capture))
         settings = cell_settings(study, cell)
-        with self._named():
+        with self._named_in_errors():
             conditions = resolve_conditions(settings, catalogue)
-            entries = {arm.name: resolve_arm(arm, settings, catalogue) for arm in study.arms}
+            arms = {arm.name: resolve_arm(arm, settings, catalogue) for arm in study.arms}
             self._around = neighbourhood(study, settings, catalogue) if study.around else None
             # Where draws have to be cut, the router is asked about each; else it takes what lies between the ends.
             self._ask_router = self._around is not None and not check_ends(self._around, catalogue)
-        self._point = _Point.of(conditions, entries)
+        self._as_stated = _RoundConditions.of(conditions, _hashed(arms), NOTHING_DRAWN)
         # Of the cell without draws and surgery, so that they change neither the order of a plan nor its links' seeds.
-        undisturbed = _calm(conditions)
-        self.key = codec.content_hash([codec.content_hash(undisturbed), _sets(cell)])
-        groups = any(entry.groups for entry in entries.values())
+        self.key = codec.content_hash([codec.content_hash(_without_surgery(conditions)), _settings_of_levels(cell)])
+        groups = any(arm.groups for arm in arms.values())
         own_links = any(has_own_link(arm) for arm in study.arms)
-        self._arms_follow = own_links or (groups and self._around is not None and self._around.draws_workload)
+        self._draws_change_arms = own_links or (groups and self._around is not None and self._around.draws_workload)
 
     def trials(self, number: int) -> list[Trial]:
-        """Return the block's trials of a round, arms in random order; InputError where a draw cannot be."""
-        study, point = self._study, self._at(number)
-        seed = rank(study.seed, "link", number, self.key)
-        seen: dict[str, int] = {}
+        """Return the cell's trials of a round, arms in random order; InputError if a draw cannot be."""
+        here, seed = self._in_round(number), rank(self._study.seed, "link", number, self.key)
+        copies: dict[str, int] = {}
         trials = []
-        conditions, draw = point.conditions, point.draw
-        conditions_hash = codec.content_hash(conditions)
-        duration_s = stop_after_s(conditions.workload)
-        drew = [codec.content_hash(["drawn", draw.drawn])] if draw is not None and draw.drawn else []
-        for arm, resolved, (setup_hash, *stated) in point.arms:
-            entry = resolved.in_round(study.seed, number)
-            setup, how = entry.setup, entry.circumstances
-            same = [
-                setup_hash if entry is resolved else codec.content_hash(setup),
-                seed,
-                study.timeout_s,
-                self._capture,
-            ]
-            identity = codec.content_hash([conditions_hash, *same, *stated, *drew])
-            undisturbed = _without_surgery(conditions, entry)
-            plain = undisturbed and codec.content_hash([undisturbed[0], *same, *undisturbed[1], *drew])
+        for hashed in here.arms:
+            arm = hashed.arm.in_round(self._study.seed, number)
+            identity, identity_without_surgery = self._identities(here, hashed, arm, seed)
             # Arms that are alike (an A/A study) are still trials of their own.
-            twin = seen.setdefault(identity, 0)
-            seen[identity] += 1
+            copy = copies.setdefault(identity, 0)
+            copies[identity] += 1
             trials.append(
-                Trial(
-                    id=codec.content_hash([identity, twin]),
-                    study=study.id,
-                    cell=self._labels,
-                    cell_id=self._cell_id,
-                    arm=arm,
-                    round=number,
+                self._trial(
+                    here,
+                    hashed.name,
+                    arm,
+                    number=number,
                     seed=seed,
-                    link=how.link or conditions.link,
-                    workload=split_workload(conditions.workload, how.split),
-                    protocol=setup.protocol,
-                    connection=setup.connection,
-                    congestion_control=setup.congestion_control,
-                    server=setup.server,
-                    client=setup.client,
-                    timeout_s=study.timeout_s,
-                    capture=study.capture,
-                    engine=how.engine,
-                    tcp=how.tcp,
-                    client_cpu_share=how.client_cpu_share,
-                    processors=how.processors,
-                    flows=draw_flows(entry.groups, seed, duration_s),
-                    drawn=draw.drawn if draw is not None else {},
-                    start_phase_ns=draw.start_phase_ns if draw is not None else 0,
-                    certificate_padding_bytes=draw.certificate_padding_bytes if draw is not None else 0,
-                    randomness_of=codec.content_hash([plain, twin]) if plain else "",
-                    further=how.further or conditions.further,
-                    proxy=setup.proxy,
+                    trial_id=codec.content_hash([identity, copy]),
+                    randomness_of=codec.content_hash([identity_without_surgery, copy])
+                    if identity_without_surgery
+                    else "",
                 )
             )
-        return sorted(trials, key=lambda trial: rank(study.seed, "arm", number, self.key, trial.arm))
+        return sorted(trials, key=lambda trial: rank(self._study.seed, "arm", number, self.key, trial.arm))
 
-    def _at(self, number: int) -> _Point:
-        """Return the conditions that a round draws, with the arms in them; those of the cell where it draws nothing."""
+    def _identities(
+        self, here: _RoundConditions, hashed: _HashedArm, arm: ResolvedArm, seed: int
+    ) -> tuple[str, str | None]:
+        """Return the hash of all that determines a trial, and the same hash without surgery if the trial has any."""
+        setup_hash = hashed.setup_hash if arm is hashed.arm else codec.content_hash(arm.setup)
+        common = [setup_hash, seed, self._study.timeout_s, self._capture_hash]
+        drawn = [codec.content_hash(["drawn", here.draw.drawn])] if here.draw.drawn else []
+        identity = [here.conditions_hash, *common, *hashed.override_hashes, *drawn]
+        calm = _hashes_without_surgery(here.conditions, arm)
+        if calm is None:
+            return codec.content_hash(identity), None
+        conditions_hash, override_hashes = calm
+        return codec.content_hash(identity), codec.content_hash([conditions_hash, *common, *override_hashes, *drawn])
+
+    def _trial(
+        self,
+        here: _RoundConditions,
+        name: str,
+        arm: ResolvedArm,
+        *,
+        number: int,
+        seed: int,
+        trial_id: str,
+        randomness_of: str,
+    ) -> Trial:
+        study, conditions, setup = self._study, here.conditions, arm.setup
+        return Trial(
+            id=trial_id,
+            study=study.id,
+            cell=self._labels,
+            cell_id=self._cell_id,
+            arm=name,
+            round=number,
+            seed=seed,
+            link=arm.link or conditions.link,
+            workload=split_workload(conditions.workload, arm.split),
+            protocol=setup.protocol,
+            connection=setup.connection,
+            congestion_control=setup.congestion_control,
+            server=setup.server,
+            client=setup.client,
+            timeout_s=study.timeout_s,
+            capture=study.capture,
+            engine=arm.engine,
+            tcp=arm.tcp,
+            client_cpu_share=arm.client_cpu_share,
+            processors=arm.processors,
+            flows=draw_flows(arm.groups, seed, stop_after_s(conditions.workload)),
+            drawn=here.draw.drawn,
+            start_phase_ns=here.draw.start_phase_ns,
+            certificate_padding_bytes=here.draw.certificate_padding_bytes,
+            randomness_of=randomness_of,
+            further=arm.further or conditions.further,
+            proxy=setup.proxy,
+        )
+
+    def _in_round(self, number: int) -> _RoundConditions:
+        """Return what applies in a round: the cell as the study states it, with what the round draws."""
         if self._around is None:
-            return self._point
-        with self._named(f", round {number + 1}"):
-            workload = self._point.conditions.workload
-            draw, (conditions, entries) = self._around.draw(self._study.seed, number, self.key, workload, self._resolve)
-            if entries is None:
-                return replace(self._point, conditions=conditions, draw=draw)
-            return _Point.of(conditions, entries, draw)
+            return self._as_stated
+        stated = self._as_stated
+        with self._named_in_errors(f", round {number + 1}"):
+            workload = stated.conditions.workload
+            draw, (conditions, arms) = self._around.draw(self._study.seed, number, self.key, workload, self._resolve)
+        return _RoundConditions.of(conditions, stated.arms if arms is None else _hashed(arms), draw)
 
     def _resolve(self, settings: Mapping[str, Scalar]) -> tuple[Conditions, dict[str, ResolvedArm] | None]:
-        """Return conditions and arms of drawn settings; no arms where they are those of the cell."""
+        """Return conditions and arms of drawn settings; no arms if they are the same as in the cell."""
         ask = self._ask_router
         conditions = resolve_conditions(settings, self._catalogue, ask_router=ask)
-        if not self._arms_follow:
+        if not self._draws_change_arms:
             return conditions, None
         arms = self._study.arms
         return conditions, {arm.name: resolve_arm(arm, settings, self._catalogue, ask_router=ask) for arm in arms}
 
     @contextmanager
-    def _named(self, more: str = "") -> Iterator[None]:
+    def _named_in_errors(self, more: str = "") -> Iterator[None]:
         """Name study and cell in the error of a setting."""
         try:
             yield
@@ -217,44 +252,42 @@ class _Block:
             raise InputError(f"study {self._study.id}, cell {self._cell_id}{more}: {error}") from error
 
 
-def _stated(entry: ResolvedArm) -> list[str]:
-    """Return hashes of the circumstances in which a trial differs from an ordinary one, which has none."""
-    how = entry.circumstances
-    split = how.split if how.split > 1 else None
-    stated = (
-        *(("link", how.link), ("engine", how.engine), ("tcp", how.tcp)),
-        *(("client_cpu", how.client_cpu_share), ("split", split), ("processors", how.processors)),
-        ("further", how.further),
+def _hashed(arms: Mapping[str, ResolvedArm]) -> list[_HashedArm]:
+    return [_HashedArm.of(name, arm) for name, arm in arms.items()]
+
+
+def _hashes_of_overrides(arm: ResolvedArm) -> list[str]:
+    """Return the hashes of the settings in which an arm differs from an ordinary one, which has none."""
+    overrides = (
+        *(("link", arm.link), ("engine", arm.engine), ("tcp", arm.tcp), ("client_cpu", arm.client_cpu_share)),
+        *(("split", arm.split if arm.split > 1 else None), ("processors", arm.processors), ("further", arm.further)),
+        ("flows", _encoded(arm.groups)),
     )
-    return [
-        codec.content_hash([name, value]) for name, value in (*stated, ("flows", _identity_of(entry.groups))) if value
-    ]
+    return [codec.content_hash([name, value]) for name, value in overrides if value]
 
 
-def _without_surgery(conditions: Conditions, entry: ResolvedArm) -> tuple[str, list[str]] | None:
-    """Return the hashes of conditions and circumstances of the same trial without surgery; None where it has none."""
-    circumstances, common = entry.circumstances, _calm(conditions)
-    own, further = circumstances.link, circumstances.further or conditions.further
-    link = conditions.link if own is None else own
-    plain = without_surgery(link)
-    plain_further = {name: without_surgery(each) for name, each in further.items()}
-    if plain == link and plain_further == further:
+def _hashes_without_surgery(conditions: Conditions, arm: ResolvedArm) -> tuple[str, list[str]] | None:
+    """Return the hashes of conditions and overrides of the same trial without surgery, or None if it has none."""
+    link, further = arm.link or conditions.link, arm.further or conditions.further
+    calm, calm_link = _without_surgery(conditions), without_surgery(link)
+    calm_further = {name: without_surgery(each) for name, each in further.items()}
+    if calm_link == link and calm_further == further:
         return None
-    how = replace(
-        circumstances,
-        link=None if own is None or plain == common.link else plain,
-        further={} if plain_further == common.further else plain_further,
+    calm_arm = replace(
+        arm,
+        link=None if arm.link is None or calm_link == calm.link else calm_link,
+        further={} if calm_further == calm.further else calm_further,
     )
-    return codec.content_hash(common), _stated(replace(entry, circumstances=how))
+    return codec.content_hash(calm), _hashes_of_overrides(calm_arm)
 
 
-def _calm(conditions: Conditions) -> Conditions:
+def _without_surgery(conditions: Conditions) -> Conditions:
     """Return conditions without surgery on any of their links."""
     further = {name: without_surgery(link) for name, link in conditions.further.items()}
     return replace(conditions, link=without_surgery(conditions.link), further=further)
 
 
-def _identity_of(groups: Sequence[Group]) -> list[dict[str, Any]]:
+def _encoded(groups: Sequence[FlowGroup]) -> list[dict[str, Any]]:
     """Return groups as they are hashed. `setup` goes by the name that it had when ids were first given."""
     return [
         {"contestant" if name == "setup" else name: value for name, value in codec.encode(group).items()}
@@ -262,13 +295,13 @@ def _identity_of(groups: Sequence[Group]) -> list[dict[str, Any]]:
     ]
 
 
-def _kept(capture: Capture) -> dict[str, bool]:
+def _hashed_capture(capture: Capture) -> dict[str, bool]:
     """Return what is captured, for a trial's identity; later collectors count only if on, so that ids stay."""
     first = {"qlog", "keylog"}
     return {name: wanted for name, wanted in asdict(capture).items() if wanted or name in first}
 
 
-def _sets(cell: Mapping[str, Level]) -> dict[str, Scalar]:
+def _settings_of_levels(cell: Mapping[str, Level]) -> dict[str, Scalar]:
     """Return the settings of the levels, without names and labels: a relabelled cell is the same cell.
 
     Surgery is left out: with it or without it, packets meet the same draws.
@@ -304,3 +337,23 @@ def _filters(study: Study, only: Sequence[str]) -> tuple[dict[str, set[str]], se
         message = f"--only {text}: factor {name} has no level {label!r}{nearest(label, levels[name])}"
         raise InputError(message, f"its levels: {', '.join(levels[name])}")
     return wanted, named
+
+
+def with_operations(trial: Trial, up: str, down: str) -> Trial:
+    """Return the trial with operations on packets of each direction, beside those that it has already.
+
+    `up` and `down` are texts as of `network.surgery.up` and `network.surgery.down`; `off` adds nothing, and with both
+    off the trial stays what it is. Otherwise it gets an id of its own, and keeps the link's seed and the programs'
+    randomness: until its first consequence, both trials are the same to the nanosecond in virtual time. Raise
+    SettingError, with the setting's key, if a text is wrong or contradicts the operations that are there.
+    """
+    link = with_surgery(trial.link, up, down)
+    if link == trial.link:
+        return trial
+    texts = [surgery_text(up), surgery_text(down)]
+    return replace(
+        trial,
+        id=codec.content_hash([trial.id, "surgery", texts]),
+        link=link,
+        randomness_of=trial.randomness_of or trial.id,
+    )

@@ -6,8 +6,8 @@
     10 * server-core                                        one on which everything takes ten times as long
     call 1us, wake 5us, datagram 9us, packet 2us, kilobyte 2us       costs of one's own; those left out are 0
 
-The costs are those of the guest's kernel (`kernel/`, net/core/endpoint_cpu.c); docs/explanation/processors.md says what
-they mean, where those of the names are from, and how far they can be believed.
+The guest's kernel has these costs (`kernel/`, net/core/endpoint_cpu.c). docs/explanation/processors.md says what they
+mean, where the costs of named processors are from, and how far they can be believed.
 """
 
 from collections.abc import Mapping
@@ -15,21 +15,13 @@ from dataclasses import fields
 from fractions import Fraction
 
 from longlook.core import units
+from longlook.core.cpus import COSTS, OFF, text_of, times
 from longlook.core.model import Processor, Scalar
 from longlook.core.problems import SettingError, allowed
 
 KEYS: Mapping[str, str] = {"client_processor": "client", "server_processor": "server"}
 """Key of an arm → role of the endpoint."""
 
-OFF = "off"
-
-_FIELDS: Mapping[str, str] = {
-    "call": "call_ns",
-    "wake": "wake_ns",
-    "datagram": "datagram_ns",
-    "packet": "packet_ns",
-    "kilobyte": "byte_ps",  # 1 ns a kilobyte is 1 ps a byte
-}
 _MOST_NS = 1_000_000_000
 _FORM = f"write {OFF}, a name, or costs, for example: call 1us, wake 5us, datagram 9us, packet 2us, kilobyte 2us"
 
@@ -57,7 +49,7 @@ errors)."""
 
 
 def processor_setting(key: str, value: object) -> Scalar:
-    """Return the canonical text of a processor; SettingError where it is none."""
+    """Return the canonical text of a processor; SettingError if it is none."""
     if not isinstance(value, str):
         raise SettingError(key, f"must be a text: {_FORM}")
     factor, rest = _scaled(key, value)
@@ -75,16 +67,17 @@ def processor_setting(key: str, value: object) -> Scalar:
     return text_of(scaled)
 
 
-def processors(own: Mapping[str, Scalar]) -> dict[str, Processor]:
-    """Return the processors of an arm's settings by role; a role whose computing costs nothing is left out.
+def processors(texts: Mapping[str, Scalar], programs: Mapping[str, str | None]) -> dict[str, Processor]:
+    """Return the processor of each role; a role whose computing costs nothing is left out.
 
-    Raise SettingError for a processor by name where nobody has measured what the role's stack costs.
+    `texts` and `programs` map roles to canonical texts and to the programs that run there, named as in a study. Raise
+    SettingError for a processor by name if nobody has measured what the role's program costs.
     """
-    found = {role: _processor_of(key, own[key], own.get(role)) for key, role in KEYS.items() if key in own}
+    found = {role: _processor_of(key, texts[role], programs.get(role)) for key, role in KEYS.items() if role in texts}
     return {role: processor for role, processor in found.items() if processor is not None}
 
 
-def _processor_of(key: str, value: Scalar, program: Scalar | None) -> Processor | None:
+def _processor_of(key: str, value: Scalar, program: str | None) -> Processor | None:
     """Return the processor of a canonical text for a program, named as in a study; None for `off`."""
     factor, rest = _scaled(key, str(value))
     if rest == OFF:
@@ -101,7 +94,7 @@ def _processor_of(key: str, value: Scalar, program: Scalar | None) -> Processor 
 
 
 def _machine(name: str) -> tuple[Processor, Fraction]:
-    """Return the costs of a named machine and what to multiply them by, and those of its programs."""
+    """Return the costs of a named machine and what to multiply these and its programs' costs by."""
     return (PROCESSORS["server-core"], PHONES[name]) if name in PHONES else (PROCESSORS[name], Fraction(1))
 
 
@@ -112,11 +105,6 @@ def _together(one: Processor, other: Processor) -> Processor:
 def _within_bounds(key: str, processor: Processor) -> None:
     if max(getattr(processor, field.name) for field in fields(processor)) > _MOST_NS:
         raise SettingError(key, f"a cost may be at most {units.print_time(_MOST_NS)}")
-
-
-def times(processor: Processor, factor: Fraction) -> Processor:
-    """Return a processor on which everything takes `factor` times as long, to the nearest unit."""
-    return Processor(**{field.name: round(getattr(processor, field.name) * factor) for field in fields(processor)})
 
 
 def _scaled(key: str, text: str) -> tuple[Fraction, str]:
@@ -136,21 +124,15 @@ def _costs(key: str, text: str) -> Processor:
     costs: dict[str, int] = {}
     for term in text.split(","):
         name, _, value = term.strip().partition(" ")
-        if name not in _FIELDS:
-            raise SettingError(key, f"{allowed(name, (*_FIELDS, *PROCESSORS, *PHONES, OFF))}; {_FORM}")
-        if _FIELDS[name] in costs:
+        if name not in COSTS:
+            raise SettingError(key, f"{allowed(name, (*COSTS, *PROCESSORS, *PHONES, OFF))}; {_FORM}")
+        if COSTS[name] in costs:
             raise SettingError(key, f"{name} is given twice")
         try:
-            costs[_FIELDS[name]] = units.parse_time(value.strip())
+            costs[COSTS[name]] = units.parse_time(value.strip())
         except units.UnitError as error:
             raise SettingError(key, f"{name}: {error}; {_FORM}") from error
     return Processor(**costs)
-
-
-def text_of(processor: Processor) -> str:
-    """Return costs as people write them, in canonical form."""
-    costs = {name: getattr(processor, field) for name, field in _FIELDS.items()}
-    return ", ".join(f"{name} {units.print_time(cost)}" for name, cost in costs.items() if cost) or OFF
 
 
 def _plain(factor: Fraction) -> str:

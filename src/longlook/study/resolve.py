@@ -4,22 +4,21 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from longlook.core import units
+from longlook.core import echoes, units
 from longlook.core.flows import DURATION, ENDLESS
-from longlook.core.model import Arm, ConnectionState, Endpoint, Level, Link, Processor, Scalar, Study, Workload
+from longlook.core.links import BEHIND, BOTTLENECKS, link_of
+from longlook.core.model import Arm, ConnectionState, Endpoint, Level, Link, Scalar, Study, Workload
 from longlook.core.problems import SettingError, allowed
-from longlook.core.protocol import EITHER, find_protocol
+from longlook.core.protocol import EITHER, QUIC_ECHO, UDP_ECHO, find_protocol
 from longlook.core.stack import PLAYER_RULES, Knob, Stack
 from longlook.core.workload import WorkloadKind
 from longlook.network import extra_links
 from longlook.network import settings as network
-from longlook.network.stages import BOTTLENECKS, largest_rate_bps
-from longlook.study import processors, tcp
+from longlook.network.stages import largest_rate_bps
+from longlook.study import tcp
+from longlook.study.arm_settings import ArmSettings, EndpointSettings, WorkloadSettings
 from longlook.study.catalogue import Catalogue
-from longlook.study.echoes import check_echo
 from longlook.study.settings import (
-    NO_CPU_LIMIT,
-    NO_PROXY,
     PROXY,
     SPLIT,
     WORKLOAD_PREFIX,
@@ -32,6 +31,11 @@ Cell = Mapping[str, Level]
 """Factor name → level."""
 
 
+_PAYLOAD = "payload"
+PAYLOAD = f"{WORKLOAD_PREFIX}{_PAYLOAD}"
+_DONT_FRAGMENT, _NEVER = "dont_fragment", "set"
+
+
 @dataclass(frozen=True)
 class Conditions:
     """The conditions that all arms of a cell share."""
@@ -39,20 +43,6 @@ class Conditions:
     link: Link
     workload: Workload
     further: Mapping[str, Link] = field(default_factory=dict, metadata={"omitted_when_empty": True})
-
-
-@dataclass(frozen=True)
-class Circumstances:
-    """The measurement of one arm where it differs from the other arms'; None: as theirs."""
-
-    link: Link | None
-    engine: str | None
-    tcp: Mapping[str, Scalar]  # `Trial.tcp`
-    client_cpu_share: float | None
-    split: int = 1
-    """Over how many connections each object is fetched, a part over each."""
-    processors: Mapping[str, Processor] = field(default_factory=dict)  # `Trial.processors`
-    further: Mapping[str, Link] = field(default_factory=dict)  # `Trial.further`, of an arm with settings of one of them
 
 
 @dataclass(frozen=True)
@@ -68,7 +58,7 @@ class FlowSetup:
 
 
 def cell_settings(study: Study, cell: Cell) -> dict[str, Scalar]:
-    """Return the study's settings with those of the cell's levels over them."""
+    """Return the study's settings with the settings of the cell's levels over them."""
     settings = dict(study.settings)
     for level in cell.values():
         settings.update(level.sets)
@@ -76,21 +66,17 @@ def cell_settings(study: Study, cell: Cell) -> dict[str, Scalar]:
 
 
 def resolve_conditions(settings: Mapping[str, Scalar], catalogue: Catalogue, *, ask_router: bool = True) -> Conditions:
-    """Return link and workload of a cell's settings; SettingError where they cannot be.
+    """Return link and workload of a cell's settings; SettingError if they cannot be.
 
     Without `ask_router` the router itself does not check the link, which costs the start of a program.
     """
-    kind = catalogue.workloads[_kind(settings)]
+    kind = WorkloadSettings.of(settings, catalogue).kind
     parameters = workload_parameters(kind, settings)
     make_link = network.link if ask_router else network.unchecked_link
     link = make_link(settings)
     if kind.competes and DURATION in parameters:
         parameters[ENDLESS] = _more_than_passes(link, float(parameters[DURATION]))
     return Conditions(link, Workload(kind.name, parameters), extra_links.links(settings, make_link))
-
-
-def _kind(settings: Mapping[str, Scalar]) -> str:
-    return str(settings[f"{WORKLOAD_PREFIX}kind"])
 
 
 def _more_than_passes(link: Link, duration_s: float) -> int:
@@ -102,31 +88,13 @@ def _more_than_passes(link: Link, duration_s: float) -> int:
 def has_own_link(arm: Arm) -> bool:
     """Whether an arm makes a setting of the path, so that its link is not the cell's.
 
-    Arms of study files make those of ARM_CONDITIONS alone, counterfactual arms any.
+    Arms of study files make the settings of ARM_CONDITIONS alone, counterfactual arms any.
     """
-    return any(key.startswith("network.") or extra_links.link_of(key) for key in arm.settings)
-
-
-def resolve_circumstances(arm: Arm, settings: Mapping[str, Scalar], *, ask_router: bool = True) -> Circumstances:
-    """Return the measurement's settings that the arm itself makes; SettingError where they cannot be."""
-    own = tcp.with_presets(settings, arm.settings)
-    make_link = network.link if ask_router else network.unchecked_link
-    engine = own.get("engine")
-    kernel_tcp = {} if not find_protocol(str(own.get("protocol"))).kernel_tcp else tcp.parameters(own)
-    client_cpu = own.get("client_cpu", NO_CPU_LIMIT)
-    return Circumstances(
-        link=make_link(own) if any(key.startswith("network.") for key in arm.settings) else None,
-        engine=None if engine is None else str(engine),
-        tcp=kernel_tcp,
-        client_cpu_share=None if client_cpu == NO_CPU_LIMIT else float(units.parse_share(client_cpu)),
-        split=int(own.get(SPLIT, 1)),
-        processors=processors.processors(own),
-        further=extra_links.links(own, make_link) if extra_links.names_in(arm.settings) else {},
-    )
+    return any(key.startswith("network.") or link_of(key) for key in arm.settings)
 
 
 def split_workload(workload: Workload, split: int) -> Workload:
-    """Return the workload with each object in so many parts of one size, one over each of as many connections.
+    """Return the workload with each object in `split` parts of one size, each over a connection of its own.
 
     A player asks for parts of its segments itself.
     """
@@ -138,60 +106,63 @@ def split_workload(workload: Workload, split: int) -> Workload:
     return replace(workload, parameters={**workload.parameters, "object_bytes": part_bytes, "connections": split})
 
 
-def resolve_flow_setup(arm: Arm, settings: Mapping[str, Scalar], catalogue: Catalogue) -> FlowSetup:
-    """Return the arm's setup in a cell with these settings; SettingError where a program cannot do what is asked."""
-    own = tcp.with_presets(settings, arm.settings)
-    for key in ("protocol", "connection", "server", "client"):
-        if key not in own:
+def resolve_flow_setup(arm: ArmSettings, catalogue: Catalogue) -> FlowSetup:
+    """Return the setup of an arm with one flow, or of a group of flows, whose settings `arm` has.
+
+    Raise SettingError if a program cannot do what is asked.
+    """
+    for key, value in (
+        *(("protocol", arm.protocol), ("connection", arm.connection)),
+        *(("server", arm.server.stack), ("client", arm.client.stack)),
+    ):
+        if value is None:
             raise SettingError(
                 key, f"missing: set it for the arm, or for all arms under [defaults] ({_HELP[key]})", absent=True
             )
-    protocol, connection = str(own["protocol"]), ConnectionState(str(own["connection"]))
+    protocol, connection = str(arm.protocol), ConnectionState(str(arm.connection))
     protocols = sorted({EITHER.name, *(name for stack in catalogue.stacks.values() for name in stack.protocols)})
     if protocol not in protocols:
         raise SettingError("protocol", f"no stack speaks it; {allowed(protocol, protocols)}")
-    check_echo(catalogue.workloads[_kind(settings)], protocol, own)
+    check_echo(arm, protocol)
     endpoints = {}
-    for role in ("server", "client"):
-        stack, version = find_stack(role, str(own[role]), catalogue)
-        _check_abilities(role, stack, version, protocol, connection)
-        if role == "client":
-            _check_connections(stack, own, catalogue)
-            _check_waits(stack, connection, own, catalogue)
-            _check_plays(stack, protocol, connection, own, catalogue)
-        endpoints[role] = Endpoint(stack.name, version, _knobs(role, stack, version, protocol, own))
+    for end in (arm.server, arm.client):
+        stack, version = find_stack(end.role, str(end.stack), catalogue)
+        _check_abilities(end.role, stack, version, protocol, connection)
+        if end is arm.client:
+            _check_connections(stack, arm, catalogue)
+            _check_waits(stack, connection, arm.workload, catalogue)
+            _check_plays(stack, protocol, connection, arm, catalogue)
+        endpoints[end.role] = Endpoint(stack.name, version, _knobs(end, stack, version, protocol))
     congestion_control = None
-    if not find_protocol(protocol).kernel_tcp:
-        for key in (tcp.CONGESTION_CONTROL, tcp.PRESET, *tcp.SETTINGS):
-            if key in arm.settings:
-                raise SettingError(key, "sets the kernel's TCP; of others it is a knob of the stack, if any")
-    else:
-        if "congestion_control" not in own:
+    if find_protocol(protocol).kernel_tcp:
+        congestion_control = arm.tcp.congestion_control
+        if congestion_control is None:
             message = 'missing: TCP\'s must be explicit, for example congestion_control = "cubic" or tcp = "stock"'
-            raise SettingError("congestion_control", message, absent=True)
-        congestion_control = str(own["congestion_control"])
-    proxy = _proxy(own, protocol, connection, catalogue)
+            raise SettingError(tcp.CONGESTION_CONTROL, message, absent=True)
+    elif arm.tcp.stated:
+        raise SettingError(arm.tcp.stated[0], "sets the kernel's TCP; of others it is a knob of the stack, if any")
+    proxy = _proxy(arm, protocol, connection, catalogue)
     return FlowSetup(protocol, connection, congestion_control, endpoints["server"], endpoints["client"], proxy)
 
 
-def _proxy(
-    own: Mapping[str, Scalar], protocol: str, connection: ConnectionState, catalogue: Catalogue
-) -> Endpoint | None:
-    """Return the proxy of an arm; None where it has none."""
-    if (name := str(own.get(PROXY, NO_PROXY))) == NO_PROXY:
-        if PROXY not in own and (knobs := [key for key in own if key.startswith("proxy_knobs.")]):
-            raise SettingError(knobs[0], 'there is no proxy: write for example proxy = "haproxy", or leave this out')
+def _proxy(arm: ArmSettings, protocol: str, connection: ConnectionState, catalogue: Catalogue) -> Endpoint | None:
+    """Return the proxy of an arm, or None if it has none."""
+    end = arm.proxy
+    if end.stack is None:
+        if end.knobs and not arm.proxy_is_off:
+            message = 'there is no proxy: write for example proxy = "haproxy", or leave this out'
+            raise SettingError(end.key(next(iter(end.knobs))), message)
         return None
-    stack, version = find_stack(PROXY, name, catalogue)
-    if extra_links.BEHIND not in extra_links.names_in(own):
+    stack, version = find_stack(PROXY, end.stack, catalogue)
+    if BEHIND not in arm.path.further:
         message = "stands between two links: add the table [behind], with rate and rtt of the link to the server"
         raise SettingError(PROXY, message)
     _check_abilities(PROXY, stack, version, protocol, connection)
-    return Endpoint(stack.name, version, _knobs(PROXY, stack, version, protocol, own))
+    return Endpoint(stack.name, version, _knobs(end, stack, version, protocol))
 
 
-_PLAYER = "client_knobs.player"
-_IDLE, _WARM = "workload.idle", "workload.warm"
+_PLAYER = "player"
+_IDLE, _WARM = "idle", "warm"
 _HELP = {
     "protocol": "h3 or h2, or another that a stack declares (longlook stacks list)",
     "connection": "cold, resumed or 0rtt",
@@ -201,7 +172,7 @@ _HELP = {
 
 
 def find_stack(role: str, text: str, catalogue: Catalogue) -> tuple[Stack, str]:
-    """Return stack and version of `name` or `name@version`; SettingError with the nearest name where there is none."""
+    """Return stack and version of `name` or `name@version`; SettingError with the nearest name if there is none."""
     name, at, version = text.partition("@")
     stack = catalogue.stacks.get(name)
     if stack is None or role not in stack.roles:
@@ -223,11 +194,11 @@ def _check_abilities(role: str, stack: Stack, version: str, protocol: str, conne
         raise SettingError("connection", f"{program} cannot do this over {protocol}, but {', '.join(connections)}")
 
 
-def _check_connections(client: Stack, settings: Mapping[str, Scalar], catalogue: Catalogue) -> None:
-    split, connections = int(settings.get(SPLIT, 1)), int(settings.get(network.CONNECTIONS, 1))
-    able = [name for name, kind in catalogue.workloads.items() if _may_be_split(kind)]
-    if split > 1 and _kind(settings) not in able:
-        raise SettingError(SPLIT, f"workload {_kind(settings)} fetches over one connection; use {', '.join(able)}")
+def _check_connections(client: Stack, arm: ArmSettings, catalogue: Catalogue) -> None:
+    split, connections, kind = arm.split, arm.workload.connections, arm.workload.kind
+    able = [name for name, each in catalogue.workloads.items() if _may_be_split(each)]
+    if split > 1 and kind.name not in able:
+        raise SettingError(SPLIT, f"workload {kind.name} fetches over one connection; use {', '.join(able)}")
     if split > 1 and connections > 1:
         raise SettingError(SPLIT, f"every object goes over all {connections} connections of the workload already")
     if max(split, connections) > 1 and not client.several_connections:
@@ -243,11 +214,11 @@ def _may_be_split(kind: WorkloadKind) -> bool:
 
 
 def _check_plays(
-    client: Stack, protocol: str, connection: ConnectionState, settings: Mapping[str, Scalar], catalogue: Catalogue
+    client: Stack, protocol: str, connection: ConnectionState, arm: ArmSettings, catalogue: Catalogue
 ) -> None:
-    if not catalogue.workloads[_kind(settings)].plays:
-        if _PLAYER in settings and client.players:
-            raise SettingError(_PLAYER, "a player is for workload video")
+    if not arm.workload.kind.plays:
+        if _PLAYER in arm.client.knobs and client.players:
+            raise SettingError(arm.client.key(_PLAYER), "a player is for workload video")
         return
     if not client.plays:
         able = [name for name, stack in catalogue.stacks.items() if stack.plays]
@@ -255,83 +226,79 @@ def _check_plays(
             "client", f"client {client.name} plays no video; clients that do: {', '.join(able) or 'none'}"
         )
     if client.players:
-        _check_player(client, connection, settings)
+        _check_player(client, connection, arm)
     if protocol == EITHER.name:
         raise SettingError("protocol", "a player speaks one protocol; allowed with workload video: h3, h2")
 
 
-def _check_player(client: Stack, connection: ConnectionState, settings: Mapping[str, Scalar]) -> None:
-    """Raise SettingError where a client that needs a player has none, or cannot play what the workload asks for."""
-    player, quality = settings.get(_PLAYER), str(settings.get("workload.quality"))
+def _check_player(client: Stack, connection: ConnectionState, arm: ArmSettings) -> None:
+    """Raise SettingError if a client that needs a player has none, or cannot play what the workload asks for."""
+    workload = arm.workload
+    player, quality = arm.client.knobs.get(_PLAYER), str(workload.values.get("quality"))
     if player not in client.players:
         raise SettingError(
-            _PLAYER, f"client {client.name} plays a video with a player of its page: {' or '.join(client.players)}"
+            arm.client.key(_PLAYER),
+            f"client {client.name} plays a video with a player of its page: {' or '.join(client.players)}",
         )
-    if settings.get("workload.content", "noise") != "cmaf":
-        raise SettingError("workload.content", f'{player} shows pictures: give content = "cmaf"')
+    if workload.values.get("content", "noise") != "cmaf":
+        raise SettingError(workload.key("content"), f'{player} shows pictures: give content = "cmaf"')
     rules = client.players[str(player)]
     if quality in PLAYER_RULES and quality not in rules:
-        raise SettingError("workload.quality", f"rules of {player}: {', '.join(rules) or 'none'}; or name a rung")
+        raise SettingError(workload.key("quality"), f"rules of {player}: {', '.join(rules) or 'none'}; or name a rung")
     if connection is not ConnectionState.COLD:
         raise SettingError("connection", f'{player} plays over a new connection: give connection = "cold"')
-    start_ns, resume_ns, buffer_ns, segment_ns = (
-        units.parse_time(settings.get(f"workload.{name}", usual))
-        for name, usual in (("start", "0s"), ("resume", "0s"), ("buffer", "30s"), ("segment", "4s"))
-    )
+    start_ns, resume_ns = workload.time_ns("start"), workload.time_ns("resume")
+    buffer_ns, segment_ns = workload.time_ns("buffer", "30s"), workload.time_ns("segment", "4s")
     if buffer_ns < 2 * segment_ns:
-        raise SettingError("workload.buffer", f"{player} holds two segments at least: give a longer buffer")
+        raise SettingError(workload.key("buffer"), f"{player} holds two segments at least: give a longer buffer")
     if start_ns > buffer_ns - segment_ns:
-        raise SettingError("workload.start", f"{player} starts with a segment less than the buffer, or earlier")
+        raise SettingError(workload.key("start"), f"{player} starts with a segment less than the buffer, or earlier")
     if player == "shaka" and start_ns != resume_ns:
-        raise SettingError("workload.resume", "start and resume of shaka are one setting: give both the same length")
+        raise SettingError(workload.key("resume"), "start and resume of shaka are one setting: give the same to both")
     if player == "dash.js" and resume_ns != 0:
-        raise SettingError("workload.resume", "dash.js has no buffer with which it resumes: 0s alone")
+        raise SettingError(workload.key("resume"), "dash.js has no buffer with which it resumes: 0s alone")
 
 
-def _check_waits(
-    client: Stack, connection: ConnectionState, settings: Mapping[str, Scalar], catalogue: Catalogue
-) -> None:
-    for key in (_IDLE, _WARM):
-        if units.parse_time(settings.get(key, "0s")) == 0:
+def _check_waits(client: Stack, connection: ConnectionState, workload: WorkloadSettings, catalogue: Catalogue) -> None:
+    for parameter in (_IDLE, _WARM):
+        if workload.time_ns(parameter) == 0:
             continue
+        key = workload.key(parameter)
         if not client.waits:
             able = [name for name, stack in catalogue.stacks.items() if stack.waits]
             raise SettingError(key, f"client {client.name} never waits; clients that do: {', '.join(able) or 'none'}")
-        if key == _WARM and connection is ConnectionState.ZERO_RTT:
+        if parameter == _WARM and connection is ConnectionState.ZERO_RTT:
             raise SettingError(key, "a warm connection has its handshake behind it; allowed with it: cold, resumed")
 
 
-def _knobs(role: str, stack: Stack, version: str, protocol: str, settings: Mapping[str, Scalar]) -> dict[str, Scalar]:
-    """Return the role's knobs that differ from the stack's defaults."""
-    prefix = f"{role}_knobs."
-    known = stack.knobs_of(version, role)
+def _knobs(end: EndpointSettings, stack: Stack, version: str, protocol: str) -> dict[str, Scalar]:
+    """Return a program's knobs that differ from the stack's defaults."""
+    known = stack.knobs_of(version, end.role)
     values: dict[str, Scalar] = {}
-    for key in sorted(settings):
-        if key.startswith(prefix):
-            name = key.removeprefix(prefix)
-            if name not in known:
-                raise SettingError(key, f"{role} {stack.name} {_lacks(stack, version, name)}; {allowed(name, known)}")
-            if not known[name].applies_to(protocol):
-                raise SettingError(key, f"means nothing with {protocol}, only with {', '.join(known[name].protocols)}")
-            value = _knob_value(key, known[name], settings[key])
-            _check_condition(key, known[name], known, settings, prefix)
-            if value != known[name].default:
-                values[name] = value
+    for name in sorted(end.knobs):
+        key = end.key(name)
+        if name not in known:
+            lacks = _lacks(stack, version, name)
+            raise SettingError(key, f"{end.role} {stack.name} {lacks}; {allowed(name, known)}")
+        if not known[name].applies_to(protocol):
+            raise SettingError(key, f"means nothing with {protocol}, only with {', '.join(known[name].protocols)}")
+        value = _knob_value(key, known[name], end.knobs[name])
+        _check_condition(end, name, known)
+        if value != known[name].default:
+            values[name] = value
     return values
 
 
-def _check_condition(
-    key: str, knob: Knob, known: Mapping[str, Knob], settings: Mapping[str, Scalar], prefix: str
-) -> None:
-    """Raise SettingError where a knob cannot be set beside the values of others that its program has."""
-    for name, needed in knob.only_with.items():
-        other = f"{prefix}{name}"
-        value = settings.get(other, known[name].usual if name in known else None)
+def _check_condition(end: EndpointSettings, name: str, known: Mapping[str, Knob]) -> None:
+    """Raise SettingError if a knob cannot be set beside the values of others that its program has."""
+    for other, needed in known[name].only_with.items():
+        value = end.knobs.get(other, known[other].usual if other in known else None)
         if value not in needed:
             has = "is not set" if value is None else f"is {value}"
-            wanted = " or ".join(f"{other} = {choice}" for choice in needed)
+            wanted = " or ".join(f"{end.key(other)} = {choice}" for choice in needed)
             raise SettingError(
-                key, f"the program has it only with {wanted}, and {name} {has}: set that too, or leave this out"
+                end.key(name),
+                f"the program has it only with {wanted}, and {other} {has}: set that too, or leave this out",
             )
 
 
@@ -370,3 +337,36 @@ def _knob_value(key: str, knob: Knob, value: Scalar) -> Scalar:
 def _bounds(low: float | None, high: float | None) -> str:
     parts = ([] if low is None else [f"at least {low:g}"]) + ([] if high is None else [f"at most {high:g}"])
     return " and ".join(parts)
+
+
+def check_echo(arm: ArmSettings, protocol: str) -> None:
+    """Raise SettingError if protocol, workload and sizes do not fit together.
+
+    A sweep may go beyond what leaves the interface in one piece, which is one of its results. A workload of which
+    nothing at all could leave is a mistake.
+    """
+    values = arm.workload.values
+    if not arm.workload.kind.echoes:
+        if find_protocol(protocol).echoes:
+            raise SettingError("protocol", f"fetches nothing: {protocol} is for workload echo; use h3 or h2 here")
+        return
+    allowed = f"{UDP_ECHO.name} or {QUIC_ECHO.name}"
+    if not find_protocol(protocol).echoes:
+        raise SettingError("protocol", f"workload echo sends datagrams that its server answers; use {allowed}")
+    if _PAYLOAD not in values:
+        return  # the workload's own check says so
+    sizes = echoes.payloads(str(values[_PAYLOAD]))
+    if protocol == QUIC_ECHO.name and sizes[0] < echoes.SMALLEST_QUIC_BYTES:
+        least = echoes.SMALLEST_QUIC_BYTES
+        raise SettingError(PAYLOAD, f"{sizes[0]} bytes: a first packet of QUIC has {least} B or more (RFC 9000, 14.1)")
+    if sizes[0] <= echoes.LARGEST_WHOLE_BYTES:
+        return
+    for end in (arm.client, arm.server):
+        key, in_quic = end.key(_DONT_FRAGMENT), protocol == QUIC_ECHO.name
+        if in_quic or end.knobs.get(_DONT_FRAGMENT, _NEVER) == _NEVER:
+            way_out = "" if in_quic else f', or {key} = "unset" or "kernel", which lets it be fragmented'
+            raise SettingError(
+                PAYLOAD,
+                f"a datagram of {sizes[0]} bytes never leaves an interface with an MTU of "
+                f"{echoes.INTERFACE_MTU_BYTES} B in one piece: at most {echoes.LARGEST_WHOLE_BYTES} B{way_out}",
+            )

@@ -238,7 +238,7 @@ def parse_table(kind: type[Parsed], document: Mapping[str, Any], problems: Probl
     """Return the document as a table of this kind, with every departure from its shape added to `problems`.
 
     A document with departures is returned without the offending values, or with stand-ins for the top-level keys that
-    cannot do without them, so that the rest can be checked too; `problems.dropped` names those keys. None where a kind
+    cannot do without them, so that the rest can be checked too; `problems.dropped` names those keys. None if a kind
     has no stand-ins.
     """
     try:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 
 from longlook.core import echoes, units
+from longlook.core.links import as_main, link_of
 from longlook.core.model import ConnectionState, Scalar
 from longlook.core.problems import SettingError, allowed
 from longlook.core.workload import Parameter, WorkloadKind
@@ -56,11 +57,17 @@ ARM_CONDITIONS = (
 ENGINES = ("virtual", "live")
 KNOB_PREFIXES = ("server_knobs.", "client_knobs.", "proxy_knobs.")
 WORKLOAD_PREFIX = "workload."
+FLOW_PREFIX = "flows."
 
 _RANDOM = "random"
 NO_CPU_LIMIT = "off"
 LEAST_CPU_SHARE = Fraction(1, 100)
 """Share of a CPU; with less the client would pause for longer than any round trip here (`lab.linux.cpuquota`)."""
+
+
+def is_flow_setting(key: str) -> bool:
+    """Return whether a key of a study is `flows.GROUP.KEY`."""
+    return key.startswith(FLOW_PREFIX)
 
 
 def endpoint_setting(key: str, value: object) -> Scalar:
@@ -121,7 +128,7 @@ _ENDPOINT_CHECKS: Mapping[str, Callable[[str, object], Scalar]] = {
 
 
 def start_setting(value: object) -> Scalar:
-    """Return `2s`, or `random(2s)` for a moment up to that; UnitError where it is neither."""
+    """Return `2s`, or `random(2s)` for a moment up to that; UnitError if it is neither."""
     called = call(value)
     if called is None:
         return units.print_time(units.parse_time(value))
@@ -132,9 +139,9 @@ def start_setting(value: object) -> Scalar:
 
 def network_setting(key: str, value: object) -> Scalar:
     """Return the canonical value of a setting of the emulated path, e.g. `network.rate` or `behind.up.loss`."""
-    if name := extra_links.link_of(key):
+    if name := link_of(key):
         try:
-            return network_setting(extra_links.as_main(key), value)
+            return network_setting(as_main(key), value)
         except SettingError as error:
             raise extra_links.error_of(name, error) from error
     if key not in network.SETTINGS:
@@ -173,7 +180,7 @@ def workload_defaults(kind: WorkloadKind) -> dict[str, Scalar]:
 def workload_parameters(kind: WorkloadKind, settings: Mapping[str, Scalar]) -> dict[str, Scalar]:
     """Return the workload's own parameters from canonical settings, sizes in bytes and times in seconds.
 
-    Those that are omitted at their default are not there when they have it.
+    A parameter with `omitted_at_default` is left out if it has its default.
     """
     values: dict[str, Scalar] = {}
     for name, parameter in kind.parameters.items():

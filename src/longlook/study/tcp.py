@@ -5,6 +5,7 @@ sites run, and the baseline that Yu and Benson (2021) and Wolsing et al. (ANRW 2
 """
 
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 
 from longlook.core import units
 from longlook.core.model import Scalar
@@ -17,6 +18,8 @@ _MOST_SSTHRESH_PACKETS = 100_000
 _LEAST_MSS_BYTES, _MOST_MSS_BYTES = 256, 1460  # Linux's net.ipv4.route.min_adv_mss; 1500 bytes without headers
 _LONGEST_RTO_NS = 10_000_000_000
 _MIB = 1 << 20
+
+MULTIPATH, MULTIPATH_BACKUP = "tcp_multipath", "tcp_multipath_backup"
 
 OF_CUBIC = ("tcp_hystart", "tcp_initial_ssthresh", "tcp_window_after_loss")
 """Settings of Linux's Cubic, which the whole kernel shares: for trials with a kernel of their own, in virtual time."""
@@ -94,8 +97,8 @@ SETTINGS: Mapping[str, Callable[[object], Scalar]] = {
     "tcp_mss": _segment,
     "tcp_mtu_probing": _switch,
     "tcp_ecn": _ecn,
-    "tcp_multipath": _switch,
-    "tcp_multipath_backup": _switch,
+    MULTIPATH: _switch,
+    MULTIPATH_BACKUP: _switch,
 }
 """Key → check, which returns the canonical value."""
 
@@ -120,7 +123,7 @@ USUAL: Mapping[str, Scalar] = {
     "tcp_mss": "1460B",
     "tcp_mtu_probing": False,
 }
-"""What a trial's TCP has where nothing is set, as canonical values: what Linux has, but for the buffers, which are the
+"""The settings of a trial's TCP if nothing is set, as canonical values: Linux's own, except the buffers, which are the
 laboratory's. No first threshold is as good as the largest one."""
 
 OF_KNOB: Mapping[str, str] = {
@@ -164,7 +167,7 @@ settings of the study."""
 
 
 def tcp_setting(key: str, value: object) -> Scalar:
-    """Return the canonical value of `tcp` or one of SETTINGS; SettingError where it cannot be."""
+    """Return the canonical value of `tcp` or one of SETTINGS; SettingError if it cannot be."""
     if key == PRESET:
         if not isinstance(value, str) or value not in PRESETS:
             raise SettingError(key, allowed(value, PRESETS))
@@ -183,8 +186,42 @@ def with_presets(settings: Mapping[str, Scalar], arm: Mapping[str, Scalar]) -> d
     return {**preset, **settings, **arm}
 
 
+@dataclass(frozen=True)
+class TcpSettings:
+    """Settings of the kernel's TCP that an arm has: the congestion control, and keys of SETTINGS → canonical values."""
+
+    congestion_control: str | None
+    values: Mapping[str, Scalar]
+    stated: tuple[str, ...]  # the keys that the arm itself has, a preset's among them
+
+    @classmethod
+    def of(cls, settings: Mapping[str, Scalar], arm: Mapping[str, Scalar]) -> "TcpSettings":
+        """Return the part of an arm's settings that is about TCP; `arm` has its own alone."""
+        name = settings.get(CONGESTION_CONTROL)
+        return cls(
+            congestion_control=None if name is None else str(name),
+            values={key: settings[key] for key in SETTINGS if key in settings},
+            stated=tuple(key for key in (CONGESTION_CONTROL, PRESET, *SETTINGS) if key in arm),
+        )
+
+    @property
+    def multipath(self) -> bool:
+        """Return whether its connections are to use several paths."""
+        return bool(self.values.get(MULTIPATH))
+
+    def check(self, *congestion_controls: str | None) -> None:
+        """Raise SettingError if they contradict congestion controls of the arm's flows, None for a flow over UDP."""
+        if controllers := {name for name in congestion_controls if name is not None}:
+            check_cubic(self.values, controllers)
+            check_dctcp(self.values, controllers)
+
+    def parameters(self) -> dict[str, Scalar]:
+        """Return them for the laboratory, in plain units (`model.Trial.tcp`)."""
+        return parameters(self.values)
+
+
 def check_cubic(own: Mapping[str, Scalar], controllers: Collection[str]) -> None:
-    """Raise SettingError where settings of Cubic contradict each other, or the congestion controls of all flows."""
+    """Raise SettingError if settings of Cubic contradict each other, or the congestion controls of all flows."""
     if "tcp_initial_ssthresh" in own and own.get("tcp_hystart", False):
         raise SettingError(
             "tcp_hystart", "Linux's Cubic takes tcp_initial_ssthresh only without HyStart: leave one out"
@@ -197,7 +234,7 @@ def check_cubic(own: Mapping[str, Scalar], controllers: Collection[str]) -> None
 
 
 def check_dctcp(own: Mapping[str, Scalar], controllers: Collection[str]) -> None:
-    """Raise SettingError where ECN is switched off and a flow's congestion control is DCTCP, which is about marks."""
+    """Raise SettingError if ECN is switched off and a flow's congestion control is DCTCP, which is about marks."""
     if own.get("tcp_ecn") is False and "dctcp" in controllers:
         raise SettingError(
             "tcp_ecn",
@@ -213,7 +250,7 @@ def parameter(key: str) -> str:
 
 
 def parameters(own: Mapping[str, Scalar]) -> dict[str, Scalar]:
-    """Return an arm's settings of TCP for the laboratory: those that are set, in plain units (`model.Trial.tcp`)."""
+    """Return an arm's settings of TCP for the laboratory: the ones given, in plain units (`model.Trial.tcp`)."""
     found: dict[str, Scalar] = {}
     for key in SETTINGS:
         if key in own:

@@ -8,8 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from longlook.core.links import BESIDE_MAIN
 from longlook.network import trace_store
-from longlook.network.extra_links import NAMES
 from longlook.network.traces import Role, TraceError
 from longlook.network.values import call
 
@@ -64,7 +64,7 @@ def _spell_out_levels(document: dict[str, Any]) -> None:
 
 def _traces(document: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], str, str, Role]]:
     """Yield table, key, path and role of every trace that a setting of the network names."""
-    for link in ("network", *NAMES):
+    for link in ("network", *BESIDE_MAIN):
         if isinstance(document.get(link), dict):
             yield from _traces_in(document[link])
     for factor in _tables(document.get("factors")):

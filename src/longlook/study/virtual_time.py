@@ -1,12 +1,15 @@
-"""Refuse what virtual time cannot measure, and what it alone can set, before anything runs. Pure."""
+"""Refuse trials that an engine, or a client on another machine, cannot run, before anything runs. Pure."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from longlook.core import registry
 from longlook.core.errors import InputError
+from longlook.core.flows import endpoints_of
+from longlook.core.links import BOTTLENECKS
+from longlook.core.metric import find_metric
 from longlook.core.model import Plan, Study, Trial
-from longlook.metrics import find_metric
-from longlook.network.stages import BOTTLENECKS, largest_rate_bps
+from longlook.network.stages import largest_rate_bps
 from longlook.study import processors, tcp
 from longlook.study.catalogue import Catalogue
 from longlook.study.laws import NONE, STANDARD
@@ -22,13 +25,16 @@ VIRTUAL = "virtual"
 _BOTH = " and ".join(processors.KEYS)
 
 
+_LOGS = ("netlog", "keylog")
+
+
 def default_around(engine: str) -> str:
     """Return the neighbourhood of studies that state none: in real time every round differs anyway."""
     return STANDARD if engine == VIRTUAL else NONE
 
 
 def check_virtual(study: Study, plan: Plan, engine: str, catalogue: Catalogue | None = None) -> None:
-    """Raise InputError where a trial in virtual time needs what only real time has; `engine` is the run's default.
+    """Raise InputError if a trial in virtual time needs what only real time has; `engine` is the run's default.
 
     The plan's arms and cells are the study's. `catalogue` is that of the plan; None: what is installed.
     """
@@ -82,7 +88,7 @@ def _as_stated(study: Study, trials: Iterable[Trial], catalogue: Catalogue | Non
 
 
 def check_live(study: Study, plan: Plan, engine: str) -> None:
-    """Raise InputError where a trial in real time sets what belongs to the machine's whole kernel; as `check_virtual`.
+    """Raise InputError if a trial in real time sets what belongs to the machine's whole kernel; as `check_virtual`.
 
     In virtual time each trial has a kernel of its own.
     """
@@ -104,5 +110,27 @@ def check_live(study: Study, plan: Plan, engine: str) -> None:
 
 def _fastest_bps(trial: Trial) -> float:
     """Return the rate of the faster direction, in bit/s."""
-    stages = [stage for link in trial.links for stage in (*link.up, *link.down)]
+    stages = [stage for link in trial.links.values() for stage in (*link.up, *link.down)]
     return max((largest_rate_bps(stage) for stage in stages if stage.kind in BOTTLENECKS), default=0.0)
+
+
+def check_remote(study: Study, plan: Plan, engine: str) -> None:
+    """Raise InputError if a trial asks something of a client on another machine that only one here can do.
+
+    `engine` is the run's default.
+    """
+    for trial in plan.trials:
+        names = sorted({end.stack for end in endpoints_of(trial) if registry.stack(end.stack).remote})
+        for wrong, hint in _problems_of_remote_client(trial, trial.engine or engine) if names else ():
+            raise InputError(f"study {study.id}, arm {trial.arm}: {names[0]} {wrong}", hint)
+
+
+def _problems_of_remote_client(trial: Trial, engine: str) -> Iterator[tuple[str, str]]:
+    if engine == VIRTUAL:
+        yield "is a browser on another machine, whose time is real", "use --engine live (docs/guide/browsers.md)"
+    if trial.competes:
+        yield "cannot be one of several flows that compete", "use it in a study with one client, or another client"
+    if trial.client_cpu_share is not None:
+        yield "has a processor of its own, which client_cpu cannot limit", 'set client_cpu = "off"'
+    if logs := [name for name in _LOGS if getattr(trial.capture, name)]:
+        yield f"keeps its {logs[0]} on its own machine", f"leave capture.{logs[0]} out"

@@ -1,54 +1,52 @@
 """Answers of `longlook explain` on a terminal and as JSON lines."""
 
-import json
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from longlook.core import codec
 from longlook.explain.answer import Answer, Explained, Judged
 from longlook.report.causes.searched import loss_lines, losses_sentence, screening_sentence, seen
-from longlook.report.causes.text import details, in_rounds, judged_text, line, sentence
-from longlook.terminal.console import console
+from longlook.report.causes.text import answers_markdown, details, in_rounds, judged_text, line, sentence
+from longlook.terminal.printer import Renderings, Unwrapped
 
 
-def show_answers(answers: Sequence[Answer], run: Path, *, as_json: bool) -> None:
-    """Print every answer: its sentence and a table of its findings, or a JSON line for each finding and answer."""
-    if as_json:
-        for answer in answers:
-            for entry in _lines(answer):
-                sys.stdout.write(json.dumps(entry, allow_nan=False) + "\n")
-        return
-    out = console()
+def answers_shown(answers: Sequence[Answer], run: Path) -> Renderings:
+    """Return every answer: its sentence and a table of its findings, or a JSON line for each finding and answer.
+
+    `run` is the run folder, which has the page.
+    """
+    return Renderings(
+        people=lambda: _people(answers, run),
+        lines=lambda: (line for answer in answers for line in _lines(answer)),
+        markdown=lambda: answers_markdown(answers),
+    )
+
+
+def _people(answers: Sequence[Answer], run: Path) -> Iterator[RenderableType | Unwrapped]:
     if not answers:
-        out.print("no cell has a verdict that an arm lost: there is nothing to explain", markup=False)
+        yield Text("no cell has a verdict that an arm lost: there is nothing to explain")
     for answer in answers:
-        out.print(f"\n{answer.cell_id}: {line(answer)}", markup=False, soft_wrap=True)
+        yield f"\n{answer.cell_id}: {line(answer)}"
         if below := details(answer):
-            out.print(" ".join(below), markup=False, soft_wrap=True)
+            yield " ".join(below)
         if answer.findings:
-            out.print(_table(answer))
-        for text in (screening_sentence(answer), losses_sentence(answer), *loss_lines(answer)):
-            if text:
-                out.print(text, markup=False, soft_wrap=True)
-        _show_uncounted(answer)
+            yield _table(answer)
+        yield from filter(None, (screening_sentence(answer), losses_sentence(answer), *loss_lines(answer)))
+        yield from _uncounted(answer)
     if any(answer.findings for answer in answers):
-        out.print(f"page: {run / 'explain' / 'index.html'}", markup=False, soft_wrap=True)
+        yield f"page: {run / 'explain' / 'index.html'}"
 
 
-def _show_uncounted(answer: Answer) -> None:
-    """Print what was not counted, tested or asked, and why."""
-    out = console()
-    for implausible in answer.implausible:
-        out.print(implausible, markup=False, soft_wrap=True, style="yellow")
-    for cause in answer.left_out:
-        out.print(f"not tested, since the budget is spent: {cause}", markup=False)
-    for cause, reason in answer.broken.items():
-        out.print(f"cause {cause} not asked: {reason}", markup=False, soft_wrap=True)
+def _uncounted(answer: Answer) -> Iterator[RenderableType | Unwrapped]:
+    """Yield what was not counted, tested or asked, and why."""
+    yield from (Unwrapped(each, "yellow") for each in answer.implausible)
+    yield from (Text(f"not tested, since the budget is spent: {cause}") for cause in answer.left_out)
+    yield from (f"cause {cause} not asked: {reason}" for cause, reason in answer.broken.items())
 
 
 def _table(answer: Answer) -> Table:

@@ -16,7 +16,7 @@ PIPE_COLUMNS = 200
 
 class PlainConsole(Console):
     """A console that shows text as it is: no markup in it, no emoji codes, and no control character reaches the
-    terminal. Styles are those of the code that prints, as `Text`.
+    terminal. Only the code that prints has styles, as `Text`.
     """
 
     def __init__(self, **options: Any) -> None:

@@ -17,6 +17,7 @@ from longlook.core.errors import InputError
 
 if TYPE_CHECKING:
     from longlook.core.model import Study
+    from longlook.core.run_folder import RunFolder
     from longlook.pipeline.options import RunOptions
 
 Made = TypeVar("Made")
@@ -100,6 +101,24 @@ class EngineOptions:
         )
 
 
+def open_adopted(run: Path) -> "RunFolder":
+    """Open a run folder that a command goes on with, and put its traces and recorded pages into the cache."""
+    from longlook.core.run_folder import RunFolder
+    from longlook.network import trace_store
+    from longlook.provision.recorded import store as recorded
+
+    folder = RunFolder.open(run)
+    trace_store.adopt(folder.traces)
+    recorded.adopt(folder.path)
+    return folder
+
+
+def check_file(option: str, file: Path | None) -> None:
+    """Raise InputError if a file that an option names cannot be written; None is not named."""
+    if file is not None and (file.is_dir() or not file.absolute().parent.is_dir()):
+        raise InputError(f"{option} {file}: no such folder, or a folder itself", f"name a file: {option} FILE")
+
+
 def new_folder(what: str) -> Path:
     """Return `runs/WHAT-TIME`, where results go if nothing else was said."""
     return Path("runs") / f"{what}-{time.strftime('%Y%m%d-%H%M%S')}"
@@ -134,8 +153,8 @@ class StudyChanges:
     def find(self, study: str, engine: str, begun: "Study | None" = None) -> "Study":
         """Return the study of this name or path, changed and with the contrasts that `only` names, for an engine.
 
-        `begun` is that of a run which is continued: its traces count, and its neighbourhood unless `--around` asks for
-        another.
+        `begun` is the study of a run which is continued: its traces count, and its neighbourhood unless `--around` asks
+        for another.
         """
         from longlook.study.contrast_filter import with_contrasts
         from longlook.study.files import find_study
@@ -168,7 +187,7 @@ def parse_rounds(text: str | None) -> int | str | None:
 
 
 def parse_changes(changes: list[str]) -> dict[str, str]:
-    """Return KEY=VALUE arguments as a mapping; InputError where one is not of that form."""
+    """Return KEY=VALUE arguments as a mapping; InputError if one is not of that form."""
     parsed = {}
     for change in changes:
         key, equals, value = change.partition("=")

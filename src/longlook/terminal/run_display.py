@@ -1,31 +1,44 @@
 """A run on a terminal, in a pipe, and as JSON lines."""
 
-import json
-import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Self
 
+from rich.console import RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
 
 from longlook.core import codec
-from longlook.core.errors import LonglookError
-from longlook.core.model import Outcome, Plan
+from longlook.core.errors import InterruptedByUserError, LonglookError, MachineError
+from longlook.core.model import Outcome, Plan, Study, Verdict
+from longlook.core.results import Estimate
 from longlook.pipeline.analyse import Result
 from longlook.pipeline.evidence import described
 from longlook.pipeline.options import Observer
+from longlook.report import text
+from longlook.report.layout import ordered
+from longlook.report.provenance import repeats
 from longlook.report.text import claims_in_short, claims_markdown, markdown_table
+from longlook.report.wording import CLIFF
 from longlook.run import execute
-from longlook.terminal.console import console
-from longlook.terminal.tables import verdict_table, verification_table
+from longlook.run.verification import Verification
+from longlook.terminal.printer import Printer, Renderings
+
+_STYLES = {
+    Verdict.BETTER: "bold red",
+    Verdict.WORSE: "bold blue",
+    Verdict.EQUIVALENT: "bold",
+    Verdict.INCONCLUSIVE: "dim",
+}
 
 
 class RunDisplay:
     """Shows a run while it goes on; a context manager."""
 
-    def __init__(self, *, as_json: bool, as_markdown: bool = False) -> None:
-        self._as_json = as_json
-        self._as_markdown = as_markdown
-        self._console = console()
+    def __init__(self, printer: Printer) -> None:
+        self._printer = printer
         self._bars = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
@@ -33,8 +46,8 @@ class RunDisplay:
             TimeElapsedColumn(),
             TextColumn("left"),
             TimeRemainingColumn(),
-            console=self._console,
-            disable=as_json or not sys.stdout.isatty(),
+            console=printer.bars,
+            disable=printer.bars is None,
         )
         self._trials = self._bars.add_task("trials", total=None, visible=False)
         self._verifying = self._bars.add_task("repeats", total=None, visible=False)
@@ -56,95 +69,114 @@ class RunDisplay:
         return Observer(self._say, self._planned, self._progress, self._measured, self._verified)
 
     def conclude(self, result: Result) -> None:
-        """Print the verdicts and where the report is."""
-        if self._as_json:
-            self._emit(
-                event="result",
-                run=str(result.path),
-                report=str(result.report),
-                inside=[str(page) for page in result.inside],
-                results=codec.encode(result.results_digest),
-                outcomes={str(outcome): count for outcome, count in result.outcomes.items()},
-                estimates=codec.encode(result.estimates),
-                claims=codec.encode(result.claims),
-                verification=codec.encode(result.verification),
-                altered=dict(result.altered),
-                unmeasured=result.unmeasured,
-            )
-            return
-        if self._as_markdown:
-            sys.stdout.write(markdown_table(result.study, result.estimates))
-            sys.stdout.write("\n" + claims_markdown(result.claims) if result.claims else "")
-            return
-        self._console.print(verdict_table(result.study, result.estimates))
-        if set(result.outcomes) != {Outcome.OK}:
-            counted = ", ".join(f"{count} {outcome}" for outcome, count in result.outcomes.items())
-            self._console.print(f"attempts: {counted}")
-        if result.claims:
-            self._console.print(f"published directions: {claims_in_short(result.claims)}")
-        if result.verification is not None:
-            self._console.print(verification_table(result.study, result.verification))
-            for trial in result.verification.diverged:
-                where = f"{trial.trial_id} ({trial.arm}, round {trial.round + 1})"
-                folders = f"{result.path / 'trials' / trial.trial_id} {result.path / str(trial.divergent)}"
-                text = f"{where}: {trial.first_difference} differs; longlook diff-runs {folders}"
-                self._console.print(text, soft_wrap=True, markup=False)
-        if result.unmeasured:
-            self._console.print(result.unmeasured, soft_wrap=True, markup=False)
-        if result.results_digest is not None:
-            exact = result.results_digest
-            self._console.print(f"exact: {exact.trials} trials, results {exact.digest[:16]}", markup=False)
-        for page in result.inside:
-            self._console.print(f"inside: {page}", soft_wrap=True, markup=False)
-        self._console.print(f"report: {result.report}", soft_wrap=True, markup=False)
+        """Print the verdicts and the place of the report."""
+        self._printer.show(Renderings(lambda: _people(result), None, lambda: _lines(result), lambda: _markdown(result)))
 
     def _say(self, text: str) -> None:
-        if self._as_json:
-            self._emit(event="note", text=text)
-        else:
-            self._console.print(text, markup=False, soft_wrap=True)
+        self._printer.report(text, event="note", text=text)
 
     def _planned(self, plan: Plan, finished: int) -> None:
         self._bars.update(self._trials, total=len(plan.trials), completed=finished, visible=True)
         self._say(f"{plan.study}: {len(plan.trials)} trials" + (f", {finished} finished before" if finished else ""))
 
     def _progress(self, step: execute.Progress) -> None:
-        run = step.run
-        if self._as_json:
-            self._emit(
-                event="trial",
-                id=run.trial_id,
-                done=step.done,
-                total=step.total,
-                outcome=run.outcome,
-                reason=run.reason,
-                attempt=run.attempt,
-                retried=step.retried,
-                cached=step.cached,
-            )
-            return
         self._bars.update(self._trials, total=step.total, completed=step.done)
+        run = step.run
+        self._printer.report(
+            self._told(step),
+            event="trial",
+            id=run.trial_id,
+            done=step.done,
+            total=step.total,
+            outcome=run.outcome,
+            reason=run.reason,
+            attempt=run.attempt,
+            retried=step.retried,
+            cached=step.cached,
+        )
+
+    def _told(self, step: execute.Progress) -> str:
+        """Return the text for people: about every trial that went wrong, and about every 20th if there are no bars."""
+        run = step.run
         if run.outcome is not Outcome.OK:
             where = ", ".join(f"{name}={level}" for name, level in step.trial.cell.items())
             again = "; trying again" if step.retried else ""
-            self._say(f"{run.outcome}: {step.trial.arm} round {step.trial.round + 1} ({where}): {run.reason}{again}")
-        elif self._bars.disable and (step.done % 20 == 0 or step.done == step.total):
-            self._say(f"{step.done} of {step.total} trials")
+            return f"{run.outcome}: {step.trial.arm} round {step.trial.round + 1} ({where}): {run.reason}{again}"
+        return self._counted(step.done, step.total, "trials")
+
+    def _counted(self, done: int, total: int, what: str) -> str:
+        return f"{done} of {total} {what}" if self._bars.disable and (done % 20 == 0 or done == total) else ""
 
     def _measured(self, done: int, total: int) -> None:
         self._bars.update(self._measuring, total=total, completed=done, visible=True)
 
     def _verified(self, done: int, total: int) -> None:
-        if self._as_json:
-            self._emit(event="repeat", done=done, total=total)
-            return
         self._bars.update(self._verifying, total=total, completed=done, visible=True)
-        if self._bars.disable and (done % 20 == 0 or done == total):
-            self._say(f"{done} of {total} repeats")
+        self._printer.report(self._counted(done, total, "repeats"), event="repeat", done=done, total=total)
 
-    def _emit(self, **line: Any) -> None:
-        sys.stdout.write(json.dumps(line, allow_nan=False) + "\n")
-        sys.stdout.flush()
+
+def _people(result: Result) -> Iterator[RenderableType]:
+    yield verdict_table(result.study, result.estimates)
+    if set(result.outcomes) != {Outcome.OK}:
+        yield Text(f"attempts: {', '.join(f'{count} {outcome}' for outcome, count in result.outcomes.items())}")
+    if result.claims:
+        yield Text(f"published directions: {claims_in_short(result.claims)}")
+    if result.verification is not None:
+        yield verification_table(result.study, result.verification)
+        for trial in result.verification.diverged:
+            where = f"{trial.trial_id} ({trial.arm}, round {trial.round + 1})"
+            folders = f"{result.path / 'trials' / trial.trial_id} {result.path / str(trial.divergent)}"
+            yield f"{where}: {trial.first_difference} differs; longlook diff-runs {folders}"
+    if result.unmeasured:
+        yield result.unmeasured
+    if (exact := result.results_digest) is not None:
+        yield Text(f"exact: {exact.trials} trials, results {exact.digest[:16]}")
+    yield from (f"inside: {page}" for page in result.inside)
+    yield f"report: {result.report}"
+
+
+def _lines(result: Result) -> Iterator[dict[str, Any]]:
+    yield {
+        "event": "result",
+        "run": str(result.path),
+        "report": str(result.report),
+        "inside": [str(page) for page in result.inside],
+        "results": codec.encode(result.results_digest),
+        "outcomes": {str(outcome): count for outcome, count in result.outcomes.items()},
+        "estimates": codec.encode(result.estimates),
+        "claims": codec.encode(result.claims),
+        "verification": codec.encode(result.verification),
+        "altered": dict(result.altered),
+        "unmeasured": result.unmeasured,
+    }
+
+
+def _markdown(result: Result) -> str:
+    claims = "\n" + claims_markdown(result.claims) if result.claims else ""
+    return markdown_table(result.study, result.estimates) + claims
+
+
+@contextmanager
+def going_on(hint: Callable[[], str | None]) -> Iterator[None]:
+    """Say how to go on when a person or the machine stops what runs: `hint` returns that, or None if nothing is left.
+
+    Raises InterruptedByUserError after Ctrl-C, and MachineError with the hint behind its own.
+    """
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        raise InterruptedByUserError("stopped", hint()) from error
+    except MachineError as error:
+        raise MachineError(error.message, "; then ".join(filter(None, [error.hint, hint()]))) from error
+
+
+def fail_where_diverged(result: Result) -> None:
+    """Raise LonglookError if a trial that ran again did not repeat exactly."""
+    if result.verification is not None and (diverged := result.verification.diverged):
+        raise LonglookError(
+            f"{len(diverged)} of {len(result.verification.trials)} trials did not repeat exactly",
+            "longlook diff-runs, as above, shows the first difference between each and its repeat",
+        )
 
 
 def fail_without_trials(result: Result) -> None:
@@ -160,3 +192,38 @@ def fail_where_altered(result: Result) -> None:
             f"{described(result.altered)}, and counted out",
             f"the run's command with --resume {result.path} in place of --out runs them again",
         )
+
+
+def verdict_table(study: Study, estimates: Sequence[Estimate]) -> Table:
+    """Return the verdicts for a terminal; + % means the contender is better."""
+    header, *rows = text.plain_rows(study, estimates)
+    numeric = len(header) - text.numeric_columns(study) - 1
+    where = "in the neighbourhood of the cell" if study.around else "at the point of the cell"
+    caption = f"+ % means the contender is better, {where}"
+    if any(item.cliff for item in estimates):
+        caption += f"; {CLIFF} the effect differs by more than the margin inside it"
+    table = Table(title=Text(study.title), caption=Text(caption), header_style="bold")
+    for index, name in enumerate(header):
+        verdict = index == len(header) - 1
+        right = numeric <= index and not verdict
+        table.add_column(Text(name), justify="right" if right else "left", overflow="fold", no_wrap=verdict)
+    for row, item in zip(rows, ordered(study, estimates), strict=True):
+        style = _STYLES[item.verdict]
+        table.add_row(*(Text(cell, style=style if index == len(row) - 1 else "") for index, cell in enumerate(row)))
+    return table
+
+
+def verification_table(study: Study, verification: Verification) -> Table:
+    """Return how many repeats of each cell and arm gave the same bytes, for a terminal."""
+    header, *rows = repeats.plain_rows(study, verification)
+    title = f"Run {_times(verification.repeats)} more: how many repeats gave the same"
+    table = Table(title=Text(title), header_style="bold")
+    for name in header:
+        table.add_column(Text(name), overflow="fold")
+    for row, group in zip(rows, repeats.ordered_groups(study, verification), strict=True):
+        table.add_row(*map(Text, row), style="bold red" if group.diverged else "")
+    return table
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"

@@ -84,7 +84,7 @@ def not_recorded(collected: Iterable[Collected], arms: Sequence[str]) -> list[No
 class InDoubt:
     """Something that traces of one end contradict of themselves in an arm's trials, so that it is not counted.
 
-    `sentence` is that of the first trial.
+    `sentence` is the first trial's.
     """
 
     arm: str

@@ -20,7 +20,7 @@ from longlook.timeline.timeline import Kind, Timeline
 
 
 def first_packet_ns(timeline: Timeline) -> int:
-    """Return when the first packet came to the link, of priming connections too; 0 where there was none."""
+    """Return when the first packet came to the link, of priming connections too; 0 if there was none."""
     kinds = (Kind.PACKET_DELIVERED, Kind.PACKET_DROPPED)
     return pc.min(timeline.select(kinds, "link", priming=None)["arrival_ns"]).as_py() or 0
 
@@ -187,7 +187,7 @@ class Competition:
     def waits_ms(self, flows: Sequence[int], quantile: float) -> float | None:
         """Return a quantile of the waits in ms of all packets of some flows within the window, all in one.
 
-        It is None where no wait is known.
+        It is None if no wait is known.
         """
         if self.window_ns is None:
             return None

@@ -13,7 +13,7 @@ from longlook.core.stack_files import FACTS, FOLDER, KERNEL, UNNAMED
 
 
 class Work(StrEnum):
-    """What a program, or the kernel on its behalf, was doing. The texts are those of tables."""
+    """The work of a program, or of the kernel on its behalf. Tables show these texts."""
 
     CRYPTOGRAPHY = "cryptography"
     CHECKING = "checking bodies"
@@ -71,7 +71,9 @@ _CRYPTO = re.compile(
 )
 _CHECKER = re.compile(r"^main\.(?:copyBody|fetchInto)$|^<?sha2::")
 _HASH = re.compile(r"(?:^|[_:./<])sha(?:2|256)(?=[_:./\d]|$)")
-"""Adapters hash every body that arrives: those in Go with what TLS uses, too, those in Rust with a crate for it."""
+"""Adapters hash every body that arrives: adapters in Go with the function that TLS uses, too, adapters in Rust with a
+crate for it.
+"""
 _ALLOCATION = re.compile(
     r"^(?:runtime\.(?:malloc|newobject|makeslice|growslice|gc|bgs|scan|greyobject|mark|sweep|findObject|wbBuf|"
     r"bulkBarrier|typePointers|\(\*(?:mspan|mcache|mcentral|mheap|gcWork|pageAlloc|gcBits|sweepLocked|scavenger))"
@@ -84,10 +86,10 @@ _LIBRARY = re.compile(r" \([^()]*\)$")
 
 
 def work_of(frames: Sequence[str]) -> Work:
-    """Return what a call stack was doing; `frames` are the names of its functions, outermost first.
+    """Return the work of a call stack; `frames` are the names of its functions, outermost first.
 
-    Where the kernel works for a program, the system call decides; what the device does in the middle of one (the
-    emulated link is a pair of virtual devices, which run in the sender's call) is the device's.
+    If the kernel works for a program, the system call decides. A device may do its work in the middle of a system call:
+    the emulated link is a pair of virtual devices, which run in the sender's call. Such work is the device's.
     """
     first_kernel = next((number for number, name in enumerate(frames) if name.endswith(KERNEL)), len(frames))
     kernel, user = frames[first_kernel:], frames[:first_kernel]
@@ -141,10 +143,10 @@ WORK_COLUMNS = ("role", "work", "cpu_s", "counted_s")
 
 
 def work_columns(trial: Path, counted_s: Mapping[str, float]) -> Mapping[str, list[Any]] | None:
-    """Return columns `role`, `work`, `cpu_s`, `counted_s`: the sampled CPU seconds of each end by what it was doing.
+    """Return columns `role`, `work`, `cpu_s`, `counted_s`: the sampled CPU seconds of each end by kind of work.
 
     `trial` is a trial's folder, `counted_s` has the CPU seconds of each end as the kernel counted them. A kind of work
-    that was not seen has 0. None where nothing was sampled.
+    that was not seen has 0. None if nothing was sampled.
     """
     if (facts := _facts(trial)) is None:
         return None
@@ -161,7 +163,7 @@ def work_columns(trial: Path, counted_s: Mapping[str, float]) -> Mapping[str, li
 def pooled_stacks(trials: Iterable[Path], role: str) -> tuple[Counter[str], float]:
     """Return the folded stacks of one end over several trials, and the CPU seconds that a sample stands for.
 
-    The seconds are those of all trials, so that stacks times seconds are the sum of the trials; 0 without samples.
+    The seconds count all trials, so that stacks times seconds are the sum of the trials; 0 without samples.
     """
     stacks: Counter[str] = Counter()
     seconds = 0.0

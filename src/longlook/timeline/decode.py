@@ -50,7 +50,7 @@ def stream_trace(
 def decode_to(trace: Path, vantage: TraceVantage | None, out: Path, requests: Path | None = None) -> Account:
     """Write the events of a trace to `out` (Parquet, with the account as its metadata `longlook`); return the account.
 
-    Of a netlog, the events of its requests are written to `requests`, if that is given, as lines of JSON.
+    The events of a netlog's requests are written to `requests`, if that is given, as lines of JSON.
     """
     command = [trace_program().path, "decode", str(trace), "--out", str(out)]
     if requests is not None:

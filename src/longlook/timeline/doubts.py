@@ -1,7 +1,7 @@
-"""What of a trial's traces contradicts the rest of them, so that it is not counted. Pure.
+"""Values in a trial's traces that contradict the rest of the traces, so that they are not counted. Pure.
 
-The decoder finds contradictions (docs/reference/traces.md, `implausible`) and changes nothing. Whatever draws
-conclusions reads events without the values that a contradiction is about, and says so in one sentence.
+The decoder finds contradictions (docs/reference/traces.md, `implausible`) and changes nothing. Every reader that draws
+conclusions leaves the values out that a contradiction is about, and says so in one sentence.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 from longlook.timeline.events import EVENT_SCHEMA, EventKind, Events, among
 
 
-class Value(StrEnum):
-    """What a contradiction can be about."""
+class DoubtfulValue(StrEnum):
+    """A kind of values that a contradiction can be about."""
 
     ROUND_TRIPS = "round trip times"
     ACKNOWLEDGEMENTS = "acknowledgements"
@@ -24,36 +24,36 @@ class Value(StrEnum):
     NUMBERS = "packet numbers"
 
 
-ABOUT: Mapping[str, frozenset[Value]] = {
-    "rtt_below_send_to_ack": frozenset({Value.ROUND_TRIPS}),
-    "rtt_above_send_to_ack": frozenset({Value.ROUND_TRIPS}),
-    "rtt_below_packet_times": frozenset({Value.ROUND_TRIPS}),
-    "rtt_above_trace": frozenset({Value.ROUND_TRIPS}),
-    "acked_none": frozenset({Value.ACKNOWLEDGEMENTS}),
-    "acked_unsent": frozenset({Value.ACKNOWLEDGEMENTS}),
-    "acked_more_than_sent": frozenset({Value.ACKNOWLEDGEMENTS}),
-    "lost_more_than_sent": frozenset({Value.LOSSES}),
-    "sent_twice": frozenset({Value.NUMBERS, Value.ACKNOWLEDGEMENTS, Value.LOSSES}),
+ABOUT: Mapping[str, frozenset[DoubtfulValue]] = {
+    "rtt_below_send_to_ack": frozenset({DoubtfulValue.ROUND_TRIPS}),
+    "rtt_above_send_to_ack": frozenset({DoubtfulValue.ROUND_TRIPS}),
+    "rtt_below_packet_times": frozenset({DoubtfulValue.ROUND_TRIPS}),
+    "rtt_above_trace": frozenset({DoubtfulValue.ROUND_TRIPS}),
+    "acked_none": frozenset({DoubtfulValue.ACKNOWLEDGEMENTS}),
+    "acked_unsent": frozenset({DoubtfulValue.ACKNOWLEDGEMENTS}),
+    "acked_more_than_sent": frozenset({DoubtfulValue.ACKNOWLEDGEMENTS}),
+    "lost_more_than_sent": frozenset({DoubtfulValue.LOSSES}),
+    "sent_twice": frozenset({DoubtfulValue.NUMBERS, DoubtfulValue.ACKNOWLEDGEMENTS, DoubtfulValue.LOSSES}),
 }
 """Which values each check of the decoder puts in doubt."""
 
-COLUMNS: Mapping[Value, tuple[str, ...]] = {
-    Value.ROUND_TRIPS: ("srtt_ns", "rttvar_ns", "min_rtt_ns", "latest_rtt_ns"),
-    Value.ACKNOWLEDGEMENTS: ("acked_bytes",),
+COLUMNS: Mapping[DoubtfulValue, tuple[str, ...]] = {
+    DoubtfulValue.ROUND_TRIPS: ("srtt_ns", "rttvar_ns", "min_rtt_ns", "latest_rtt_ns"),
+    DoubtfulValue.ACKNOWLEDGEMENTS: ("acked_bytes",),
 }
 """The columns of `metrics` that a value is in."""
 
 _BY_PACKET = (EventKind.PACKET_SPURIOUS, EventKind.PACKET_REFUSED)  # from losses and acknowledgements of packets
-KINDS: Mapping[Value, tuple[EventKind, ...]] = {
-    Value.ACKNOWLEDGEMENTS: (EventKind.PACKET_ACKED, *_BY_PACKET),
-    Value.LOSSES: (EventKind.PACKET_LOST, *_BY_PACKET),
+KINDS: Mapping[DoubtfulValue, tuple[EventKind, ...]] = {
+    DoubtfulValue.ACKNOWLEDGEMENTS: (EventKind.PACKET_ACKED, *_BY_PACKET),
+    DoubtfulValue.LOSSES: (EventKind.PACKET_LOST, *_BY_PACKET),
 }
 """The kinds of rows that are a value, or follow from it."""
 
 
 @dataclass(frozen=True)
 class Doubt:
-    """One contradiction in one connection of one trace; `flow` is None where the connection has no place at the link.
+    """One contradiction in one connection of one trace; `flow` is None if the connection has no place at the link.
 
     `about` is empty for a check that this version does not know.
     """
@@ -63,11 +63,11 @@ class Doubt:
     flow: str | None
     check: str
     problem: str
-    about: frozenset[Value]
+    about: frozenset[DoubtfulValue]
 
     @property
     def sentence(self) -> str:
-        """What is implausible, and what is not counted."""
+        """The implausible observation, and the values that are therefore not counted."""
         *most, last = sorted(map(str, self.about)) or [""]
         uncounted = f"{', '.join(most)} and {last}" if most else last
         not_counted = f"; its {uncounted} are not counted" if uncounted else ""
@@ -88,18 +88,18 @@ def doubts_of(metadata: Mapping[str, Any]) -> tuple[Doubt, ...]:
     return tuple(found)
 
 
-def values_in_doubt(account: Mapping[str, Any], connection: int) -> frozenset[Value]:
+def values_in_doubt(account: Mapping[str, Any], connection: int) -> frozenset[DoubtfulValue]:
     """Return which values of one connection of a decoded trace are in doubt, by its account."""
     checks = [each["check"] for each in account.get("implausible", []) if each["connection"] == connection]
     return frozenset(value for check in checks for value in ABOUT.get(check, ()))
 
 
-def kinds_of(values: Iterable[Value]) -> frozenset[EventKind]:
+def kinds_of(values: Iterable[DoubtfulValue]) -> frozenset[EventKind]:
     """Return the kinds of rows that are not counted where some values are in doubt."""
     return frozenset(kind for value in values for kind in KINDS.get(value, ()))
 
 
-def columns_of(values: Iterable[Value]) -> frozenset[str]:
+def columns_of(values: Iterable[DoubtfulValue]) -> frozenset[str]:
     """Return the columns that are not counted where some values are in doubt."""
     return frozenset(column for value in values for column in COLUMNS.get(value, ()))
 

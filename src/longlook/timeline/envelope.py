@@ -1,8 +1,8 @@
 """Performance envelopes: the region of throughput and delay that a sender occupies, and the agreement of two. Pure.
 
-After Mishra, Lim and Leong, "Understanding Speciation in QUIC Congestion Control" (IMC 2022): throughput and delay
-every ten round trips; the envelope is the convex hull of the 95 % of points nearest to their mean; conformance is the
-share of both senders' points that lie in the other's envelope.
+After Mishra, Lim and Leong, "Understanding Speciation in QUIC Congestion Control" (IMC 2022). Points are throughput and
+delay every ten round trips. The envelope is the convex hull of the 95 % of points nearest to their mean. Conformance is
+the share of both senders' points that lie in the other's envelope.
 """
 
 from collections.abc import Sequence
@@ -40,7 +40,7 @@ class Envelope:
 def points_of(competition: Competition) -> Points:
     """Return the first group's throughput and delay every ten round trips while all flows competed, shape (points, 2).
 
-    Throughput in Mbit/s is that of all its flows; delay in ms is the round trip without queues plus its packets' mean
+    Throughput in Mbit/s is the sum over its flows; delay in ms is the round trip without queues plus its packets' mean
     wait. There are no points if the round trip varies or is unknown.
     """
     if competition.window_ns is None or not competition.rtt_s or not competition.subject:

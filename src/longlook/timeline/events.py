@@ -221,7 +221,7 @@ class Events:
 
 
 def with_later_columns(table: pa.Table, names: Sequence[str] | None = None) -> pa.Table:
-    """Return a table with null for columns of LATER that it lacks, or of those only the ones with some names."""
+    """Return a table with null for every column of LATER that it lacks, or for the named columns alone."""
     for name in sorted(LATER if names is None else LATER & {*names}):
         if name not in table.column_names:
             field = EVENT_SCHEMA.field(name)

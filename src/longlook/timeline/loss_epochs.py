@@ -16,7 +16,9 @@ from longlook.timeline.timeline import Kind, Timeline
 
 
 def epochs_by_size(timeline: Timeline) -> dict[str, list[int]] | None:
-    """Return columns `lost` and `epochs`: how many loss epochs of the load lost so many packets; None as below."""
+    """Return columns `lost` and `epochs`: the number of loss epochs of the load that lost `lost` packets; None as
+    below.
+    """
     counts = loss_epochs(timeline)
     if counts is None:
         return None
@@ -27,9 +29,9 @@ def epochs_by_size(timeline: Timeline) -> dict[str, list[int]] | None:
 def loss_epochs(timeline: Timeline) -> list[int] | None:
     """Return how many packets each loss epoch of the load lost, flow by flow and in order of time.
 
-    An epoch begins with a packet towards the client that the link drops, if no epoch of its flow lasts then, and lasts
-    for the round trip that the link gave the flow at that time. Flows of which nothing came back to the server have no
-    round trip and are left out. None if nothing went round at all, or without a load.
+    An epoch begins with a packet towards the client that the link drops, unless an epoch of its flow lasts already. It
+    lasts for the round trip that the link gave the flow at that time. A flow from which nothing came back to the server
+    has no round trip and is left out. None if nothing went round at all, or without a load.
     """
     trips = round_trips(timeline)
     if not trips or timeline.load_window_ns() is None:
@@ -63,8 +65,8 @@ class Tail:
 def tails(timeline: Timeline) -> list[Tail] | None:
     """Return the tail of every flight of the load towards the client, flow by flow and in order of time.
 
-    A flight ends with a packet after which none of its flow follows for longer than a round trip, or none at all; its
-    tail are the packets of the round trip up to that one. None where `loss_epochs` has none.
+    A flight ends with a packet after which none of its flow follows for longer than a round trip, or none at all. Its
+    tail are the packets of the last round trip before its end. None if `loss_epochs` returns None.
     """
     trips = round_trips(timeline)
     if not trips or timeline.load_window_ns() is None:

@@ -1,4 +1,4 @@
-"""What came to the client over each of two links, over time."""
+"""The rate at which packets came to the client over each of two links."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -18,7 +18,7 @@ LINK_COLUMNS = ("time_s", "link", "mbps")
 def link_columns(timeline: Timeline) -> dict[str, list[Any]] | None:
     """Return the rate of IP packets that the client got over each link, in Mbit/s, in bins of BIN_S of the load.
 
-    The columns are those of LINK_COLUMNS; `time_s` is a bin's beginning, after the load's. None without a load.
+    LINK_COLUMNS names the columns; `time_s` is a bin's beginning, after the load's. None without a load.
     """
     window = timeline.load_window_ns()
     packets = timeline.packets_in_load([Kind.PACKET_DELIVERED], "down")

@@ -1,4 +1,4 @@
-"""What a viewer saw: the start, the stalls and the quality of a played video, from the rows of its player. Pure."""
+"""A played video as its viewer saw it: start, stalls and quality, from the rows of its player. Pure."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -42,14 +42,14 @@ class Playback:
 
     @classmethod
     def of(cls, timeline: Timeline) -> "Playback | None":
-        """Return the play of a trial, of several players the first one's; None where no video was played to the end."""
+        """Return the play of a trial, of several players the first one's; None if no video was played to the end."""
         return next((play for _, play in cls.each(timeline)), None)
 
     @classmethod
     def each(cls, timeline: Timeline) -> "list[tuple[str, Playback]]":
         """Return the group and the play of each player in the order of the flows, computed once per timeline.
 
-        The group is "" where there is one. A player that did not come to its end is left out.
+        The group is "" if there is only one. A player that did not come to its end is left out.
         """
         if _DERIVED not in timeline.derived:
             timeline.derived[_DERIVED] = list(_all(timeline))
@@ -58,7 +58,7 @@ class Playback:
 
     @property
     def bitrate_bps(self) -> float | None:
-        """The mean declared bitrate of what was shown, by time; None where nothing was."""
+        """The mean declared bitrate of what was shown, by time; None if nothing was."""
         shown = self.shown()
         total_s = sum(seconds for _, seconds in shown)
         return sum(self.rungs_bps[part.rung] * seconds for part, seconds in shown) / total_s if shown else None
@@ -81,7 +81,7 @@ class Playback:
         return [(segment, seconds) for segment, seconds in parts if seconds > 0]
 
     def shown_from(self, bitrate_bps: float) -> float | None:
-        """Return the share of what was shown that has this bitrate or more; None where nothing was shown."""
+        """Return the share of what was shown that has this bitrate or more; None if nothing was shown."""
         shown = self.shown()
         if not shown:
             return None

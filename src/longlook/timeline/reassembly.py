@@ -10,7 +10,8 @@ Wait = tuple[int, int]
 """From when to when, in ns."""
 
 _FIRST = 10
-"""The first byte of a TCP connection is the lowest of so many packets: the very first may have been lost."""
+"""The lowest byte of this many packets is taken for the first of a TCP connection: the very first may have been lost.
+"""
 
 
 def waits(arrivals: Iterable[tuple[int, int, int]], first: int = 0) -> list[Wait]:

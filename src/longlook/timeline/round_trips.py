@@ -1,7 +1,7 @@
-"""The round trips that the link gave each flow: what a sender's estimate of the round trip time can be held against.
+"""The round trips that the link gave each flow, to compare a sender's estimate of the round trip time with. Pure.
 
-Endpoints are next to the link and add nothing but their own waiting, so a round trip is the time that a packet towards
-the client spent in the link, and that of the packet which went back after it. Pure.
+Endpoints are next to the link and add nothing but their own waiting. A round trip is therefore the time in the link of
+a packet towards the client and of the packet that went back after it.
 """
 
 from collections.abc import Mapping
@@ -26,9 +26,9 @@ CLOCKS_AGREE_NS = 1_000_000
 class RoundTrips:
     """One flow's round trips in order of time; arrays of one length, which is at least 1.
 
-    There is one for each packet that left the link towards the server: its own time in the link, and that of the packet
-    that had arrived at the client last before it. `shortest_ns` is the sum of the shortest times in either direction
-    that any packet of the flow had: no true sample of the round trip time is below it.
+    Each packet that left the link towards the server makes one. It is the sum of its own time in the link and the time
+    of the packet that had arrived at the client last before it. `shortest_ns` is the sum of the shortest times of the
+    flow's packets in both directions. No true sample of the round trip time is below it.
     """
 
     time_ns: Integers
@@ -53,7 +53,7 @@ def round_trips(timeline: Timeline) -> Mapping[str, RoundTrips]:
 
 
 def with_samples(timeline: Timeline, rows: pa.Table) -> pa.Table:
-    """Return those of some events of senders that come after their flow's first round trip.
+    """Return the events of senders that come after their flow's first round trip.
 
     Before it a sender has no sample, and some stacks log the round trip time that they assume. Rows of flows without
     a round trip at the link are kept.

@@ -25,7 +25,7 @@ class WindowOverLoad:
 
 @dataclass(frozen=True)
 class Rises:
-    """How a window rises: in how many of the round trips in %, and by how many bytes on average where it does."""
+    """Rises of a window: the share of round trips that have one, and the mean rise of such a round trip."""
 
     often_pct: float
     step_bytes: float
@@ -86,8 +86,8 @@ def share_of_rises(timeline: Timeline, *, steepness: bool) -> float | None:
 def share_of_first_group(timeline: Timeline, *, grown: bool) -> float | None:
     """Return a flow of the first group's window in % of the sum of it and a competing flow's, or of what they grew.
 
-    Of several flows of a group the mean counts, so that 50 % are windows alike however many there are. None where a
-    flow that competes has no window, or where there are no competitors.
+    The mean counts for several flows of a group, so that 50 % are windows alike however many flows there are. None if a
+    flow that competes has no window, or if there are no competitors.
     """
     windows = windows_over_load(timeline)
     if windows is None:

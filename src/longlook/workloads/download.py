@@ -16,11 +16,10 @@ MAX_WAIT_S = 600
 
 
 def prepare(parameters: Mapping[str, Scalar]) -> Content:
-    """Return /download.bin, and /download-1.bin and so on where there is more than one object.
+    """Return /download.bin, and /download-1.bin and so on if there is more than one object.
 
-    With `at_once` they are asked for in groups of so many, each when the last of the group before has arrived and
-    `idle_s` have passed; the first `warm_s` after the handshake.
-    Raise InputError for a parameter out of bounds.
+    With `at_once` they are asked for in groups of that size, each when the last of the group before has arrived and
+    `idle_s` have passed; the first `warm_s` after the handshake. Raise InputError for a parameter out of bounds.
     """
     object_bytes, objects = int(parameters["object_bytes"]), int(parameters.get("objects", 1))
     connections, at_once = int(parameters.get("connections", 1)), int(parameters.get("at_once", 0))

@@ -1,4 +1,4 @@
-"""`video`: a player watches a video in segments, at a fixed quality or at the one that a rule chooses."""
+"""`video`: a player watches a video in segments, at a fixed quality or as a rule chooses."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -13,7 +13,7 @@ from longlook.provision.video import DISTINCT_SEGMENTS, LADDER_BPS, MANIFEST_PAT
 from longlook.provision.video_encoding import LENGTH_S, SEGMENTS_S, encoded_content
 
 CONTENTS = ("noise", "cmaf")
-"""What the files hold: bytes of declared sizes, or encoded pictures."""
+"""The kinds of contents: bytes of declared sizes, or encoded pictures."""
 
 MAX_CONNECTIONS = 64
 MAX_RUNGS = 20
@@ -29,7 +29,7 @@ _LADDER_FORM = f"names of {', '.join(LADDER_BPS)}, or name=bitrate such as low=0
 def prepare(parameters: Mapping[str, Scalar]) -> Content:
     """Return the manifest, the segments that may be asked for, and what the player is asked to do.
 
-    Raise InputError for a parameter out of bounds, and where parameters do not fit together.
+    Raise InputError for a parameter out of bounds, and for parameters that do not fit together.
     """
     ladder, quality = rungs_of(str(parameters["ladder"])), str(parameters["quality"])
     if quality in RULES:

@@ -4,21 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from longlook.causes import (
-    handshake_loss,
-    kept_reduction,
-    persistent_congestion,
-    receiver_discards,
-    repeated_retransmission,
-    rto_backoff,
-    small_window_timeout,
-    spurious_loss,
-    tail_loss,
-    timer_too_long,
-    window_after_loss,
-)
+from longlook.causes.handshake import HANDSHAKE_LOSS
+from longlook.causes.loss_response import KEPT_REDUCTION, PERSISTENT_CONGESTION, WINDOW_AFTER_LOSS
+from longlook.causes.receivers import RECEIVER_DISCARDS
+from longlook.causes.retransmissions import REPEATED_RETRANSMISSION, SPURIOUS_LOSS
+from longlook.causes.timers import RTO_BACKOFF, TAIL_LOSS, TIMER_TOO_LONG
+from longlook.causes.windows import SMALL_WINDOW_TIMEOUT
 from longlook.core.model import Endpoint
-from longlook.explain.cause import Intervention, Kind, Surgery, Target, Touches, Untestable
+from longlook.explain.cause import Intervention, Purpose, Surgery, Target, Touches, Untestable
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.pair import Side
 from tests.data.scenes import PACKET_BYTES, PAYLOAD_BYTES, TCP, Scene, ns
@@ -39,10 +32,10 @@ def tail(lost: int = 2, after: int = 0) -> Scene:
 
 def test_losses_at_the_end_of_a_flight_are_seen_and_can_be_spared() -> None:
     tested = pair(side(tail(), BUSY, (LedgerClass.TIMER, 100.0)))
-    found = found_by(tail_loss.CAUSE, tested)
+    found = found_by(TAIL_LOSS, tested)
     assert found.strength_ns == ns(100.0)
     assert found.signs[0].packets == (10, 11)
-    cure, transplant = tail_loss.CAUSE.interventions(found, tested)
+    cure, transplant = TAIL_LOSS.interventions(found, tested)
     assert isinstance(cure, Intervention) and isinstance(transplant, Intervention)
     assert cure.target is Target.LOSER
     assert cure.change.surgery == {0: Surgery(down="forgive 10, 11")}
@@ -51,22 +44,22 @@ def test_losses_at_the_end_of_a_flight_are_seen_and_can_be_spared() -> None:
 
 def test_losses_that_later_packets_show_are_no_tail() -> None:
     scene = tail(after=3)
-    assert tail_loss.CAUSE.detect(pair(side(scene, BUSY, (LedgerClass.TIMER, 100.0)))) is None
+    assert TAIL_LOSS.detect(pair(side(scene, BUSY, (LedgerClass.TIMER, 100.0)))) is None
 
 
 def test_a_flight_that_is_lost_as_a_whole_has_no_tail() -> None:
     waits = (BUSY, (LedgerClass.TIMER, 100.0))
-    assert tail_loss.CAUSE.detect(pair(side(tail(16), *waits))) is not None
-    assert tail_loss.CAUSE.detect(pair(side(tail(17), *waits))) is None
+    assert TAIL_LOSS.detect(pair(side(tail(16), *waits))) is not None
+    assert TAIL_LOSS.detect(pair(side(tail(17), *waits))) is None
 
 
 def test_a_winner_that_loses_its_tail_too_gets_no_more_losses() -> None:
     winner = fetching(10)
     winner.drop(40.0)
     tested = pair(side(tail(), BUSY, (LedgerClass.TIMER, 100.0)), side(winner))
-    untestable = tail_loss.CAUSE.interventions(found_by(tail_loss.CAUSE, tested), tested)[1]
+    untestable = TAIL_LOSS.interventions(found_by(TAIL_LOSS, tested), tested)[1]
     assert isinstance(untestable, Untestable)
-    assert untestable.kind is Kind.TRANSPLANT
+    assert untestable.kind is Purpose.TRANSPLANT
 
 
 def opening(*, lost: bool) -> Scene:
@@ -89,10 +82,10 @@ def test_a_lost_packet_of_the_handshake_is_seen_and_dropped_in_the_winner() -> N
         side(opening(lost=True), waits, (LedgerClass.HANDSHAKE, 21.0, "round trips"), BUSY),
         side(opening(lost=False), (LedgerClass.HANDSHAKE, 21.0, "round trips"), BUSY),
     )
-    found = found_by(handshake_loss.CAUSE, tested)
+    found = found_by(HANDSHAKE_LOSS, tested)
     assert found.strength_ns == ns(300.0)
     assert (found.signs[0].packets, found.signs[0].direction) == ((0,), "up")
-    cure, transplant = handshake_loss.CAUSE.interventions(found, tested)
+    cure, transplant = HANDSHAKE_LOSS.interventions(found, tested)
     assert isinstance(cure, Intervention) and isinstance(transplant, Intervention)
     assert cure.change.surgery == {0: Surgery(up="forgive 0")}
     assert transplant.change.surgery == {0: Surgery(up="drop 0")}
@@ -100,7 +93,7 @@ def test_a_lost_packet_of_the_handshake_is_seen_and_dropped_in_the_winner() -> N
 
 def test_a_loss_behind_the_handshake_is_none_of_it() -> None:
     waits = ((LedgerClass.HANDSHAKE, 21.0, "round trips"), BUSY)
-    assert handshake_loss.CAUSE.detect(pair(side(tail(), *waits))) is None
+    assert HANDSHAKE_LOSS.detect(pair(side(tail(), *waits))) is None
 
 
 def test_what_is_lost_again_is_seen_by_its_sequence_number_over_tcp() -> None:
@@ -108,7 +101,7 @@ def test_what_is_lost_again_is_seen_by_its_sequence_number_over_tcp() -> None:
     for at_ms in (30.0, 60.0, 120.0):
         scene.drop(at_ms, transport_sequence=777)
     waits = (LedgerClass.TIMER, 90.0)
-    found = found_by(repeated_retransmission.CAUSE, pair(side(scene, BUSY, waits)))
+    found = found_by(REPEATED_RETRANSMISSION, pair(side(scene, BUSY, waits)))
     assert found.signs[0].packets == (5, 6)
     assert found.strength_ns == ns(90.0)
 
@@ -119,14 +112,14 @@ def test_over_quic_the_packet_behind_a_declared_loss_holds_the_repair() -> None:
     scene.log(60.0, "packet_lost", packet_number=4, size_bytes=PAYLOAD_BYTES)
     scene.drop(60.1)
     scene.down(61.0)
-    found = found_by(repeated_retransmission.CAUSE, pair(side(scene, BUSY, (LedgerClass.TIMER, 90.0))))
+    found = found_by(REPEATED_RETRANSMISSION, pair(side(scene, BUSY, (LedgerClass.TIMER, 90.0))))
     assert found.signs[0].packets == (5,)
 
 
 def test_one_loss_is_not_a_repeated_one() -> None:
     scene = fetching(4, flow=TCP)
     scene.drop(30.0, transport_sequence=777)
-    assert repeated_retransmission.CAUSE.detect(pair(side(scene, BUSY, (LedgerClass.TIMER, 90.0)))) is None
+    assert REPEATED_RETRANSMISSION.detect(pair(side(scene, BUSY, (LedgerClass.TIMER, 90.0)))) is None
 
 
 def small(window_packets: int) -> Scene:
@@ -139,9 +132,9 @@ def small(window_packets: int) -> Scene:
 
 def test_a_loss_at_a_small_window_waits_for_a_timer() -> None:
     waits = (BUSY, (LedgerClass.TIMER, 150.0))
-    found = found_by(small_window_timeout.CAUSE, pair(side(small(3), *waits)))
+    found = found_by(SMALL_WINDOW_TIMEOUT, pair(side(small(3), *waits)))
     assert found.signs[0].packets == (3,)
-    assert small_window_timeout.CAUSE.detect(pair(side(small(20), *waits))) is None
+    assert SMALL_WINDOW_TIMEOUT.detect(pair(side(small(20), *waits))) is None
 
 
 def timeouts(*times_ms: float) -> Scene:
@@ -156,10 +149,10 @@ def timeouts(*times_ms: float) -> Scene:
 
 def test_timers_that_double_are_seen_from_the_second_one_on() -> None:
     waits = (BUSY, (LedgerClass.TIMER, 100.0), (USEFUL, 1.0), (LedgerClass.TIMER, 200.0))
-    found = found_by(rto_backoff.CAUSE, pair(side(timeouts(200.0, 401.0), *waits)))
+    found = found_by(RTO_BACKOFF, pair(side(timeouts(200.0, 401.0), *waits)))
     assert found.strength_ns == ns(200.0)
     assert len(found.signs[0].packets) == 2  # the probes, which the wait is about
-    assert rto_backoff.CAUSE.detect(pair(side(timeouts(200.0), BUSY, (LedgerClass.TIMER, 100.0)))) is None
+    assert RTO_BACKOFF.detect(pair(side(timeouts(200.0), BUSY, (LedgerClass.TIMER, 100.0)))) is None
 
 
 def test_a_timer_is_too_long_only_against_the_senders_own_samples() -> None:
@@ -168,17 +161,17 @@ def test_a_timer_is_too_long_only_against_the_senders_own_samples() -> None:
         scene.log(40.0 + number, "metrics", latest_rtt_ns=ns(20.0), cwnd_bytes=50_000)
     timer_ms = 20.0 + 25.0 + 7.0  # the probe timeout once the variance has fallen, and a little more
     long, usual = side(scene, BUSY, (LedgerClass.TIMER, 4 * timer_ms)), side(scene, BUSY, (LedgerClass.TIMER, timer_ms))
-    found = found_by(timer_too_long.CAUSE, pair(long))
+    found = found_by(TIMER_TOO_LONG, pair(long))
     assert found.strength_ns == ns(4 * timer_ms)
-    assert timer_too_long.CAUSE.detect(pair(usual)) is None
-    assert timer_too_long.CAUSE.detect(pair(long, long)).strength_ns == 0  # type: ignore[union-attr]
+    assert TIMER_TOO_LONG.detect(pair(usual)) is None
+    assert TIMER_TOO_LONG.detect(pair(long, long)).strength_ns == 0  # type: ignore[union-attr]
 
 
 def test_the_kernel_logs_no_samples_so_its_smoothed_times_say_what_a_timer_should_be() -> None:
     scene = fetching(10, flow=TCP)
     for number in range(8):
         scene.log(40.0 + number, "metrics", srtt_ns=ns(20.0), cwnd_bytes=50_000)
-    found = found_by(timer_too_long.CAUSE, pair(side(scene, BUSY, (LedgerClass.TIMER, 200.0))))
+    found = found_by(TIMER_TOO_LONG, pair(side(scene, BUSY, (LedgerClass.TIMER, 200.0))))
     assert (found.strength_ns, found.dose) == (ns(200.0), 200.0)
 
 
@@ -196,9 +189,9 @@ def test_the_share_of_the_window_to_keep_is_the_standards_where_the_winners_is_c
     measured: float, meant: float
 ) -> None:
     tested = pair(after_a_loss(0.2), after_a_loss(measured))
-    found = found_by(window_after_loss.CAUSE, tested)
+    found = found_by(WINDOW_AFTER_LOSS, tested)
     assert found.dose == 0.2
-    cure = window_after_loss.CAUSE.interventions(found, tested)[0]
+    cure = WINDOW_AFTER_LOSS.interventions(found, tested)[0]
     assert isinstance(cure, Intervention)
     assert cure.change.settings["server_knobs.window_after_loss"] == meant
 
@@ -210,12 +203,12 @@ def test_a_window_that_falls_to_its_smallest_at_once_is_persistent_congestion() 
     scene.log(55.0, "pto", value=2.0)
     scene.log(60.0, "metrics", cwnd_bytes=2 * PAYLOAD_BYTES)
     scene.log(80.0, "metrics", cwnd_bytes=3 * PACKET_BYTES)
-    found = found_by(persistent_congestion.CAUSE, pair(side(scene, BUSY, (LedgerClass.CONGESTION_WINDOW, 50.0))))
+    found = found_by(PERSISTENT_CONGESTION, pair(side(scene, BUSY, (LedgerClass.CONGESTION_WINDOW, 50.0))))
     assert found.signs[0].packets == (10,)
     scene = fetching(10)
     for at_ms, packets in ((30.0, 30), (50.0, 15), (60.0, 7), (70.0, 4)):
         scene.log(at_ms, "metrics", cwnd_bytes=packets * PACKET_BYTES)
-    assert persistent_congestion.CAUSE.detect(pair(side(scene, BUSY))) is None
+    assert PERSISTENT_CONGESTION.detect(pair(side(scene, BUSY))) is None
 
 
 def late(number: int) -> Scene:
@@ -230,13 +223,13 @@ def test_reductions_for_packets_that_arrive_are_given_back_by_the_knob_for_it() 
     trial = Scene().trial
     tuned = replace(trial, server=Endpoint("quic-go", "0.65.0+knobs", {"congestion_control": "cubic"}))
     tested = pair(side(late(2), BUSY, (LedgerClass.CONGESTION_WINDOW, 50.0), trial=tuned))
-    found = found_by(kept_reduction.CAUSE, tested)
+    found = found_by(KEPT_REDUCTION, tested)
     assert (found.strength_ns, found.dose) == (ns(50.0), 2)
     assert [item.packets for item in found.signs[0].evidence] == [(3,), (4,)]
-    cure = kept_reduction.CAUSE.interventions(found, tested)[0]
+    cure = KEPT_REDUCTION.interventions(found, tested)[0]
     assert isinstance(cure, Intervention)
     assert cure.change.settings == {"server_knobs.undo_spurious_losses": True}
-    assert found_by(spurious_loss.CAUSE, tested).dose == 2
+    assert found_by(SPURIOUS_LOSS, tested).dose == 2
 
 
 def test_packets_that_the_receiver_refused_are_its_doing_and_no_threshold_of_the_sender() -> None:
@@ -247,21 +240,21 @@ def test_packets_that_the_receiver_refused_are_its_doing_and_no_threshold_of_the
         return side(scene, BUSY, (LedgerClass.CONGESTION_WINDOW, 50.0 if number > 1 else 10.0))
 
     tested = pair(refusing(3), refusing(1))
-    found = found_by(receiver_discards.CAUSE, tested)
+    found = found_by(RECEIVER_DISCARDS, tested)
     assert (found.strength_ns, found.dose) == (ns(40.0), 3)
     assert [item.packets for item in found.signs[0].evidence] == [(3,), (4,), (5,)]
-    made = receiver_discards.CAUSE.interventions(found, tested)
+    made = RECEIVER_DISCARDS.interventions(found, tested)
     mechanism = [item for item in made if item.touches is Touches.MECHANISM]
     assert [type(item) for item in mechanism] == [Untestable, Untestable]
     other = replace(refusing(1).trial, client=Endpoint("quinn", "0.11.12"))
     swapped = pair(refusing(3), replace(refusing(1), trial=other))
-    programs = [item for item in receiver_discards.CAUSE.interventions(found, swapped) if item not in made]
+    programs = [item for item in RECEIVER_DISCARDS.interventions(found, swapped) if item not in made]
     assert [(item.touches, item.change.settings) for item in programs if isinstance(item, Intervention)] == [
         (Touches.PROGRAM, {"client": "quinn@0.11.12"})
     ]
-    for cause in (spurious_loss.CAUSE, kept_reduction.CAUSE):
+    for cause in (SPURIOUS_LOSS, KEPT_REDUCTION):
         assert cause.detect(tested) is None
-    assert receiver_discards.CAUSE.detect(pair(refusing(1), refusing(1))) is None
+    assert RECEIVER_DISCARDS.detect(pair(refusing(1), refusing(1))) is None
 
 
 def test_packets_that_the_client_has_no_room_for_are_kept_by_a_longer_queue() -> None:
@@ -272,17 +265,17 @@ def test_packets_that_the_client_has_no_room_for_are_kept_by_a_longer_queue() ->
     trial = Scene().trial
     tuned = replace(trial, client=Endpoint("quic-go", "0.65.0+knobs", {"receive_queue": 2}))
     tested = pair(side(scene, BUSY, (LedgerClass.CONGESTION_WINDOW, 50.0), trial=tuned))
-    found = found_by(receiver_discards.CAUSE, tested)
+    found = found_by(RECEIVER_DISCARDS, tested)
     assert (found.strength_ns, found.dose) == (ns(50.0), 2)
     assert [item.packets for item in found.signs[0].evidence] == [(), ()]
-    cure = receiver_discards.CAUSE.interventions(found, tested)[0]
+    cure = RECEIVER_DISCARDS.interventions(found, tested)[0]
     assert isinstance(cure, Intervention)
     assert cure.change.settings == {"client_knobs.receive_queue": 100_000}
 
 
 def test_a_client_that_keeps_all_packets_throws_none_away() -> None:
-    assert receiver_discards.CAUSE.detect(pair(side(fetching(10), BUSY, (LedgerClass.CONGESTION_WINDOW, 50.0)))) is None
+    assert RECEIVER_DISCARDS.detect(pair(side(fetching(10), BUSY, (LedgerClass.CONGESTION_WINDOW, 50.0)))) is None
 
 
 def test_without_a_packet_that_arrives_after_all_nothing_could_be_given_back() -> None:
-    assert kept_reduction.CAUSE.detect(pair(side(late(0), BUSY, (LedgerClass.CONGESTION_WINDOW, 50.0)))) is None
+    assert KEPT_REDUCTION.detect(pair(side(late(0), BUSY, (LedgerClass.CONGESTION_WINDOW, 50.0)))) is None

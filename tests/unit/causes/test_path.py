@@ -5,20 +5,12 @@ from typing import Any
 
 import pytest
 
-from longlook.causes import (
-    burstiness,
-    competition,
-    datagrams_sent_twice,
-    duplicate_sending,
-    head_of_line,
-    middlebox,
-    mtu_black_hole,
-    path_change,
-    phase_artefact,
-    self_queueing,
-)
+from longlook.causes.pacing import BURSTINESS, SELF_QUEUEING
+from longlook.causes.path import COMPETITION, MIDDLEBOX, MTU_BLACK_HOLE, PATH_CHANGE, PHASE_ARTEFACT
+from longlook.causes.receivers import HEAD_OF_LINE
+from longlook.causes.retransmissions import DATAGRAMS_SENT_TWICE, DUPLICATE_SENDING
 from longlook.core.model import Stage
-from longlook.explain.cause import Cause, Intervention, Kind, Sign, Target, Untestable
+from longlook.explain.cause import Cause, Intervention, Purpose, Sign, Target, Untestable
 from longlook.explain.ledger import LedgerClass
 from tests.data.scenes import TCP, Scene, ns
 from tests.data.sides import USEFUL, dropped_for, fetching, found_by, pair, side
@@ -30,11 +22,11 @@ WAITS = (LedgerClass.TIMER, 300.0)
 @pytest.mark.parametrize(
     ("cause", "reason", "setting"),
     [
-        (mtu_black_hole.CAUSE, "mtu", "mtu"),
-        (mtu_black_hole.CAUSE, "size_filter", "drop_larger"),
-        (middlebox.CAUSE, "block", "block"),
-        (middlebox.CAUSE, "police", "udp_rate"),
-        (middlebox.CAUSE, "cutoff", "udp_cutoff"),
+        (MTU_BLACK_HOLE, "mtu", "mtu"),
+        (MTU_BLACK_HOLE, "size_filter", "drop_larger"),
+        (MIDDLEBOX, "block", "block"),
+        (MIDDLEBOX, "police", "udp_rate"),
+        (MIDDLEBOX, "cutoff", "udp_cutoff"),
     ],
 )
 def test_drops_by_a_rule_of_the_path_are_cured_without_the_rule(cause: Cause, reason: str, setting: str) -> None:
@@ -55,13 +47,13 @@ def test_a_changed_port_counts_once_for_all_packets_that_have_it() -> None:
     for at_ms in (50.0, 51.0, 52.0):
         scene.up(at_ms, detail="client's port changed")
     tested = pair(side(scene, BUSY, WAITS))
-    assert found_by(path_change.CAUSE, tested).dose == 1
-    assert path_change.CAUSE.detect(pair(side(None, BUSY, WAITS))) is None
+    assert found_by(PATH_CHANGE, tested).dose == 1
+    assert PATH_CHANGE.detect(pair(side(None, BUSY, WAITS))) is None
 
 
 @pytest.mark.parametrize(
     ("cause", "name"),
-    [(competition.CAUSE, LedgerClass.LINK_OTHERS), (duplicate_sending.CAUSE, LedgerClass.LINK_WASTE)],
+    [(COMPETITION, LedgerClass.LINK_OTHERS), (DUPLICATE_SENDING, LedgerClass.LINK_WASTE)],
 )
 def test_the_bottlenecks_time_for_others_and_for_nothing_is_the_excess(cause: Cause, name: LedgerClass) -> None:
     tested = pair(side(None, BUSY, (name, 60.0)), side(None, BUSY, (name, 20.0)))
@@ -87,17 +79,17 @@ def sent_twice(packets: int, *, first_dropped: bool = False) -> Scene:
 
 def test_datagrams_sent_twice_are_waste_of_the_server_and_no_copies_of_the_link() -> None:
     tested = pair(side(sent_twice(5), BUSY, (LedgerClass.LINK_WASTE, 60.0)))
-    found = found_by(datagrams_sent_twice.CAUSE, tested)
+    found = found_by(DATAGRAMS_SENT_TWICE, tested)
     assert (found.dose, found.strength_ns) == (5, ns(60.0))
-    cure, transplant = datagrams_sent_twice.CAUSE.interventions(found, tested)
+    cure, transplant = DATAGRAMS_SENT_TWICE.interventions(found, tested)
     assert isinstance(cure, Untestable) and "a build of it" in cure.reason
     assert isinstance(transplant, Intervention)
-    assert (transplant.kind, transplant.target) == (Kind.TRANSPLANT, Target.WINNER)
+    assert (transplant.kind, transplant.target) == (Purpose.TRANSPLANT, Target.WINNER)
     assert transplant.change.settings == {"network.down.duplicate": "100%"}
     assert tested.loser.down.useful_bytes.tolist() == [1203, 0] * 5
     copied = fetching()
     copied.down(40.0, detail="copy 1; the same bytes as packet 3")
-    assert datagrams_sent_twice.CAUSE.detect(pair(side(copied, BUSY, (LedgerClass.LINK_WASTE, 60.0)))) is None
+    assert DATAGRAMS_SENT_TWICE.detect(pair(side(copied, BUSY, (LedgerClass.LINK_WASTE, 60.0)))) is None
 
 
 def few_twice(packets: int, again: int, **columns: Any) -> Sign | None:
@@ -109,7 +101,7 @@ def few_twice(packets: int, again: int, **columns: Any) -> Sign | None:
     for number in range(again):
         scene.down(60.0 + number, detail=f"the same bytes as packet {number}", **columns)
     scene.fetched(0.0, 31.0, 90.0)
-    return datagrams_sent_twice.CAUSE.detect(pair(side(scene, BUSY, (LedgerClass.LINK_WASTE, 60.0))))
+    return DATAGRAMS_SENT_TWICE.detect(pair(side(scene, BUSY, (LedgerClass.LINK_WASTE, 60.0))))
 
 
 def test_a_few_datagrams_sent_twice_explain_no_load() -> None:
@@ -123,7 +115,7 @@ def test_a_share_of_datagrams_sent_twice_is_copied_as_such() -> None:
         arrived = scene.down(40.0 + number)
     scene.fetched(0.0, arrived, arrived)
     tested = pair(side(scene, (USEFUL, 2000.0), (LedgerClass.LINK_WASTE, 60.0)))
-    _, transplant = datagrams_sent_twice.CAUSE.interventions(found_by(datagrams_sent_twice.CAUSE, tested), tested)
+    _, transplant = DATAGRAMS_SENT_TWICE.interventions(found_by(DATAGRAMS_SENT_TWICE, tested), tested)
     assert isinstance(transplant, Intervention)
     assert transplant.change.settings == {"network.down.duplicate": "0.498%"}
 
@@ -142,9 +134,9 @@ def test_a_second_datagram_of_the_same_bytes_is_useful_if_the_first_was_dropped(
 def test_what_datagrams_sent_twice_waste_is_no_data_sent_again() -> None:
     served_ms = 5 * 1203 * 8 / 1e4
     tested = pair(side(sent_twice(5), BUSY, (LedgerClass.LINK_WASTE, served_ms + 30.0)))
-    assert found_by(duplicate_sending.CAUSE, tested).strength_ns == pytest.approx(ns(30.0), abs=1000)
+    assert found_by(DUPLICATE_SENDING, tested).strength_ns == pytest.approx(ns(30.0), abs=1000)
     alone = pair(side(sent_twice(5), BUSY, (LedgerClass.LINK_WASTE, served_ms - 0.01)))
-    assert duplicate_sending.CAUSE.detect(alone) is None
+    assert DUPLICATE_SENDING.detect(alone) is None
 
 
 def trains(length: int) -> Scene:
@@ -160,28 +152,28 @@ def trains(length: int) -> Scene:
 
 def test_drops_at_the_end_of_long_trains_are_bursts() -> None:
     tested = pair(side(trains(12), BUSY, WAITS))
-    found = found_by(burstiness.CAUSE, tested)
+    found = found_by(BURSTINESS, tested)
     assert found.dose == 12
     settings = [
-        item.change.settings for item in burstiness.CAUSE.interventions(found, tested) if isinstance(item, Intervention)
+        item.change.settings for item in BURSTINESS.interventions(found, tested) if isinstance(item, Intervention)
     ]
     assert {"network.down.queue": f"{10**9 + 12 * 1500}B"} in settings
-    assert burstiness.CAUSE.detect(pair(side(trains(4), BUSY, WAITS))) is None
-    assert burstiness.CAUSE.detect(pair(side(trains(12), BUSY, WAITS), side(trains(12)))) is None
+    assert BURSTINESS.detect(pair(side(trains(4), BUSY, WAITS))) is None
+    assert BURSTINESS.detect(pair(side(trains(12), BUSY, WAITS), side(trains(12)))) is None
 
 
 def test_a_phase_is_suspected_only_where_nothing_moves_it() -> None:
     scene = trains(12)
     tested = pair(side(scene, BUSY, WAITS))
-    found = found_by(phase_artefact.CAUSE, tested)
-    made = [item for item in phase_artefact.CAUSE.interventions(found, tested) if isinstance(item, Intervention)]
+    found = found_by(PHASE_ARTEFACT, tested)
+    made = [item for item in PHASE_ARTEFACT.interventions(found, tested) if isinstance(item, Intervention)]
     assert made[0].change.settings == {"network.access_delay": "packet"}
     link = tested.loser.trial.link
-    assert phase_artefact.CAUSE.detect(pair(side(scene, BUSY, WAITS), side(trains(4)))) is None
+    assert PHASE_ARTEFACT.detect(pair(side(scene, BUSY, WAITS), side(trains(4)))) is None
     drawn = replace(tested.loser.trial, drawn={"network.rtt_ms": "37"})
-    assert phase_artefact.CAUSE.detect(pair(side(scene, BUSY, WAITS, trial=drawn))) is None
+    assert PHASE_ARTEFACT.detect(pair(side(scene, BUSY, WAITS, trial=drawn))) is None
     moved = replace(tested.loser.trial, link=replace(link, down=(Stage("access", {"max_ns": 1}), *link.down)))
-    assert phase_artefact.CAUSE.detect(pair(side(scene, BUSY, WAITS, trial=moved))) is None
+    assert PHASE_ARTEFACT.detect(pair(side(scene, BUSY, WAITS, trial=moved))) is None
 
 
 def two_objects(gap_ms: float) -> Scene:
@@ -199,7 +191,7 @@ def two_objects(gap_ms: float) -> Scene:
 
 def test_data_behind_a_gap_of_tcp_waits_until_it_is_closed() -> None:
     tested = pair(side(two_objects(100.0), BUSY, WAITS))
-    found = found_by(head_of_line.CAUSE, tested)
+    found = found_by(HEAD_OF_LINE, tested)
     assert found.dose == pytest.approx(100.0)  # from the first packet behind the gap to the one that closes it
     assert found.signs[0].packets == (1,)
 
@@ -207,7 +199,7 @@ def test_data_behind_a_gap_of_tcp_waits_until_it_is_closed() -> None:
 def test_a_single_object_has_no_other_to_wait_for() -> None:
     scene = two_objects(100.0)
     scene.rows = [each for each in scene.rows if each.get("name") != "/two"]
-    assert head_of_line.CAUSE.detect(pair(side(scene, BUSY, WAITS))) is None
+    assert HEAD_OF_LINE.detect(pair(side(scene, BUSY, WAITS))) is None
 
 
 def queued(wait_ms: float) -> Scene:
@@ -220,5 +212,5 @@ def queued(wait_ms: float) -> Scene:
 
 def test_objects_that_begin_behind_the_own_queue_are_seen() -> None:
     tested = pair(side(queued(50.0), BUSY, WAITS), side(queued(5.0)))
-    assert found_by(self_queueing.CAUSE, tested).strength_ns == ns(45.0)
-    assert self_queueing.CAUSE.detect(pair(side(queued(15.0), BUSY, WAITS), side(queued(5.0)))) is None
+    assert found_by(SELF_QUEUEING, tested).strength_ns == ns(45.0)
+    assert SELF_QUEUEING.detect(pair(side(queued(15.0), BUSY, WAITS), side(queued(5.0)))) is None

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from longlook.causes import policed
+from longlook.causes.path import POLICED, limit_of
 from longlook.explain.cause import Intervention, Target
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.pair import Side
@@ -56,11 +56,11 @@ def sending(drops: Rule, rtt_ms: Callable[[float], float] = lambda _at_ms: 40.0)
 
 def test_losses_beyond_a_rate_without_a_queue_are_those_of_a_limit() -> None:
     tested = pair(sending(bucket()))
-    limit = policed.limit_of(tested.loser)
+    limit = limit_of(tested.loser)
     assert limit is not None and limit.round_trip_ratio == 1.0
-    finding = found_by(policed.CAUSE, tested)
+    finding = found_by(POLICED, tested)
     assert finding.dose == pytest.approx(1.0, rel=0.2)  # less where the bucket was full meanwhile
-    (cure,) = policed.CAUSE.interventions(finding, tested)
+    (cure,) = POLICED.interventions(finding, tested)
     assert isinstance(cure, Intervention) and cure.target is Target.BOTH
     assert set(cure.change.settings.values()) == {"off"}
     assert all(name.endswith("udp_rate") for name in cure.change.settings)
@@ -68,19 +68,19 @@ def test_losses_beyond_a_rate_without_a_queue_are_those_of_a_limit() -> None:
 
 def test_losses_with_a_queue_are_not() -> None:
     grown = sending(bucket(), lambda at_ms: 40.0 if at_ms < 80.0 else 80.0)
-    assert policed.CAUSE.detect(pair(grown)) is None
+    assert POLICED.detect(pair(grown)) is None
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_losses_at_random_are_not(seed: int) -> None:
-    assert policed.CAUSE.detect(pair(sending(coin(seed)))) is None
+    assert POLICED.detect(pair(sending(coin(seed)))) is None
 
 
 def test_few_losses_and_logs_without_numbers_show_nothing() -> None:
     few = bucket()
-    assert policed.CAUSE.detect(pair(sending(lambda number, at_ms: few(number, at_ms) and number < 20))) is None
-    assert policed.CAUSE.detect(pair(side())) is None
+    assert POLICED.detect(pair(sending(lambda number, at_ms: few(number, at_ms) and number < 20))) is None
+    assert POLICED.detect(pair(side())) is None
 
 
 def test_what_both_arms_meet_explains_no_gap() -> None:
-    assert policed.CAUSE.detect(pair(sending(bucket()), sending(bucket()))) is None
+    assert POLICED.detect(pair(sending(bucket()), sending(bucket()))) is None

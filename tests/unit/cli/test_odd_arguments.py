@@ -73,7 +73,8 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.setattr(subprocess.Popen, "__init__", started)
         patch.setattr(os, "fork", refuse)
         patch.setattr("socket.socket.connect", refuse)
-        patch.setattr("longlook.pipeline.atlas.list_studies", list)  # reading and planning all takes seconds
+        for module in ("instruments.atlas.run", "instruments.atlas.claims.run", "study.files"):
+            patch.setattr(f"longlook.{module}.list_studies", list)  # reading and planning all takes seconds
         patch.setattr("longlook.engines.choice.make_engine", lambda *_, **__: NeverRuns())
         for name in ("LONGLOOK_CACHE", "LONGLOOK_TRIALS", "HOME", "TMPDIR"):
             (place / name).mkdir()

@@ -36,7 +36,7 @@ def touched(path: Path) -> None:
         *(("measurement", name) for name in ("core/flows.py", "network/stages.py", "timeline/collectors.py")),
         *(("measurement", name) for name in ("core/model.py", "core/codec.py", "metrics/link.py")),
         *(("calibration", name) for name in ("lab/router.py", "network/config.py", "lab/linux/netlink.py")),
-        *(("calibration", name) for name in ("lab/guest.py", "instruments/calibrate/link/cases.py", "core/flows.py")),
+        *(("calibration", name) for name in ("lab/guest.py", "instruments/calibrate/link/laws.py", "core/flows.py")),
     ],
 )
 def test_a_changed_file_changes_the_key(package: Path, result: str, file: str) -> None:

@@ -1,6 +1,7 @@
 """The knobs that several stacks have are those of the contract, in all stacks."""
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from longlook.core import knobs, registry
 from longlook.core.knobs import with_default
@@ -26,8 +27,8 @@ def test_a_shared_knob_has_the_same_type_in_every_stack(name: str) -> None:
         assert (knob.kind, knob.unit) == (SHARED[name].kind, SHARED[name].unit), stack
 
 
-def test_a_stacks_default_ends_the_help() -> None:
+def test_a_stacks_default_ends_the_help(snapshot: SnapshotAssertion) -> None:
     own = with_default(knobs.INITIAL_WINDOW, "stack: 10", maximum=100)
-    assert own.help == "congestion window at the start (stack: 10)"
+    assert own.help == snapshot
     assert (own.minimum, own.maximum) == (1, 100)
     assert with_default(knobs.PACING, "stack: on", help="paced").help == "paced (stack: on)"

@@ -10,12 +10,13 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from syrupy.assertion import SnapshotAssertion
 from typer.testing import CliRunner
 
 from longlook.cli.commands import app
 from longlook.core import packed
 from longlook.core.errors import InputError
-from longlook.explain.infer.sources import read_sets
+from longlook.instruments.infer.sources import read_sets
 from longlook.network.trace_store import read_trace
 from longlook.network.traces import TraceError
 from longlook.provision.recorded.har import HarError, read_har
@@ -139,10 +140,10 @@ def piped(data: bytes, *arguments: str) -> str:
 
 
 def test_every_command_that_reads_a_trace_reads_standard_input(
-    tmp_path: Path, pack: Callable[[bytes], bytes], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, pack: Callable[[bytes], bytes], monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
 ) -> None:
     monkeypatch.setenv("LONGLOOK_CACHE", str(tmp_path / "cache"))
-    assert "2 rows from 2 events" in piped(pack(TRACE), "trace", "show", "-")
+    assert piped(pack(TRACE), "trace", "show", "-") == snapshot
     piped(pack(TRACE), "trace", "convert", "-", "--to", "csv", "--out", str(tmp_path / "x.csv"))
     assert (tmp_path / "x.csv").read_text().count("packet_sent") == 2
     out = ("--format", "json", "--out", str(tmp_path / "machines"))

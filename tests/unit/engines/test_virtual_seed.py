@@ -7,8 +7,7 @@ from longlook.core.job import Content, Identity, Job
 from longlook.core.model import Trial
 from longlook.engines.virtual import seed_of
 from longlook.study.files import read_study
-from longlook.study.operations import with_operations
-from longlook.study.plan import make_plan
+from longlook.study.plan import make_plan, with_operations
 from tests.data.studies import CATALOGUE, study_file
 
 

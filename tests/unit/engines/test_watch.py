@@ -6,6 +6,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from longlook.core.errors import InputError
 from longlook.engines.virtual.watch import BootLimits, spin_timeout_s, watch
@@ -34,7 +35,7 @@ def test_a_bad_value_is_refused_with_its_name(monkeypatch: pytest.MonkeyPatch, v
         spin_timeout_s()
 
 
-def test_the_limit_of_real_time_is_that_of_each_trial(tmp_path: Path) -> None:
+def test_the_limit_of_real_time_is_that_of_each_trial(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     console = tmp_path / "console.log"
     console.touch()
     limits = BootLimits(wall_s=1.0, spin_timeout_s=1e9)
@@ -44,4 +45,4 @@ def test_the_limit_of_real_time_is_that_of_each_trial(tmp_path: Path) -> None:
     with subprocess.Popen(["sleep", "60"]) as guest:
         reason = watch(guest.pid, console, limits, threading.Event(), lambda: 1)
         guest.kill()
-    assert reason == "the guest finished no trial in 1 s of real time"
+    assert reason == snapshot

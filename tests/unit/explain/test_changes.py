@@ -8,7 +8,7 @@ import pytest
 from longlook.core import registry
 from longlook.core.model import Endpoint, Scalar, Trial
 from longlook.core.stack import Version
-from longlook.explain import changes, remedies
+from longlook.explain import changes
 from longlook.explain.cause import Change
 from tests.data.sides import side
 
@@ -85,8 +85,8 @@ def test_a_setting_that_tcp_has_set_or_unset_is_no_change(
 def test_of_a_client_that_chooses_no_protocol_is_changed_alone() -> None:
     choosing = replace(tcp(), protocol="h3-or-h2", client=Endpoint("quic-go", "0.65.0"))
     assert changes.kernel_tcp(choosing, {"tcp_hystart": False}, "a setting") == changes.EITHER_WAY
-    assert remedies.tuned(choosing, "server", {"hystart": False}, {"tcp_hystart": False}, "both") == changes.EITHER_WAY
+    assert changes.tuned(choosing, "server", {"hystart": False}, {"tcp_hystart": False}, "both") == changes.EITHER_WAY
     tested = replace(side(), trial=choosing)
-    assert remedies.other_controllers(tested) == [changes.EITHER_WAY]
-    assert isinstance(remedies.other_version(tested, "client"), Change)
+    assert changes.other_controllers(tested) == [changes.EITHER_WAY]
+    assert isinstance(changes.other_version(tested, "client"), Change)
     assert isinstance(changes.knob(choosing, "client", "fallback_delay", 0.0, "at once"), Change)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from longlook.core.model import Study, Trial
-from longlook.explain.cause import Change, Finding, Intervention, Kind, Sign, Surgery, Target, Touches, Untestable
+from longlook.explain.cause import Change, Finding, Intervention, Purpose, Sign, Surgery, Target, Touches, Untestable
 from longlook.explain.counterfactual import CounterfactualPlan, Experiment, add_tests, all_at_once
 from longlook.study.plan import make_plan
 from tests.data.studies import CATALOGUE, read, study_file
@@ -53,7 +53,7 @@ def test_a_change_of_a_knob_changes_that_endpoint_and_nothing_else(study: Study)
 def test_a_change_of_the_path_is_made_for_both_arms_and_keeps_the_seed(study: Study) -> None:
     plan = planned(study)
     change = Change("more delay", {"network.up.loss": "2%", "network.down.loss": "2%"})
-    tests, refused = add_tests(plan, [(FINDING, [Intervention(Kind.CURE, Target.BOTH, Touches.OCCASION, change)])])
+    tests, refused = add_tests(plan, [(FINDING, [Intervention(Purpose.CURE, Target.BOTH, Touches.OCCASION, change)])])
     assert refused == {"a_cause": []}
     assert set(tests[0].arms) == {study.contrasts[0].baseline, study.contrasts[0].contender}
     for old, new in tests[0].arms.items():
@@ -65,9 +65,9 @@ def test_a_change_of_the_path_is_made_for_both_arms_and_keeps_the_seed(study: St
 def test_what_cannot_be_is_untestable_with_the_reason(study: Study) -> None:
     plan = planned(study)
     items: list[Intervention | Untestable] = [
-        Untestable(Kind.CURE, "nobody can"),
-        Intervention(Kind.CURE, Target.LOSER, Touches.MECHANISM, Change("no such knob", {"server_knobs.wings": 2})),
-        Intervention(Kind.TRANSPLANT, Target.WINNER, Touches.MECHANISM, Change("nothing", {})),
+        Untestable(Purpose.CURE, "nobody can"),
+        Intervention(Purpose.CURE, Target.LOSER, Touches.MECHANISM, Change("no such knob", {"server_knobs.wings": 2})),
+        Intervention(Purpose.TRANSPLANT, Target.WINNER, Touches.MECHANISM, Change("nothing", {})),
     ]
     tests, refused = add_tests(plan, [(FINDING, items)])
     assert tests == []
@@ -110,9 +110,9 @@ def test_surgery_is_for_its_round_alone(study: Study) -> None:
 
 def test_all_changes_at_once_go_to_the_arms_that_each_is_for(study: Study) -> None:
     window = Intervention(
-        Kind.CURE, Target.LOSER, Touches.MECHANISM, Change("a window", {"server_knobs.window": 123456})
+        Purpose.CURE, Target.LOSER, Touches.MECHANISM, Change("a window", {"server_knobs.window": 123456})
     )
-    path = Intervention(Kind.CURE, Target.BOTH, Touches.OCCASION, Change("no loss", {"network.down.loss": "2%"}))
+    path = Intervention(Purpose.CURE, Target.BOTH, Touches.OCCASION, Change("no loss", {"network.down.loss": "2%"}))
     plan = planned(study)
     tests, _ = add_tests(plan, [(FINDING, [window, path])])
     alone = planned(study)
@@ -127,7 +127,10 @@ def test_all_changes_at_once_go_to_the_arms_that_each_is_for(study: Study) -> No
 def test_operations_of_several_changes_on_packets_of_one_round_are_all_made(study: Study) -> None:
     first, second = (
         Intervention(
-            Kind.CURE, Target.LOSER, Touches.MECHANISM, Change("spared", surgery={0: Surgery(down=f"forgive {packet}")})
+            Purpose.CURE,
+            Target.LOSER,
+            Touches.MECHANISM,
+            Change("spared", surgery={0: Surgery(down=f"forgive {packet}")}),
         )
         for packet in (7, 9)
     )
@@ -146,7 +149,9 @@ def test_the_study_has_a_contrast_of_each_new_arm_with_the_one_that_it_replaces(
     added = plan.study.contrasts[1]
     assert (added.baseline, added.contender) == ("quic", arms["quic"])
     assert (
-        Experiment(FINDING, Intervention(Kind.CURE, Target.LOSER, Touches.MECHANISM, Change("")), arms).trials_per_round
+        Experiment(
+            FINDING, Intervention(Purpose.CURE, Target.LOSER, Touches.MECHANISM, Change("")), arms
+        ).trials_per_round
         == 1
     )
 

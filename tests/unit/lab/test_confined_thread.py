@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from longlook.lab.linux.confined_thread import ConfinedThread
+from longlook.lab.linux.confine import ConfinedThread
 
 
 def test_the_work_runs_in_the_thread_that_was_confined() -> None:

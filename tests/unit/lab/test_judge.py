@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from longlook.core.job import Content, Expected
 from longlook.core.model import ConnectionState, Endpoint, Outcome
@@ -305,11 +306,11 @@ def test_a_flow_that_was_stopped_as_planned_is_sound() -> None:
     assert judge(STOPPED).outcome is Outcome.OK
 
 
-def test_a_flow_that_ends_before_all_stop_is_reported() -> None:
+def test_a_flow_that_ends_before_all_stop_is_reported(snapshot: SnapshotAssertion) -> None:
     early = replace(STOPPED, client=SOUND.client, measure_s=3.25)
     found = judge_all([STOPPED, replace(early, flow="tcp-2")])
     assert found.outcome is Outcome.FAILED
-    assert found.reason == "flow tcp-2: it had received everything after 3.25 s, before all flows stopped"
+    assert found.reason == snapshot
 
 
 def test_a_flow_that_never_had_a_connection_is_reported() -> None:
@@ -340,12 +341,12 @@ def test_a_server_that_fails_before_any_flow_has_started_is_reported() -> None:
         assert str(found.reason).startswith("flow b: ")
 
 
-def test_the_clients_report_counts_where_the_server_reports_at_the_end() -> None:
+def test_the_clients_report_counts_where_the_server_reports_at_the_end(snapshot: SnapshotAssertion) -> None:
     line = {**opened(1), "resumed": False, "used_0rtt": False, "congestion_control": "cubic"}
     silent = replace(STOPPED, client=Observations((line,)), server=Observations((READY,)))
     assert judge(silent).outcome is Outcome.OK
     resumed = replace(silent, client=Observations(({**line, "resumed": True},)))
-    assert "as the client reports" in str(judge(resumed).reason)
+    assert str(judge(resumed).reason) == snapshot
 
 
 def test_cross_traffic_may_be_anywhere_but_must_not_fail() -> None:
@@ -356,11 +357,11 @@ def test_cross_traffic_may_be_anywhere_but_must_not_fail() -> None:
     assert str(judge_all([STOPPED, failed]).reason).startswith("flow web-3: the client failed")
 
 
-def test_each_flow_proves_its_own_congestion_control() -> None:
+def test_each_flow_proves_its_own_congestion_control(snapshot: SnapshotAssertion) -> None:
     wrong = replace(STOPPED, flow="tcp-2", server=Observations((READY, accepted(1, congestion_control="bbr"))))
     found = judge_all([STOPPED, wrong])
     assert found.outcome is Outcome.FAILED
-    assert found.reason == "flow tcp-2: congestion control was bbr, declared cubic"
+    assert found.reason == snapshot
 
 
 def test_a_client_whose_own_machine_is_at_fault_makes_the_trial_invalid_even_where_its_time_was_over() -> None:
@@ -372,11 +373,11 @@ def test_a_client_whose_own_machine_is_at_fault_makes_the_trial_invalid_even_whe
     assert judge(replace(case, remote=False, **client(line, exit_code=1))).outcome is Outcome.TIMED_OUT
 
 
-def test_a_client_elsewhere_whose_packets_never_came_was_not_measured() -> None:
+def test_a_client_elsewhere_whose_packets_never_came_was_not_measured(snapshot: SnapshotAssertion) -> None:
     failed = {"event": "done", "ok": False}
     case = replace(SOUND, remote=True, session=True, **client(fetched("/a", 0, error="no answer"), failed))
     silent = judge(replace(case, **link(up={"arrived": 0, "delivered": 0})))
     assert silent.outcome is Outcome.INVALID
     assert silent.reason is not None
-    assert "none of its packets came to this one" in silent.reason
+    assert silent.reason == snapshot
     assert judge(replace(case, **link(up={"arrived": 3, "delivered": 3}))).outcome is Outcome.FAILED

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from longlook.core.job import Expected
 from longlook.core.model import Endpoint, Outcome
@@ -93,16 +94,14 @@ def test_a_first_flight_of_as_many_packets_as_set_is_sound(make: Make) -> None:
         assert seen(make(window(packets), [*HANDSHAKE, *answer(packets)])) == ""
 
 
-def test_a_flight_that_stops_short_is_no_initial_window(make: Make) -> None:
+def test_a_flight_that_stops_short_is_no_initial_window(make: Make, snapshot: SnapshotAssertion) -> None:
     short = [*HANDSHAKE, *answer(49)]
-    assert seen(make(window(150), short)) == (
-        "tcp_initial_window = 150 was not brought about: the server sent 49 packets of more, and waited for the client"
-    )
-    assert "sent 9 packets of more" in seen(make(window(10), [*HANDSHAKE, *answer(9)]))
+    assert seen(make(window(150), short)) == snapshot
+    assert seen(make(window(10), [*HANDSHAKE, *answer(9)])) == snapshot
 
 
-def test_a_flight_that_goes_on_beyond_is_none_either(make: Make) -> None:
-    assert "sent 32 packets at once, though 1 were acknowledged" in seen(make(window(10), [*HANDSHAKE, *answer(32)]))
+def test_a_flight_that_goes_on_beyond_is_none_either(make: Make, snapshot: SnapshotAssertion) -> None:
+    assert seen(make(window(10), [*HANDSHAKE, *answer(32)])) == snapshot
     assert seen(make(window(10), [*HANDSHAKE, *answer(11)])) == "", (
         "the handshake's acknowledgement may have let it grow"
     )

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as runs
 from hypothesis import strategies as st
+from syrupy.assertion import SnapshotAssertion
 
 from longlook.core.model import ConnectionState, Endpoint, Outcome
 from longlook.lab.judge import judge
@@ -89,11 +90,9 @@ def test_a_load_that_crossed_the_link_is_sound(make: Make) -> None:
     assert judge(make(session=True, **client(*LINES, DONE, exit_code=None))).outcome is Outcome.OK
 
 
-def test_a_body_ends_with_its_last_packet_and_not_before(make: Make) -> None:
+def test_a_body_ends_with_its_last_packet_and_not_before(make: Make, snapshot: SnapshotAssertion) -> None:
     early = (LINES[0], LINES[1], fetched("/b", 78.5))
-    assert reason_of(make(early)) == (
-        "/b ends 0.078 s after the first request with 28960 bytes in all, of which the link had delivered at most 27064"
-    )
+    assert reason_of(make(early)) == snapshot
     assert reason_of(make((LINES[0], fetched("/a", 62), LINES[2]))).startswith("/a ends 0.0615 s")
     assert reason_of(make(early, virtual=False)) == "", "in real time clocks are known to 5 ms"
 
@@ -104,12 +103,10 @@ def test_what_came_before_the_load_is_none_of_its_bytes(make: Make) -> None:
     assert reason_of(make((LINES[0], LINES[1], fetched("/b", 75)), [*primed, *PACKETS])).startswith("/b ends")
 
 
-def test_little_comes_behind_the_end_over_tcp_but_closing_and_repeats(make: Make) -> None:
+def test_little_comes_behind_the_end_over_tcp_but_closing_and_repeats(make: Make, snapshot: SnapshotAssertion) -> None:
     """A longer answer than asked for would else hide by how much an end is early."""
     more = flight(120, 4, 1001 + 21 * SEGMENT)
-    assert (
-        reason_of(make(packets=[*PACKETS, *more])) == "5792 bytes of TCP's streams came after the last object had ended"
-    )
+    assert reason_of(make(packets=[*PACKETS, *more])) == snapshot
     assert reason_of(make(packets=[*PACKETS, tcp(110, 120, 481, transport_sequence=1001 + 21 * SEGMENT + 31)])) == ""
     repeats = [tcp(100, 130 + number, SEGMENT, transport_sequence=1001 + SEGMENT * number) for number in range(15)]
     assert reason_of(make(packets=[*PACKETS, *repeats])) == ""
@@ -117,9 +114,9 @@ def test_little_comes_behind_the_end_over_tcp_but_closing_and_repeats(make: Make
     assert reason_of(make(packets=[*PACKETS, *more], trial=other)) == "", "the connection that it left goes on"
 
 
-def test_a_load_begins_before_its_connection_is_opened(make: Make) -> None:
+def test_a_load_begins_before_its_connection_is_opened(make: Make, snapshot: SnapshotAssertion) -> None:
     late = (LINES[0], fetched("/a", 71.1, start=2.5), fetched("/b", 81.1, start=2.5))
-    assert reason_of(make(late)) == "the load begins 0.0015 s after its connection was opened, not before"
+    assert reason_of(make(late)) == snapshot
     assert reason_of(make((LINES[0], fetched("/a", 71.1, start=1.09), LINES[2]))) == ""
     warm = replace(CONTENT_2, waits_s=(0.1, 0.0))
     asked = (LINES[0], fetched("/a", 71.1, start=40.9), fetched("/b", 81.1, start=40.9))
@@ -141,14 +138,11 @@ def test_a_priming_connection_is_opened_before_the_load(make: Make) -> None:
     assert reason_of(make(late, [*priming, *PACKETS], trial=resumed, **servers)).startswith("the load begins 0.0015 s")
 
 
-def test_no_answer_begins_before_the_first_packet(make: Make) -> None:
+def test_no_answer_begins_before_the_first_packet(make: Make, snapshot: SnapshotAssertion) -> None:
     early = (LINES[0], fetched("/a", 71.1, first=39), LINES[2])
-    assert (
-        reason_of(make(early))
-        == "an answer begins 0.0385 s after the first request, and the first packet came 0.0405 s after it"
-    )
+    assert reason_of(make(early)) == snapshot
     secure = ({**LINES[0], "t_handshake_ns": at(19)}, *LINES[1:])
-    assert reason_of(make(secure)) == "the handshake with 10.8.0.1:1 is complete before the server's first packet came"
+    assert reason_of(make(secure)) == snapshot
     assert reason_of(make(secure, trial=replace(TRIAL, connection=ConnectionState.ZERO_RTT), **EARLY)) == ""
 
 
@@ -216,19 +210,21 @@ def test_what_cannot_be_an_answer_over_quic_is_none(make: Make, useless: Packet)
     assert found.startswith("/b ends")
 
 
-def test_much_behind_the_end_over_quic_is_part_of_the_load_but_where_packets_overtake(make: Make) -> None:
+def test_much_behind_the_end_over_quic_is_part_of_the_load_but_where_packets_overtake(
+    make: Make, snapshot: SnapshotAssertion
+) -> None:
     """Room for 22 probes and repeats is left to a sender that sees no packet overtaken."""
     down = [packet_2(50, 61 + number / 2) for number in range(40)]
     late = [packet_2(51 + number, 90 + number) for number in range(28)]
     few = make(QUIC_LINES, [*QUIC_BEGIN, *down, *late[:27]], trial=QUIC, **QUIC_SERVER)
     assert reason_of(few) == ""
     many = make(QUIC_LINES, [*QUIC_BEGIN, *down, *late], trial=QUIC, **QUIC_SERVER)
-    assert reason_of(many) == "packets of QUIC with room for 33544 bytes came after the last object had ended"
+    assert reason_of(many) == snapshot
     overtaken = [*QUIC_BEGIN, *down, packet_2(49.5, 89), *late]
     assert reason_of(make(QUIC_LINES, overtaken, trial=QUIC, **QUIC_SERVER)) == ""
     heard = [packet_2(155 + number, 190 + number) for number in range(28)]
     found = reason_of(make(QUIC_LINES, [*overtaken, *heard], trial=QUIC, **QUIC_SERVER))
-    assert found == "packets of QUIC with room for 33544 bytes came after the last object had ended"
+    assert found == snapshot
 
 
 def test_flows_that_have_no_end_and_trials_without_a_log_are_not_asked(make: Make) -> None:
@@ -238,10 +234,10 @@ def test_flows_that_have_no_end_and_trials_without_a_log_are_not_asked(make: Mak
     assert witnessed(make(wrong, kind=FlowKind.BULK)) is None
 
 
-def test_a_clock_that_was_set_blames_no_program(make: Make) -> None:
+def test_a_clock_that_was_set_blames_no_program(make: Make, snapshot: SnapshotAssertion) -> None:
     found = witnessed(make((LINES[0], LINES[1], fetched("/b", 75)), clock_moved_ns=-2_000 * MS))
     assert found is not None and found.outcome is Outcome.INVALID
-    assert found.reason == "this machine's clock was set by -2 s while the client ran"
+    assert found.reason == snapshot
 
 
 @runs(

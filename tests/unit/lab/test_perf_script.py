@@ -1,5 +1,7 @@
 """What `perf script` prints becomes folded stacks of a trial's processes, and of no others."""
 
+from syrupy.assertion import SnapshotAssertion
+
 from longlook.lab.perf_script import folded, read_samples
 
 FORKS = """\
@@ -82,5 +84,5 @@ def test_anything_else_is_passed_over() -> None:
     assert read("# a comment\n\tno frame\n\x00\nperf: warning\n") == {}
 
 
-def test_folded_stacks_are_lines_in_order() -> None:
-    assert folded({"b;c d": 1, "a": 20}) == "a 20\nb;c d 1\n"
+def test_folded_stacks_are_lines_in_order(snapshot: SnapshotAssertion) -> None:
+    assert folded({"b;c d": 1, "a": 20}) == snapshot

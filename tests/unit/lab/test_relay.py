@@ -5,8 +5,8 @@ from dataclasses import replace
 from longlook.core.job import Identity, Program
 from longlook.core.model import Endpoint
 from longlook.core.stack import ProxyJob, RelayJob
-from longlook.lab.middle import MIDDLE_ADDRESS, connected_to
-from longlook.lab.topology import CLIENT_ADDRESS, SERVER_ADDRESS
+from longlook.lab.proxy_run import connected_to
+from longlook.lab.topology import CLIENT_ADDRESS, MIDDLE_ADDRESS, SERVER_ADDRESS
 from longlook.stacks.masque import STACK
 from tests.data.trials import trial
 

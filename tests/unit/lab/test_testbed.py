@@ -3,16 +3,17 @@
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
+from unittest.mock import MagicMock, Mock
 
 import pytest
 
 from longlook.core.job import Content, Identity, Job
 from longlook.core.model import ConnectionState, Endpoint, Flow
-from longlook.lab import testbed
+from longlook.lab import testbed, trial_path
 from longlook.lab.linux import system
 from longlook.lab.programs import program_names
 from longlook.lab.timing import Timing
+from longlook.lab.topology import CLIENT
 from tests.data.trials import TRIAL
 
 QUIC_GO = Endpoint("quic-go", "0", {})
@@ -44,7 +45,7 @@ def test_every_end_of_a_flow_is_a_program_of_its_own(tmp_path: Path, monkeypatch
     )
     monkeypatch.setattr(testbed, "plain_client", lambda _job, _program, launch: launched.append(launch.name) or Mock())
     made = testbed.Testbed(job, testbed.Facilities(Mock(), Mock(), Mock(), "packet", Timing()), 1)
-    made.client_side, made.server_side, made.watcher = Mock(), Mock(), Mock()
+    made.client_side, made.path, made.watcher = Mock(), Mock(), Mock()
     servers: dict[int, Any] = {}
     for each in flows:
         made._add_flow_run(each, servers, None)
@@ -62,16 +63,16 @@ def test_the_folders_of_traces_are_given_back_where_the_server_s_side_cannot_be_
     made = testbed.Testbed(job_of(tmp_path), testbed.Facilities(Mock(), Mock(), Mock(), "packet", Timing()), 1)
 
     def make_client_side() -> None:
-        made.client_side = Mock()
+        made.client_side = Mock(end=CLIENT)
         made._traces.make("client", "")
         assert mounted == [str(tmp_path / "qlog" / "client")]
 
-    def refuse(*_: Any) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
         raise OSError(1, "refused")
 
     monkeypatch.setattr(made, "_make_client_side", make_client_side)
-    monkeypatch.setattr(testbed, "Links", Mock())
-    monkeypatch.setattr(testbed, "EndpointNamespace", refuse)
+    monkeypatch.setattr(trial_path, "Namespace", MagicMock())
+    monkeypatch.setattr(trial_path, "EndpointNamespace", refuse)
     with pytest.raises(OSError, match="refused"), made:
         pass
     assert mounted == []

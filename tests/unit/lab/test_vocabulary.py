@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 import longlook
 from longlook.core.job import Content, Echo
@@ -55,10 +56,10 @@ def test_servers_and_proxies_have_a_vocabulary_of_their_own(event: str) -> None:
         assert (found is None) is (event in ("ready", "connection", "error"))
 
 
-def test_the_forged_page_of_a_client_that_is_no_browser_is_a_failure() -> None:
+def test_the_forged_page_of_a_client_that_is_no_browser_is_a_failure(snapshot: SnapshotAssertion) -> None:
     forged = judge(replace(SOUND, **client(PAGE, opened(1), *OBJECTS)))
     assert forged.outcome is Outcome.FAILED
-    assert forged.reason == "the client printed a line `page` (line 1), which no client can print"
+    assert forged.reason == snapshot
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import pytest
 
+from longlook.core.links import as_further, as_main, link_of, names_in
 from longlook.core.model import Scalar
 from longlook.core.problems import SettingError
 from longlook.network import extra_links
@@ -39,11 +40,11 @@ def test_values_are_checked_as_those_of_the_network() -> None:
 
 
 def test_names_are_told_from_keys() -> None:
-    assert extra_links.names_in(["second.rate", "network.rate", "behind.rtt", "behind.rate"]) == ("behind", "second")
-    assert extra_links.link_of("behind") == ""
-    assert extra_links.as_main("behind.up.loss") == "network.up.loss"
-    assert extra_links.as_further("second", "network.rtt") == "second.rtt"
-    assert extra_links.as_further("second", "workload.object") == "workload.object"
+    assert names_in(["second.rate", "network.rate", "behind.rtt", "behind.rate"]) == ("behind", "second")
+    assert link_of("behind") == ""
+    assert as_main("behind.up.loss") == "network.up.loss"
+    assert as_further("second", "network.rtt") == "second.rtt"
+    assert as_further("second", "workload.object") == "workload.object"
 
 
 def test_each_link_has_a_seed_of_its_own() -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from longlook.core.errors import MachineError
 from longlook.core.job import Program
@@ -39,15 +40,13 @@ def test_the_router_takes_every_setting(case: dict[str, Any]) -> None:
     assert violation_of(link(case)) is None
 
 
-def test_a_violation_names_direction_stage_and_parameter() -> None:
+def test_a_violation_names_direction_stage_and_parameter(snapshot: SnapshotAssertion) -> None:
     rate = Stage("rate", {"rate_bps": 1_000_000})
     wrong = Link((rate,), (rate, Stage("access", {"max_ns": {"wave": {}}})))
     found = violation_of(wrong)
     assert found is not None
     assert (found.direction, found.stage, found.parameter) == ("down", 1, "max_ns")
-    assert found.message == (
-        'down, stage 1 (access): key `max_ns` is {"wave":{}}: it must be a whole number from 0 to 3600000000000 ns'
-    )
+    assert found.message == snapshot
 
 
 def test_a_stage_that_the_router_does_not_have() -> None:
@@ -57,11 +56,11 @@ def test_a_stage_that_the_router_does_not_have() -> None:
     assert found.message.startswith("up, stage 0: unknown kind `cdoel`; did you mean `codel`? Allowed: access, block")
 
 
-def test_an_unknown_parameter() -> None:
+def test_an_unknown_parameter(snapshot: SnapshotAssertion) -> None:
     found = violation_of(Link((Stage("rate", {"rat_bps": 1}),), ()))
     assert found is not None
     assert found.parameter == "rat_bps"
-    assert "unknown key `rat_bps`; did you mean `rate_bps`?" in found.message
+    assert found.message == snapshot
 
 
 @pytest.mark.parametrize(

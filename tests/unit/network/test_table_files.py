@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from longlook.network.table_times import date_us
-from longlook.network.tables import Column, Reading, read_table
+from longlook.network.tables import Column, Reading, date_us, read_table
 from longlook.network.traces import LARGEST_BYTES, TraceError
 
 RATE = Column("rate", "Mbit")

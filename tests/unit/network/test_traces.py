@@ -15,7 +15,7 @@ from longlook.network import trace_store
 from longlook.network.config import linger_of, link_config
 from longlook.network.router_check import violation_of
 from longlook.network.traces import LARGEST_BYTES, Role, TraceError, parse_trace
-from longlook.network.varying import mean, traces_of
+from longlook.network.varying import mean
 from longlook.study.files import read_study
 from longlook.study.plan import make_plan
 from longlook.study.settings import network_setting
@@ -184,7 +184,7 @@ def test_the_router_reads_the_trace_in_full(tmp_path: Path) -> None:
     keys = {f"network.{key}": value for key, value in text.items()}
     delay = {f"network.{side}.delay": network_setting("network.up.delay", f"trace({path})") for side in ("up", "down")}
     link = network.link({**keys, **delay})
-    assert len(set(traces_of(link))) == 4
+    assert len(set(link.traces())) == 4
     config = json.loads(json.dumps(link_config(link, 1, 0)))
     assert [stage["kind"] for stage in config["down"]] == ["loss", "rate", "delay"]
     assert config["down"][1]["parameters"]["rate_bps"]["steps"] == [[0, 1_000_000], [MS, 2_000_000]]
@@ -217,7 +217,7 @@ def test_a_study_s_traces_count_from_its_file_and_are_not_needed_again(
     path = study_with_a_trace(tmp_path / "studies")
     study = read_study(path, CATALOGUE)
     plan = make_plan(study, catalogue=CATALOGUE)
-    digest = next(traces_of(plan.trials[0].link))
+    digest = next(plan.trials[0].traces())
     assert study.traces == {f"rate {tmp_path / 'studies' / 'traces' / 'cell.trace'}": digest}
     assert study.settings["network.up.rate"] == f"trace({digest})"
     assert "trace(traces/cell.trace)" in {level.label for factor in study.factors for level in factor.levels}

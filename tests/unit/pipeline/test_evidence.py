@@ -11,8 +11,8 @@ from longlook.core.errors import InputError, LonglookError
 from longlook.core.model import Outcome
 from longlook.core.run_folder import RunFolder
 from longlook.engines.fake import FakeEngine
+from longlook.instruments.atlas.claims.run import make_survey
 from longlook.pipeline.analyse import Result, analyse
-from longlook.pipeline.claims import make_survey
 from longlook.pipeline.explain import ExplainRequest, explain_run
 from longlook.pipeline.options import Observer, RunOptions
 from longlook.pipeline.run import run_study

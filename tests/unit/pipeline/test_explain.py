@@ -14,12 +14,12 @@ from longlook.core.run_folder import RunFolder
 from longlook.engines.fake import FakeEngine
 from longlook.explain.answer import Answer, Status
 from longlook.explain.attribution import Conclusion
-from longlook.explain.cause import Cause, Change, Finding, Intervention, Kind, Sign, Target, Touches
+from longlook.explain.cause import Cause, Change, Finding, Intervention, Purpose, Sign, Target, Touches
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.pair import Pair
 from longlook.pipeline.answers import ANSWERS, FOLDER, read_answers
 from longlook.pipeline.explain import ExplainRequest, explain_run
-from longlook.pipeline.explain.witness import TracedChange
+from longlook.pipeline.explain.session import TracedChange
 from longlook.pipeline.options import Observer, RunOptions
 from longlook.pipeline.sample import sample_study
 from longlook.study.files import find_study
@@ -62,7 +62,7 @@ PAIR = pair(SLOW, side(None, trial=TUNED))
 
 
 def made_up(name: str, setting: str, value: Scalar) -> Cause:
-    cure = Intervention(Kind.CURE, Target.LOSER, Touches.MECHANISM, Change(f"another {name}", {setting: value}))
+    cure = Intervention(Purpose.CURE, Target.LOSER, Touches.MECHANISM, Change(f"another {name}", {setting: value}))
     return Cause(
         name, name, "it is so", "nobody", "server", (), (), lambda _pair: Sign(10**7), lambda _finding, _pair: (cure,)
     )
@@ -140,13 +140,13 @@ class InVirtualTime(FakeEngine):
         return super().run(job)
 
 
-def window(packets: int, kind: Kind = Kind.CURE) -> Intervention:
+def window(packets: int, kind: Purpose = Purpose.CURE) -> Intervention:
     change = Change(f"a window of {packets}", {"tcp_initial_window": packets})
     return Intervention(kind, Target.LOSER, Touches.MECHANISM, change, float(packets))
 
 
 ILL = Intervention(
-    Kind.TRANSPLANT, Target.WINNER, Touches.MECHANISM, Change("7 streams", {"server_knobs.max_incoming_streams": 7})
+    Purpose.TRANSPLANT, Target.WINNER, Touches.MECHANISM, Change("7 streams", {"server_knobs.max_incoming_streams": 7})
 )
 
 
@@ -178,7 +178,7 @@ def in_virtual_time(
 def test_transplants_and_doses_run_for_what_a_cure_confirmed_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    items = (window(20), window(25, Kind.DOSE), window(30, Kind.DOSE), ILL)
+    items = (window(20), window(25, Purpose.DOSE), window(30, Purpose.DOSE), ILL)
     answer, trials = in_virtual_time(tmp_path, monkeypatch, 10, *items)
     assert answer.findings[0].conclusion is Conclusion.CONFIRMED_BOTH_WAYS
     assert set(trials.values()) == {10}
@@ -186,7 +186,7 @@ def test_transplants_and_doses_run_for_what_a_cure_confirmed_alone(
 
 
 def test_for_what_no_cure_confirmed_neither_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    answer, trials = in_virtual_time(tmp_path, monkeypatch, 10, window(12), window(25, Kind.DOSE), ILL)
+    answer, trials = in_virtual_time(tmp_path, monkeypatch, 10, window(12), window(25, Purpose.DOSE), ILL)
     assert not answer.findings[0].is_confirmed
     assert trials == {"a window of 12": 11, "a window of 25": 0, "7 streams": 0}  # one more, to look into it
     assert answer.trials == 11
@@ -204,7 +204,7 @@ def test_a_change_after_which_the_cause_is_as_before_is_untestable_and_refutes_n
 
 
 def test_a_transplant_runs_where_the_cure_is_what_the_arm_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    none = Intervention(Kind.CURE, Target.LOSER, Touches.MECHANISM, Change("nothing else", {"protocol": "h2"}))
+    none = Intervention(Purpose.CURE, Target.LOSER, Touches.MECHANISM, Change("nothing else", {"protocol": "h2"}))
     answer, trials = in_virtual_time(tmp_path, monkeypatch, 10, none, ILL)
     assert answer.findings[0].conclusion is Conclusion.CONFIRMED
     assert trials["7 streams"] == 10
@@ -213,7 +213,7 @@ def test_a_transplant_runs_where_the_cure_is_what_the_arm_has(tmp_path: Path, mo
 def test_in_a_cell_of_many_rounds_a_change_stops_as_soon_as_its_verdict_is_firm(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    answer, trials = in_virtual_time(tmp_path, monkeypatch, 20, window(20), window(12), window(30, Kind.DOSE), ILL)
+    answer, trials = in_virtual_time(tmp_path, monkeypatch, 20, window(20), window(12), window(30, Purpose.DOSE), ILL)
     item = answer.findings[0]
     assert item.conclusion is Conclusion.CONFIRMED_BOTH_WAYS
     cured, small = item.cures

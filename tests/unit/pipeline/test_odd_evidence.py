@@ -17,7 +17,7 @@ from longlook.study.files import parse_study
 from longlook.study.plan import make_plan
 from tests.support.made_up_stack import add_stack
 from tests.support.odd_evidence import KINDS, TRACE_FILE, odd_evidence
-from tests.support.odd_runs import checked_only, run_and_read
+from tests.support.odd_runs import run_and_read
 from tests.support.odd_studies import STACK, VERSIONS
 from tests.unit.pipeline.test_odd_studies import LEAST
 
@@ -27,7 +27,6 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A made-up stack, and a trace of a link: a packet a millisecond."""
     with pytest.MonkeyPatch.context() as patch:
         add_stack(tmp_path_factory.mktemp("plugins"), patch, STACK, VERSIONS)
-        patch.setattr("longlook.report.export_figure", checked_only)
         path = tmp_path_factory.mktemp("traces") / "cell.trace"
         path.write_text("".join(f"{number}\n" for number in range(1, 51)))
         yield path

@@ -9,13 +9,13 @@ from cyclonedx.validation.json import JsonStrictValidator
 
 from longlook.core.errors import InputError
 from longlook.core.model import Plan, Study
+from longlook.core.provenance import Component, Made
 from longlook.core.run_folder import RunFolder
 from longlook.engines.fake import FakeEngine
 from longlook.pipeline import provide
 from longlook.pipeline.options import Observer, RunOptions
 from longlook.pipeline.run import run_study
 from longlook.pipeline.sbom import COMPONENTS, SPEC_VERSION, bill_of_materials, keep_components
-from longlook.provision.provenance import Component, Made
 from longlook.provision.provenance.videos import of_encoder
 from longlook.study.files import find_study
 from tests.conftest import TINY

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from longlook.core.model import DOTS, Figure
 from longlook.report.charts.theme import specification
@@ -38,14 +39,16 @@ def test_every_arm_is_there_in_every_cell_with_its_median_and_interval(content: 
     assert "n = 8" in str(found[0]["shown"])
 
 
-def test_an_arm_without_a_value_is_marked_beyond_all_values(content: ReportContent) -> None:
+def test_an_arm_without_a_value_is_marked_beyond_all_values(
+    content: ReportContent, snapshot: SnapshotAssertion
+) -> None:
     without = replace(content, levels=[item for item in content.levels if item.arm != "quic"])
     known, missing = points(without), points(without, layer=2)
     assert {row["arm"] for row in known} == {"TCP"} and {row["arm"] for row in missing} == {"QUIC"}
     greatest = max(float(str(row["high"])) for row in known)
     assert all(float(str(row["value"])) > greatest for row in missing)
     (section,) = make_dots(without)
-    assert "A cross at the right end: no value" in section.about
+    assert section.about == snapshot
 
 
 def test_values_that_lie_far_apart_have_a_logarithmic_axis(content: ReportContent) -> None:

@@ -12,7 +12,7 @@ from rich.console import Console
 from longlook.core.model import Arm, Contrast, Factor, Figure, Level
 from longlook.report import ReportContent, text, wording, write_report
 from longlook.report.layout import make_grid
-from longlook.terminal.tables import verdict_table
+from longlook.terminal.run_display import verdict_table
 from tests.data.report import paper_content, small_content, small_study
 
 TEN = [0.5, 0.51, 0.49, 0.5, 0.52, 0.48, 0.5, 0.51, 0.49, 0.5]

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from longlook.core.model import Capture, Endpoint, Trial
-from longlook.run.batches import batches
+from longlook.run.execute import batches
 from tests.data.trials import TRIAL
 
 

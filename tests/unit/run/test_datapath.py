@@ -1,6 +1,7 @@
 """The datapath of live runs: noted with the machine, told where it is unusual, refused where there is none."""
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from longlook.core.errors import MachineError
 from longlook.engines.live import LiveEngine
@@ -21,8 +22,10 @@ def test_a_live_run_tells_of_another_datapath_than_the_usual(monkeypatch: pytest
     assert "LONGLOOK_DATAPATH=offload" in note
 
 
-def test_an_unknown_datapath_names_those_that_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_datapath_names_those_that_there_are(
+    monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
+) -> None:
     monkeypatch.setenv("LONGLOOK_DATAPATH", "carrier-pigeon")
     with pytest.raises(MachineError, match="carrier-pigeon") as error:
         host_facts()
-    assert error.value.hint == "use packet, tun or offload"
+    assert error.value.hint == snapshot

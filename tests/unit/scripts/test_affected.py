@@ -82,11 +82,11 @@ def test_a_change_concerns_what_imports_it_however_deep(project: Path, changed: 
 @pytest.mark.parametrize(
     ("changed", "test"),
     [
-        ("stacks/quic_go", "conformance/test_suite"),
+        ("stacks/quic_go", "instruments/conformance/test_suite"),
         ("workloads/echo", "provision/test_content"),
         ("metrics/link", "metrics/test_metrics"),
-        ("causes/slow_reader", "causes/test_every_cause"),
-        ("explain/remedies", "causes/test_every_cause"),
+        ("causes/receivers", "causes/test_every_cause"),
+        ("explain/changes", "causes/test_every_cause"),
     ],
 )
 def test_a_change_of_a_plugin_concerns_the_test_of_all_of_its_kind(changed: str, test: str) -> None:

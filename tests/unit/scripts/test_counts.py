@@ -9,6 +9,7 @@ from scripts.counts import COUNTS, Checkout
 FILES = {
     "src/longlook/__init__.py": "",
     "src/longlook/core/__init__.py": "",
+    "src/longlook/instruments/__init__.py": "",
     "src/longlook/core/model.py": "class Trial:\n    pass\n\n\nclass Side:\n    pass\n\n\nclass _Own:\n    pass\n",
     "src/longlook/core/units.py": "from typing import Any\n\nX: Any = 'fmt: skip'\nY: list[Any] = [1]  # fmt: skip\n",
     "src/longlook/metrics/__init__.py": "from longlook.core.model import Trial\n",
@@ -18,14 +19,15 @@ FILES = {
     "src/longlook/report/page.py": "def f(cpu_work, b):\n    return b.cpu_work, 'cpu_work.csv', 'cpu_works'\n"
     + 60 * "\n",
     "src/longlook/report/cpu/section.py": "cpu_work = 1\n\n\n",
-    "src/longlook/calibration/__init__.py": "from longlook.report import page\nclass _Own: ...\n",
+    "src/longlook/instruments/calibrate/__init__.py": "from longlook.report import page\nclass _Own: ...\n",
     "src/longlook/studies/demo.toml": "a = 1\nb = 2\n",
     "tests/unit/test_a.py": "import time\n\ndef test() -> None:\n    time.sleep(1)\n"
     "    assert 'two words' in f()\n    assert f() == 'one'\n",
     "tests/lab/test_b.py": "import time\n\ndef test() -> None:\n    time.sleep(1)\n"
     "    assert f'{a} is wrong' != b\n    assert 'a b'\n",
     "docs/a.md": "one two\nthree\n",
-    "docs/atlas/b.md": "word " * 3_501,
+    "docs/reference/b.md": "word " * 3_501,
+    "docs/reference/c.md": "<!-- Made by `make`. -->\n# C\n",
     "CHANGELOG.md": "# Changelog\n",
     "scripts/faces.toml": """[[tool.importlinter.contracts]]
 id = "core"
@@ -34,7 +36,7 @@ ignore_imports = ["longlook.** -> longlook.core.model", "longlook.** -> longlook
 }
 EXPECTED = {
     "source_lines": 89,
-    "source_files": 10,
+    "source_files": 11,
     "spine_lines": 83,
     "plugin_lines": 4,
     "instrument_lines": 2,
@@ -55,6 +57,8 @@ EXPECTED = {
     "words_of_documents": 3_504,
     "pages": 2,
     "long_pages": 1,
+    "generated_pages": 1,
+    "words_of_generated_pages": 7,
     "changelog_lines": 1,
 }
 ELSEWHERE = {"study_walk_files", "style_of_documents", "style_of_docstrings"}

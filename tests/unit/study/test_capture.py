@@ -32,7 +32,7 @@ def test_what_came_later_changes_no_id_where_it_is_off(study: Study, monkeypatch
         for name in ("qlog", "keylog", "tcp", "netlog", "cpu")
     }
     assert len({*plain, *(one for many in captured.values() for one in many)}) == 6 * len(plain)
-    monkeypatch.setattr("longlook.study.plan._kept", lambda _capture: {"qlog": False, "keylog": False})
+    monkeypatch.setattr("longlook.study.plan._hashed_capture", lambda _capture: {"qlog": False, "keylog": False})
     assert ids(study) == plain  # as when there was nothing else
 
 

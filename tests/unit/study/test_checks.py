@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from longlook.core.model import Figure
 from tests.data.studies import problems, read, study_file
@@ -159,15 +160,14 @@ def test_a_study_without_factors_learns_what_to_write(tmp_path: Path) -> None:
     assert "one level" in line
 
 
-def test_one_arm_is_no_comparison(tmp_path: Path) -> None:
+def test_one_arm_is_no_comparison(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     path = study_file(tmp_path, ('[arms.quic]\nprotocol = "h3"\nconnection = "cold"\n', ""))
-    assert any("arms: a comparison needs two arms or more, here: tcp" in line for line in problems(path))
+    assert problems(path) == snapshot
 
 
-def test_text_that_is_not_toml_is_reported_with_line_and_column(tmp_path: Path) -> None:
+def test_text_that_is_not_toml_is_reported_with_line_and_column(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     (line,) = problems(study_file(tmp_path, ("rounds = 3", "rounds 3")))
-    assert "tiny.toml: not TOML" in line
-    assert "(at line 5, column 8)" in line
+    assert line == snapshot
 
 
 def test_a_file_that_is_not_text_is_reported(tmp_path: Path) -> None:
@@ -176,54 +176,50 @@ def test_a_file_that_is_not_text_is_reported(tmp_path: Path) -> None:
     assert "not TOML" in problems(path)[0]
 
 
-def test_two_factors_must_not_set_one_key(tmp_path: Path) -> None:
+def test_two_factors_must_not_set_one_key(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     more = '[[factors]]\nname = "again"\nsets = "network.rate"\nlevels = ["1Mbit"]\n'
     lines = problems(study_file(tmp_path, more=more))
-    assert any("factors.again: sets network.rate, which factors.rate sets too" in line for line in lines)
+    assert lines == snapshot
 
 
-def test_an_arm_and_a_factor_must_not_set_one_key(tmp_path: Path) -> None:
+def test_an_arm_and_a_factor_must_not_set_one_key(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     more = '[[factors]]\nname = "state"\nsets = "connection"\nlevels = ["cold", "resumed"]\n'
     lines = problems(study_file(tmp_path, more=more))
-    assert any("arms.tcp: sets connection, which factors.state sets too" in line for line in lines)
+    assert lines == snapshot
 
 
-def test_what_a_level_makes_impossible_is_reported_at_the_level(tmp_path: Path) -> None:
+def test_what_a_level_makes_impossible_is_reported_at_the_level(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     more = '[[factors]]\nname = "client"\nsets = "client"\nlevels = ["go", "h3only"]\n'
     path = study_file(tmp_path, ('client = "go"\n', ""), ("[[claims]]", "[[ignored]]"), more=more)
     path.write_text(path.read_text().split("[[ignored]]")[0] + more)
-    assert problems(path) == [
-        'tiny.toml: arms.tcp.protocol = "h2": client h3only does not speak it, but h3',
-    ]
+    assert problems(path) == snapshot
 
 
 FETCH = ('kind = "page"\nobjects = 1', 'kind = "fetch"\nconnections = 4')
 
 
-def test_a_client_that_opens_one_connection_is_reported(tmp_path: Path) -> None:
+def test_a_client_that_opens_one_connection_is_reported(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     path = study_file(tmp_path, FETCH, ('client = "go"', 'client = "browser"'))
-    assert problems(path) == [
-        "tiny.toml: workload.connections = 4: client browser opens one connection only; clients that open several: go"
-    ]
+    assert problems(path) == snapshot
     assert read(study_file(tmp_path, FETCH)).settings["workload.connections"] == 4
 
 
 WARM = ('kind = "page"\nobjects = 1', 'kind = "fetch"\nwarm = "1s"')
 
 
-def test_a_client_that_never_waits_is_reported(tmp_path: Path) -> None:
+def test_a_client_that_never_waits_is_reported(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     (line,) = problems(study_file(tmp_path, WARM, ('client = "go"', 'client = "browser"')))
     assert "workload.warm" in line
-    assert "client browser never waits; clients that do: go" in line
+    assert line == snapshot
     assert read(study_file(tmp_path, WARM)).settings["workload.warm"] == "1s"
     never = study_file(tmp_path, (WARM[0], 'kind = "fetch"\nwarm = "0s"'), ('client = "go"', 'client = "browser"'))
     assert read(never).settings["workload.warm"] == "0ns"
 
 
-def test_a_warm_connection_has_no_use_for_early_data(tmp_path: Path) -> None:
+def test_a_warm_connection_has_no_use_for_early_data(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     early = ('protocol = "h3"\nconnection = "cold"', 'protocol = "h3"\nconnection = "0rtt"')
     (line,) = problems(study_file(tmp_path, WARM, early))
-    assert "a warm connection has its handshake behind it; allowed with it: cold, resumed" in line
+    assert line == snapshot
 
 
 @pytest.mark.parametrize(
@@ -239,43 +235,36 @@ def test_excluding_everything_is_an_error(tmp_path: Path) -> None:
     assert any("exclude: leaves no cell" in line for line in problems(study_file(tmp_path, more=more)))
 
 
-def test_excluding_what_does_not_exist_is_an_error(tmp_path: Path) -> None:
+def test_excluding_what_does_not_exist_is_an_error(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     lines = problems(study_file(tmp_path, more='[[exclude]]\nsize = "smal"\nrat = "10Mbit"\n'))
-    assert any('exclude[0].size = "smal": no such level' in line and "'small'?" in line for line in lines)
-    assert any("no factor 'rat'" in line and "'rate'?" in line for line in lines)
+    assert lines == snapshot
 
 
-def test_a_claim_on_an_excluded_cell_is_an_error(tmp_path: Path) -> None:
+def test_a_claim_on_an_excluded_cell_is_an_error(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     lines = problems(study_file(tmp_path, more='[[exclude]]\nsize = "small"\nrate = "10Mbit"\n'))
-    assert lines == ["tiny.toml: claims.fig1 10Mbit small: this cell is excluded"]
+    assert lines == snapshot
 
 
-def test_a_claim_must_name_a_level_of_every_factor(tmp_path: Path) -> None:
+def test_a_claim_must_name_a_level_of_every_factor(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     more = '[[factors]]\nname = "loss"\nsets = "network.loss"\nlevels = ["0%", "1%"]\n'
     lines = problems(study_file(tmp_path, more=more))
-    assert any('names no level of loss: add cell = { loss = "…" }' in line for line in lines)
+    assert lines == snapshot
 
 
-def test_a_figure_places_every_factor_once(tmp_path: Path) -> None:
+def test_a_figure_places_every_factor_once(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     lines = problems(study_file(tmp_path, more='[figure]\ncolumns = "rate"\nrows = ["rate", "siz"]\n'))
-    assert any('figure.rows = "siz": no such factor' in line for line in lines)
-    assert any('figure = "rate": placed twice' in line for line in lines)
-    assert any("'size' is neither in columns nor in rows" in line for line in lines)
+    assert lines == snapshot
 
 
-def test_a_matrix_may_name_one_of_the_studys_metrics(tmp_path: Path) -> None:
+def test_a_matrix_may_name_one_of_the_studys_metrics(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     axes = 'columns = "size"\nrows = ["rate"]\n'
     named = read(study_file(tmp_path, more=f'[figure]\nkind = "matrix"\nmetric = "page_load_time"\n{axes}'))
     assert named.figure == Figure("size", ("rate",), "matrix", "page_load_time")
     assert read(study_file(tmp_path, more=f'[figure]\nkind = "matrix"\n{axes}')).figure.metric == ""
     (line,) = problems(study_file(tmp_path, more=f'[figure]\nkind = "matrix"\nmetric = "page_load_tim"\n{axes}'))
-    assert 'figure.metric = "page_load_tim": not among this study' in line
-    assert "page_load_time" in line
+    assert line == snapshot
     (line,) = problems(study_file(tmp_path, more=f'[figure]\nmetric = "page_load_time"\n{axes}'))
-    assert (
-        'figure.metric = "page_load_time": is for kind = "matrix", "dots" or "population"; this figure is a heatmap'
-        in line
-    )
+    assert line == snapshot
     (line,) = problems(study_file(tmp_path, more=f'[figure]\nkind = "matrx"\n{axes}'))
     assert 'figure.kind = "matrx"' in line
     assert "matrix" in line

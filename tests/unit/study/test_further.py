@@ -7,8 +7,8 @@ import pytest
 from longlook.core import codec
 from longlook.core.errors import InputError
 from longlook.core.flows import offers_preferred_address
+from longlook.core.links import link_of
 from longlook.core.model import Study
-from longlook.network.extra_links import link_of
 from longlook.study.files import read_study, study_files
 from longlook.study.plan import make_plan
 from tests.data.studies import CATALOGUE, study_file
@@ -24,7 +24,7 @@ def read(folder: Path, *replacements: tuple[str, str]) -> Study:
 def test_a_trial_without_further_links_says_nothing_of_them(tmp_path: Path) -> None:
     trial = make_plan(read(tmp_path), (), CATALOGUE).trials[0]
     assert "further" not in codec.encode(trial)
-    assert trial.links == (trial.link,)
+    assert trial.links == {"": trial.link}
 
 
 def test_every_arm_has_the_link_behind_and_a_seed_that_its_loss_does_not_change(tmp_path: Path) -> None:

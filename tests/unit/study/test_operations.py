@@ -7,8 +7,7 @@ import pytest
 from longlook.core.problems import SettingError
 from longlook.network.surgery import with_surgery
 from longlook.study.files import read_study
-from longlook.study.operations import with_operations
-from longlook.study.plan import make_plan
+from longlook.study.plan import make_plan, with_operations
 from tests.data.studies import CATALOGUE, study_file
 
 

@@ -5,10 +5,11 @@ from fractions import Fraction
 
 import pytest
 
+from longlook.core.cpus import times
 from longlook.core.model import Processor
 from longlook.core.problems import SettingError
 from longlook.study import processors
-from longlook.study.processors import processor_setting, times
+from longlook.study.processors import processor_setting
 
 KEY = "client_processor"
 
@@ -59,7 +60,7 @@ def test_what_is_no_processor_is_refused_with_what_may_be_written(written: objec
 
 
 def client(written: str, program: str = "quic-go@0.65.0+knobs") -> Processor | None:
-    return processors.processors({KEY: processor_setting(KEY, written), "client": program}).get("client")
+    return processors.processors({"client": processor_setting(KEY, written)}, {"client": program}).get("client")
 
 
 def test_costs_are_in_the_kernels_units() -> None:
@@ -95,10 +96,10 @@ def test_a_program_that_nobody_has_measured_needs_costs_that_are_written() -> No
     ):
         client("server-core", "pycurl")
     with pytest.raises(SettingError, match="and not of several programs"):
-        processors.processors({KEY: "server-core"})
+        processors.processors({"client": "server-core"}, {})
     assert client("call 1us", "pycurl") == Processor(call_ns=1000)
 
 
 def test_endpoints_whose_work_is_free_have_no_processor() -> None:
-    found = processors.processors({"client_processor": "call 1us", "server_processor": "off", "client": "quic-go"})
+    found = processors.processors({"client": "call 1us", "server": "off"}, {"client": "quic-go"})
     assert found == {"client": Processor(call_ns=1000)}

@@ -4,7 +4,7 @@ import pytest
 
 from longlook.core.errors import InputError
 from longlook.core.model import Capture, Endpoint, Plan
-from longlook.study.remote import check_remote
+from longlook.study.virtual_time import check_remote
 from tests.data.samples import study
 from tests.data.trials import TRIAL
 

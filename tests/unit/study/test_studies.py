@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from longlook.analysis.claims.papers import checks_laboratory
 from longlook.core.model import Study
+from longlook.instruments.atlas.papers import checks_laboratory
 from longlook.study.contrast_filter import with_contrasts
 from longlook.study.files import find_study, list_studies
 from longlook.study.plan import make_plan

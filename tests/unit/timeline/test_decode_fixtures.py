@@ -3,13 +3,15 @@
 import json
 from collections import Counter
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from longlook.timeline.decode import decode_trace
+from longlook.timeline.decode import Account, decode_trace
 from tests.data.decoded import FIXTURES, NETLOGS, QLOGS, rows
 
 COUNTS: dict[str, dict[str, Any]] = json.loads((FIXTURES / "counts.json").read_text())
@@ -18,9 +20,14 @@ FILES = sorted([*QLOGS.glob("*.gz"), *NETLOGS.glob("*.gz")])
 SEEN = ("container", "schema", "producer", "vantage", "read", "ignored", "skipped", "truncated", "unordered")
 
 
+@cache
+def decoded(path: Path) -> tuple[pa.Table, Account]:
+    return decode_trace(path, "server")
+
+
 def counted(path: Path) -> dict[str, Any]:
     """What counts.json keeps of a fixture."""
-    table, account = decode_trace(path, "server")
+    table, account = decoded(path)
     kinds = Counter(table.column("kind").to_pylist())
     return {**{key: account[key] for key in SEEN}, "kinds": dict(sorted(kinds.items()))}
 
@@ -32,7 +39,7 @@ def test_every_event_is_where_it_was(path: Path) -> None:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_rows_are_sound(path: Path) -> None:
-    table, _ = decode_trace(path, "server")
+    table, _ = decoded(path)
     times = table.column("time_ns").to_numpy()
     assert (times[1:] >= times[:-1]).all()
     sent, acked = (

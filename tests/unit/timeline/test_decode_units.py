@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from tests.data.decoded import QLOGS, acked, decode_bytes, document, event, packet, rows, sequence, unpacked
 
@@ -83,14 +84,15 @@ def test_a_guess_that_looks_like_seconds_is_corrected(tmp_path: Path, title: str
     assert ["read as milliseconds" in warning["problem"] for warning in account["warnings"]] == [True]
 
 
-def test_a_declared_unit_that_contradicts_the_trace_is_kept_and_said(tmp_path: Path) -> None:
+def test_a_declared_unit_that_contradicts_the_trace_is_kept_and_said(
+    tmp_path: Path, snapshot: SnapshotAssertion
+) -> None:
     trace = header("picoquic", configuration={"time_units": "ms"})
     table, account = decode_bytes(tmp_path, sequence(*rounds(1e6, frames=True), header=trace))
     assert rows(table, "metrics", "latest_rtt_ns")[0] == 30_400_000_000
     (found,) = account["implausible"]
     assert (found["check"], found["connection"]) == ("rtt_above_send_to_ack", 0)
-    assert "5 of 5 round trips are over 100 times longer" in found["problem"]
-    assert "30400 ms against 30.4 ms" in found["problem"]
+    assert found["problem"] == snapshot
 
 
 SAID = re.compile(rb'("(?:smoothed_rtt|latest_rtt|min_rtt|rtt_variance)": ?)([0-9][0-9.e-]*)')

@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from longlook.timeline.doubts import ABOUT, KINDS, Value, doubts_of, trusted
+from longlook.timeline.doubts import ABOUT, KINDS, DoubtfulValue, doubts_of, trusted
 from longlook.timeline.events import EventKind, Events
 from tests.data.events import events_of, row
 from tests.data.scenes import Scene
@@ -118,7 +118,7 @@ def test_the_sentence_says_what_is_not_counted() -> None:
     assert doubt.sentence == f"{TRACE} is implausible: it is odd (acked_none); its acknowledgements are not counted"
     (several,) = doubts_of(metadata("sent_twice"))
     assert several.sentence.endswith("its acknowledgements, declared losses and packet numbers are not counted")
-    assert several.about == {Value.ACKNOWLEDGEMENTS, Value.LOSSES, Value.NUMBERS}
+    assert several.about == {DoubtfulValue.ACKNOWLEDGEMENTS, DoubtfulValue.LOSSES, DoubtfulValue.NUMBERS}
 
 
 def test_no_event_in_doubt_is_counted_as_if_there_were_none() -> None:

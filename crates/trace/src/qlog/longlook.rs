@@ -1,4 +1,4 @@
-//! Files of `longlook trace convert --to qlog`: each event is one row, and gives that row back (docs/reference/exports.md).
+//! Files of `longlook trace convert --to qlog`: each event is one row, and gives that row back (docs/reference/capture.md).
 
 use serde_json::Value;
 

@@ -3,6 +3,7 @@
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from longlook.core.model import Claim, Expected, Study, Verdict
 from longlook.core.results import ArmLevel, ClaimResult, Estimate
@@ -22,8 +23,8 @@ def judge(
 ) -> list[ClaimResult]:
     """Return one result per claim, in their order.
 
-    A claim about an effect is judged by its direction; the reason adds whether the size agrees. `levels` are those of
-    the arms and metrics that claims about levels name.
+    A claim about an effect is judged by its direction; the reason adds whether the size agrees. `levels` has the levels
+    of the arms and metrics that claims about levels name.
     """
     return [_judge_any(claim, estimates, study, levels) for claim in claims]
 
@@ -155,3 +156,31 @@ def _size(claim: Claim, estimate: Estimate) -> str | None:
         sign = "≥ +" if published > 0 else "≤ −"
         return f"{claim.origin} {sign}{claim.clipped_at_pct:g} % {'agrees with' if agrees else 'is beyond'} {ours}"
     return f"{claim.origin} {published:+g} % is {'inside' if agrees else 'outside'} {ours}"
+
+
+WELCH_ALPHA = 0.01
+"""The level of Kakhki et al., IMC 2017; their test is neither paired nor corrected for the number of cells."""
+
+NO_DIFFERENCE = "no difference"
+
+
+@dataclass(frozen=True)
+class WelchVerdict:
+    """Welch's t-test (Biometrika 34, 1947), two-sided, on the values of both arms in a claim's cell."""
+
+    verdict: str  # better | worse | no difference: of the contender
+    p: float
+
+
+def welch_verdict(result: ClaimResult) -> WelchVerdict | None:
+    """Return the verdict of Welch's test at WELCH_ALPHA about the cell of a claim, in the direction of our effect.
+
+    None for a claim about the level of one arm, without an effect, or with too few values for the test.
+    """
+    estimate = result.estimate
+    if estimate is None or estimate.p_welch is None or estimate.effect_pct is None:
+        return None
+    if estimate.p_welch >= WELCH_ALPHA:
+        return WelchVerdict(NO_DIFFERENCE, estimate.p_welch)
+    verdict = Verdict.BETTER if estimate.effect_pct > 0 else Verdict.WORSE
+    return WelchVerdict(str(verdict), estimate.p_welch)

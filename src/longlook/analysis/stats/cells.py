@@ -10,9 +10,10 @@ import numpy as np
 import pandas as pd
 
 from longlook.analysis.samples import FACTOR_PREFIX, RANDOM_LOSSES
-from longlook.analysis.stats.procedures import Floats
+from longlook.analysis.stats.procedures import Floats, advantages, effect_pct
 from longlook.core.errors import InputError
 from longlook.core.model import Contrast, Outcome, Study
+from longlook.metrics import find_metric
 from longlook.study.around import COLUMN_PREFIX
 
 FAILED = frozenset({Outcome.FAILED, Outcome.TIMED_OUT})
@@ -79,7 +80,7 @@ class CellData:
     def random_losses(self) -> Floats | None:
         """The packets lost at random in each of these rounds, by the arm that lost fewer: shape (pairs,).
 
-        None where the path of neither arm loses packets at random.
+        None if the path of neither arm loses packets at random.
         """
         known = [arm.random_losses for arm in (self.baseline, self.contender) if arm.random_losses]
         if not known:
@@ -193,3 +194,25 @@ def _position(study: Study, cell: Mapping[str, str]) -> tuple[int, ...]:
     return tuple(
         order.index(label) if label in order else len(order) for order, label in zip(orders, labels, strict=True)
     )
+
+
+@dataclass(frozen=True)
+class RoundEffects:
+    """The rounds of a cell in which both arms have a value, from 0, in order; all sequences are as long as `rounds`."""
+
+    rounds: tuple[int, ...]
+    effects_pct: tuple[float | None, ...]  # as `Estimate.effect_pct`, of one round
+    drawn: Mapping[str, tuple[float, ...]]  # of each setting that all of these rounds drew
+
+
+def effects_by_round(cells: Cells, contrast: Contrast) -> dict[str, RoundEffects]:
+    """Return the effects of a contrast by the cell's id; a cell without such rounds, or without draws, has none."""
+    better = find_metric(contrast.metric).better
+    found = {}
+    for cell in cells.of(contrast):
+        drawn = {name: tuple(values.tolist()) for name, values in cell.drawn_in_pairs.items() if len(values)}
+        if drawn:
+            found_advantages, is_log = advantages(*cell.pairs, better)
+            effects = tuple(effect_pct(advantage, better, is_log) for advantage in found_advantages.tolist())
+            found[cell.cell_id] = RoundEffects(tuple(cell.rounds), effects, drawn)
+    return found

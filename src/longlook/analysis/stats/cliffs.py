@@ -3,17 +3,18 @@
 For each setting the candidates are a step at every split that leaves SIDE rounds on either side, and a line. The best
 candidate is the one with the largest R²: the share of the variance of the rounds' advantages that it explains.
 
-- **Chance.** Rounds are exchangeable where no setting matters. Permuting the advantages gives the null distribution
-  of the largest R² over all settings and splits at once, so p is adjusted for the search: maximally selected statistics
-  (Lausen and Schumacher, Biometrics 48, 1992; Hothorn, Hornik and Zeileis, J. Comput. Graph. Stat. 15, 2006) with
-  single-step maxT (Westfall and Young, Resampling-Based Multiple Testing, 1993). p = (1 + b) / (1 + B), where b of B
-  permutations reach the value found, which is valid for any B (Phipson and Smyth, SAGMB 9, 2010). Where FIRST of
-  them show already that p is far above any level, there are no more (Besag and Clifford, Biometrika 78, 1991).
+- **Chance.** Rounds are exchangeable if no setting matters. Permuting the advantages gives the null distribution
+  of the largest R² over all settings and splits at once, so p is adjusted for the search.
+  The statistics are maximally selected (Lausen and Schumacher, Biometrics 48, 1992; Hothorn, Hornik and Zeileis,
+  J. Comput. Graph. Stat. 15, 2006), with single-step maxT (Westfall and Young, Resampling-Based Multiple Testing,
+  1993). p = (1 + b) / (1 + B) if b of B permutations reach the value found, which is valid for any B (Phipson and
+  Smyth, SAGMB 9, 2010). The search ends early if FIRST of the permutations show already that p is far above any level
+  (Besag and Clifford, Biometrika 78, 1991).
 - **Share.** (R² − E) / (1 − E), E the mean of the setting's own largest R² over the permutations: R² corrected for
   chance (Hubert and Arabie, J. Classif. 2, 1985). With a line alone it is the adjusted R² of regression, as then
   E = 1/(n − 1).
-- **Cliff.** The same test after the margin has been taken away from the difference found: its p is that of a
-  difference which is not larger than the margin.
+- **Cliff.** The same test after the margin has been taken away from the difference found: its p is for a difference
+  which is not larger than the margin.
 
 Permutations are the same for every cell with as many rounds, so that a result can be repeated.
 """
@@ -33,17 +34,17 @@ SIDE = 3
 
 FIRST, PERMUTATIONS = 199, 1999
 _ENOUGH = 20
-"""So many of the first permutations that reach the value found end the search: p is above 0.1."""
+"""The number of permutations that reach the value found and then end the search: p is above 0.1."""
 
 _SEED = 20131992
 _EQUAL = 1 - 1e-9
-"""A permutation that reaches the same partition has the same R² but for rounding."""
+"""A permutation that reaches the same partition has the same R², apart from rounding."""
 
 
 @dataclass(frozen=True)
 class Fit:
     """The best candidate of one setting. `at_low` and `at_high` are advantages: the means of both sides, or the line's
-    ends; `p_beyond` is None where the difference found is not larger than the margin.
+    ends; `p_beyond` is None if the difference found is not larger than the margin.
     """
 
     setting: str
@@ -59,7 +60,7 @@ class Fit:
 
 
 def fits(advantage: Floats, drawn: Mapping[str, Floats], margin: float) -> list[Fit]:
-    """Return the best fit of each setting that varies, the largest share first; none where nothing can be found.
+    """Return the best fit of each setting that varies, the largest share first; none if nothing can be found.
 
     `advantage` has one value per round (`procedures.advantages`), shape (rounds,), as has every array of `drawn`, all
     finite. Fewer than 2·SIDE rounds, or the same advantage in all of them, have no fit.
@@ -173,7 +174,7 @@ class _Setting:
         return np.asarray(self._values >= self.ordered[self._below[place]], np.float64)
 
     def ends(self, place: int, advantage: Floats) -> tuple[float, float]:
-        """Return the least-squares values of a candidate where its form is 0 and where it is 1."""
+        """Return the least-squares values of a candidate for a form of 0 and of 1."""
         form = self.form(place)
         centred = _centred(form)
         slope = float(np.sum(centred * advantage) / np.sum(centred**2))

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from longlook.core.dependence import Dependence, Shape
-from longlook.network.extra_links import BEHIND, SECOND, as_main, link_of
+from longlook.core.links import BEHIND, SECOND, as_main, link_of
 
 _MINUS = "\u2212"
 _NAMES: Mapping[str, str] = {

@@ -29,7 +29,7 @@ _DEPENDENCE: Mapping[str, str] = {
 
 def estimates_table(estimates: Sequence[Estimate]) -> pd.DataFrame:
     """Return one row per estimate: its fields, the cell's id as `cell`, `outcomes` as JSON, and `factor.<name>`
-    columns. What it depends on is in `dependences_table`.
+    columns. `dependences_table` has the settings that it depends on.
     """
     factors = list(dict.fromkeys(FACTOR_PREFIX + name for item in estimates for name in item.cell))
     table = pd.DataFrame([_row(item) for item in estimates], columns=[*_NAMES, *factors])

@@ -10,15 +10,25 @@ import pandas as pd
 from longlook.analysis.stats import libraries
 from longlook.analysis.stats.cells import Cells
 from longlook.analysis.stats.procedures import Floats
-from longlook.core.model import Contrast, Study
+from longlook.core.metric import find_metric
+from longlook.core.model import DOTS, MATRIX, TREND, Contrast, Study
 from longlook.core.results import ArmLevel
-from longlook.metrics import find_metric
+
+PART = "part"
+FAIR: Mapping[str, float | str] = {
+    "share_of_used": PART,
+    "share_of_link": PART,
+    "fair_share": 100.0,
+    "competitor_fair_share": 100.0,
+    "jain_index": 1.0,
+}
+"""Metrics of shares and their fair value: a number, or the first group's part of the competing flows in %."""
 
 
 def arm_levels(samples: pd.DataFrame, study: Study, metrics: Sequence[str] | None = None) -> list[ArmLevel]:
     """Return the median over rounds and its interval for every arm in every cell in which it was tried.
 
-    `metrics` defaults to those that contrasts and claims about levels name. As for `estimate`, `samples` has the
+    `metrics` defaults to the metrics that contrasts and claims about levels name. As for `estimate`, `samples` has the
     columns of `samples_table`, and a round counts with its last attempt.
     """
     named = _spoken_of(study) if metrics is None else metrics
@@ -29,6 +39,13 @@ def arm_levels(samples: pd.DataFrame, study: Study, metrics: Sequence[str] | Non
         for arm in study.arms
         for data in cells.of(Contrast("", arm.name, arm.name, metric))
     ]
+
+
+def metrics_by_arm(study: Study) -> list[str]:
+    """Return the metrics for which the level of each arm is reported, next to the contrasts."""
+    wanted = [contrast.metric for contrast in study.contrasts] if study.figure.kind == TREND else []
+    wanted += [study.figure_metric] if study.figure.kind in (MATRIX, DOTS) else []
+    return list(dict.fromkeys([*wanted, *(name for name in study.metrics if name in FAIR)]))
 
 
 def _spoken_of(study: Study) -> list[str]:

@@ -1,4 +1,4 @@
-"""The libraries of statistics, each imported where it is first used.
+"""The libraries of statistics, each imported at its first use.
 
 A run that finds its statistics in the cache uses none of them, and their import takes longer than all its other stages.
 """

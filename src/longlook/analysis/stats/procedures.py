@@ -1,6 +1,6 @@
 """The statistical procedures on plain arrays for a number of rounds fixed beforehand (else: `sequential`).
 
-Those of scipy and statsmodels, guarded against degenerate and skewed data.
+They are scipy's and statsmodels', guarded against degenerate and skewed data.
 """
 
 import math
@@ -158,8 +158,8 @@ def mann_whitney(baseline: Floats, contender: Floats) -> float | None:
 def fails_more(contender_only: int, baseline_only: int) -> float:
     """Return the one-sided p of the exact McNemar test (Psychometrika 12, 1947) that the contender fails more often.
 
-    The arguments count the rounds in which only that arm failed. Where both fail alike, each such round is as likely
-    to be the one arm's as the other's; rounds in which both or neither failed tell nothing. Without any, p is 1.
+    The arguments count the rounds in which only that arm failed. If both fail alike, each such round is as likely to be
+    the one arm's as the other's; rounds in which both or neither failed tell nothing. Without any, p is 1.
     """
     only = contender_only + baseline_only
     if only == 0:
@@ -196,3 +196,13 @@ def _largest(*sides: Floats) -> float:
 
 def _std(values: Floats) -> float:
     return 0.0 if np.ptp(values) <= ROUNDING else float(np.std(values, ddof=1))
+
+
+def exact_interval(events: int, trials: int, confidence: float = 0.95) -> tuple[float, float]:
+    """Return an interval of the share of events that holds it with at least `confidence`, of `trials` ≥ 1.
+
+    The interval is Clopper and Pearson's (Biometrika 26, 1934), by scipy's binomtest. It holds the mean share, too, if
+    trials are independent and some have a larger share than others: such a sum varies less than a binomial one.
+    """
+    found = libraries.stats.binomtest(events, trials).proportion_ci(confidence, method="exact")
+    return float(found.low), float(found.high)

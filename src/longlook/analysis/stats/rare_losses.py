@@ -1,17 +1,18 @@
-"""Where packets are lost at random, the rounds may have missed the loss that costs most.
+"""Room for random losses: the rounds may have missed the loss that costs most.
 
 A short load takes its usual time until the loss of one certain packet makes it wait for a timeout, and the mean over
-many loads depends on how often that happens. Rounds that met none of it say nothing of it, and no interval that is made
-from the rounds alone holds such a mean (Bahadur and Savage, Ann. Math. Stat. 27, 1956). What is known besides is the
-path: whether it loses packets at random, and how many each load lost.
+many loads depends on how often that happens. Rounds that did not meet this loss say nothing of it, and no interval that
+is made from the rounds alone holds such a mean (Bahadur and Savage, Ann. Math. Stat. 27, 1956). The path is known
+besides: whether it loses packets at random, and how many each load lost.
 
 So, on such a path, tests and intervals are also made with one round more, an unseen one at the far end of what may be.
-To add the end of the support to the sample is how bounds of a mean are made that assume no shape (Anderson, Stanford
-Technical Report 1, 1969; Gaffke, Mathematical Methods of Statistics 14, 2005; Learned-Miller and Thomas,
-arXiv:1905.06208). A round more among n at a distance of d moves the end of a t interval by about d·(1 + t)/(n + 1), as
-far as a loss with that effect moves the mean if n rounds miss it in one of forty cases. Here the end is a choice, and
-no bound: in the unseen round one arm's value is larger by the share by which a number of losses fluctuates, 1/√L with
-L losses a load, and at most twice as large. docs/explanation/method.md has how often that was enough.
+Bounds of a mean that assume no shape are made so: the end of the support is added to the sample. Anderson (Stanford
+Technical Report 1, 1969), Gaffke (Mathematical Methods of Statistics 14, 2005) and Learned-Miller and Thomas
+(arXiv:1905.06208) do it. A round more among n at a distance of d moves the end of a t interval by about d·(1 + t)/(n +
+1). A loss with that effect moves the mean as far if n rounds miss it in one of forty cases. Here the end is a choice,
+and no bound: in the unseen round one arm's value is larger, and at most twice as large. It is larger by the share by
+which a number of losses fluctuates, 1/√L with L losses a load. docs/explanation/method.md has how often that was
+enough.
 """
 
 import math
@@ -35,17 +36,17 @@ class Analyse(Protocol):
 
 
 def larger_pct(losses: float) -> float:
-    """Return by how much a value of the unseen round is larger than usual, in %, with so many random losses a load."""
+    """Return by how much a value of the unseen round is larger than usual, in %, with `losses` random losses a load."""
     return 100 / math.sqrt(max(1.0, losses))
 
 
 def allowing(analyse: Analyse, advantage: Floats, losses: float, *, is_log: bool) -> Paired:
     """Return what `analyse` finds in the advantages, with room for one round that was not seen.
 
-    That round lies below or above the median, whichever is worse for the statement: the interval is the widest of the
-    three, each p value the largest, and p of a difference is 1 where the round would change the sign of the mean. The
+    The unseen round lies below or above the median, whichever is worse for the statement. The interval is the widest of
+    the three, each p value the largest, and p of a difference is 1 if the round would change the sign of the mean. The
     unseen round is what makes a sample skewed, so it is allowed for once, not again by Hall's transformation. The mean
-    is that of the rounds seen. `advantage` has shape (rounds,); `losses` are those a load, on average.
+    is over the rounds seen. `advantage` has shape (rounds,); `losses` are those a load, on average.
     """
     seen = analyse(advantage)
     if seen.p is None or seen.p_equivalence is None:
@@ -69,7 +70,7 @@ def allowing(analyse: Analyse, advantage: Floats, losses: float, *, is_log: bool
 def analysed(analyse: Analyse, advantage: Floats, losses: Floats | None, *, is_log: bool) -> Paired:
     """Return what `analyse` finds in the advantages, with room for losses that the rounds may have missed.
 
-    `losses` are the random losses of each of these rounds; None where the path loses nothing at random.
+    `losses` are the random losses of each of these rounds; None if the path loses nothing at random.
     """
     if losses is None:
         return analyse(advantage)
@@ -77,7 +78,7 @@ def analysed(analyse: Analyse, advantage: Floats, losses: Floats | None, *, is_l
 
 
 def rounds_needed(decides: Callable[[Floats], bool], advantage: Floats) -> int | None:
-    """Return about how many rounds like these `decides` needs; None where 20 times as many do not suffice."""
+    """Return about how many rounds like these `decides` needs; None if 20 times as many do not suffice."""
     count = len(advantage)
     while count < _MOST_TIMES * len(advantage):
         count += -(-count // 8)

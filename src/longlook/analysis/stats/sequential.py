@@ -1,34 +1,34 @@
 """Tests and intervals that stay valid however often they are looked at, so that rounds may stop when they suffice.
 
 Two e-processes stand behind each statement about the advantages of rounds (`procedures.advantages`), and the weaker one
-decides. An e-process is a number that is 1 at the start and that no way of looking and stopping makes large by chance:
-it ever reaches 1/a with a probability of at most a (Ville 1939). Its inverse is therefore a p value, and the values
+decides. An e-process is a number that is 1 at the start and that no way of looking and stopping makes large by chance.
+It ever reaches 1/a with a probability of at most a (Ville 1939). Its inverse is therefore a p value, and the values
 that it does not refute are an interval, both at any time.
 
-About the mean, for normal advantages of unknown variance (Wang and Ramdas, Anytime-valid t-tests and confidence
-sequences for Gaussian means with unknown variance, Sequential Analysis 43, 2024; Lai 1976): with n advantages, their
-mean m and standard deviation s, t² = n(m − value)²/s², u = t²/(n − 1) and r = PRECISION/(PRECISION + n),
+The first is about the mean, for normal advantages of unknown variance. It is by Lai (1976), and by Wang and Ramdas
+(Anytime-valid t-tests and confidence sequences for Gaussian means with unknown variance, Sequential Analysis 43, 2024).
+There are n advantages with mean m and standard deviation s. Let t² = n(m − value)²/s², u = t²/(n − 1) and r =
+PRECISION/(PRECISION + n). The e-process is
 
-    e = √r · ((1 + u)/(1 + r·u))^(n/2)
+    e = √r · ((1 + u)/(1 + r·u))^(n/2),
 
-is the mixture over a normal effect size of precision PRECISION. For the values that it does not refute at 1 − a,
+the mixture over a normal effect size of precision PRECISION. The values that it does not refute at 1 − a are within
 
     |m − value| ≤ s·√((n − 1)(K − 1)/(1 − K·r)/n),  K = (1/(a·√r))^(2/n),  without a bound where K·r ≥ 1.
 
-About the median, for advantages of any law: if the value is a median, an advantage lies above it with a probability of
-at most 1/2, and below it likewise. Betting on either with a Beta(1/2, 1/2) mixture over the share (Ville 1939; Howard
-and Ramdas, Sequential estimation of quantiles with applications to A/B testing and best-arm identification, Bernoulli
-28, 2022, 3) gives
+The second is about the median, for advantages of any law: if the value is a median, an advantage lies above it with a
+probability of at most 1/2, and below it likewise. The formula is a bet on either with a Beta(1/2, 1/2) mixture over the
+share. It is by Ville (1939), and by Howard and Ramdas (Sequential estimation of quantiles with applications to A/B
+testing and best-arm identification, Bernoulli 28, 2022, 3).
 
-    e = (e_above + e_below)/2,  e_above = 2ⁿ · 2·B(k + 1/2, n − k + 1/2)/B(1/2, 1/2) · P(X ≥ 1/2),
+    e = (e_above + e_below)/2,  e_above = 2ⁿ · 2·B(k + 1/2, n − k + 1/2)/B(1/2, 1/2) · P(X ≥ 1/2).
 
-with k of n advantages above the value and X ~ Beta(k + 1/2, n − k + 1/2); e_below counts those below it. Advantages
-that equal the value count for neither.
+Here k of n advantages are above the value, and X ~ Beta(k + 1/2, n − k + 1/2); e_below counts the advantages below it.
+Advantages that equal the value count for neither.
 
 The first is sharp and trusts the normal law, the second trusts nothing and keeps the first from deciding by a few equal
-or skewed advantages. An interval that holds the ends of both holds the median always, and the mean where the advantages
-are not too skewed; tests/unit/analysis/stats/test_sequential.py measures how often, and docs/explanation/method.md has
-the numbers.
+or skewed advantages. An interval that holds the ends of both holds the median always, and the mean if the advantages
+are not too skewed. The tests of this module measure how often, and docs/explanation/method.md has the numbers.
 """
 
 import math
@@ -39,7 +39,7 @@ from longlook.analysis.stats import libraries, procedures
 from longlook.analysis.stats.procedures import ROUNDING, Floats, Paired
 
 PRECISION = 1.907
-"""Of the mixture over effect sizes: the interval of 95 % is then shortest after 20 rounds."""
+"""The precision of the mixture over effect sizes: the interval of 95 % is then shortest after 20 rounds."""
 
 LOOKS = 0.5
 """The share of the error that the looks before the last one may use."""
@@ -50,10 +50,10 @@ _BETA = 0.5
 def paired(advantage: Floats, margin: float, confidence: float, *, last: bool, skewed: bool = True) -> Paired:
     """Return what `procedures.paired` returns, valid at whatever number of rounds one stopped.
 
-    LOOKS of the error that is allowed goes to the looks at any time, the rest to one look after the largest number of
-    rounds there may be, which is planned beforehand: that one (`last`) may also use `procedures.paired`. `p` is of a
-    mean and median of 0, `p_equivalence` the larger of two one-sided p values against ±`margin`. A bound is None as
-    long as there is none. `advantage` has shape (rounds,) and at least one round.
+    The share LOOKS of the allowed error goes to the looks at any time, the rest to one look after the largest possible
+    number of rounds. This look (`last`) is planned beforehand and may also use `procedures.paired`. `p` is of a mean
+    and median of 0, `p_equivalence` the larger of two one-sided p values against ±`margin`. A bound is None as long as
+    there is none. `advantage` has shape (rounds,) and at least one round.
     """
     low, high = interval(advantage, 1 - LOOKS * (1 - confidence))
     p = min(p_above(advantage, 0.0), p_above(-advantage, 0.0)) / LOOKS
@@ -72,7 +72,7 @@ def paired(advantage: Floats, margin: float, confidence: float, *, last: bool, s
 def fails_more(contender_only: int, baseline_only: int, *, last: bool) -> float:
     """Return the one-sided p of `procedures.fails_more`, valid at whatever number of rounds one stopped.
 
-    Where both fail alike, each round that one arm alone lost is a fair coin; the bet is that of the median.
+    If both fail alike, each round that one arm alone lost is a fair coin; the bet is the same as for the median.
     """
     p = math.exp(min(0.0, -_log_bet(contender_only, contender_only + baseline_only))) / LOOKS
     if last:
@@ -95,7 +95,7 @@ def p_beyond(advantage: Floats, *, last: bool, skewed: bool = True) -> float:
 
 
 def least_p(count: int) -> float:
-    """Return the smallest p value that `p_beyond` can find before the last look in so many rounds."""
+    """Return the smallest p value that `p_beyond` can find before the last look in `count` rounds."""
     return min(1.0, math.exp(min(0.0, -_log_e_median(count, 0, count))) / LOOKS)
 
 
@@ -156,7 +156,7 @@ def _squared_quantile(count: int, threshold: float) -> float:
 
 
 def _radius(advantage: Floats, threshold: float) -> float:
-    """Return the distance from the mean at which `_log_e_mean` reaches `threshold`; infinite where it never does."""
+    """Return the distance from the mean at which `_log_e_mean` reaches `threshold`; infinite if it never does."""
     squared = _squared_quantile(len(advantage), threshold)
     if math.isinf(squared):
         return math.inf

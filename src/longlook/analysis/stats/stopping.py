@@ -8,7 +8,7 @@ from longlook.core.results import Estimate
 
 
 class AllowedSide(Enum):
-    """Where the values that the rounds allow for lie."""
+    """The side on which the values lie that the rounds allow for."""
 
     BEYOND = "beyond"
     WITHIN = "within"
@@ -30,7 +30,7 @@ def looks(first: int, most: int) -> Iterator[int]:
 def undecided(estimates: Iterable[Estimate], study: Study) -> frozenset[str]:
     """Return the ids of the cells in which more rounds could still decide something (docs/explanation/method.md).
 
-    `estimates` are those of the rounds so far, of which every cell has had `min_rounds` or more.
+    `estimates` are from the rounds so far, of which every cell has had `min_rounds` or more.
     """
     by_cell: dict[str, list[Estimate]] = {}
     for item in estimates:

@@ -1,7 +1,7 @@
-"""What a mean hides: how often the contender wins a round, and how the worst loads of both arms compare.
+"""Facts that a mean hides: how often the contender wins a round, and how the worst loads of both arms compare.
 
-Both are for a number of rounds fixed beforehand; where the data decide the number (`rounds = "decide"`) there is
-neither. No shape is assumed.
+Both are for a number of rounds fixed beforehand; if the data decide the number (`rounds = "decide"`) there is neither.
+No shape is assumed.
 """
 
 import math
@@ -17,8 +17,8 @@ from longlook.analysis.samples import FACTOR_PREFIX
 from longlook.analysis.stats import libraries
 from longlook.analysis.stats.cells import CellData, Cells
 from longlook.analysis.stats.procedures import Floats, effect_pct
+from longlook.core.metric import Metric, find_metric
 from longlook.core.model import Better, Study
-from longlook.metrics import Metric, find_metric
 
 WORST = (0.05, 0.01)
 """The shares of loads, from the worst on, of which the best one is compared."""
@@ -47,7 +47,7 @@ class TailEffect:
     """The effect on a quantile: the value that the worst `worst_pct` of an arm's loads are not better than.
 
     `effect_pct` has the sign and scale of `results.Estimate`. It, its interval and the values are None with fewer
-    rounds than `rounds_needed` in an arm, or where a value is not positive.
+    rounds than `rounds_needed` in an arm, or if a value is not positive.
     """
 
     contrast: str

@@ -1,4 +1,4 @@
-"""Turn the numbers of an estimate into a verdict and the sentences beside it."""
+"""Turn the numbers of an estimate into a verdict and the sentences that go with it."""
 
 from collections.abc import Iterator
 
@@ -6,8 +6,8 @@ import numpy as np
 
 from longlook.analysis.stats.cells import ArmData, CellData
 from longlook.analysis.stats.procedures import Paired
+from longlook.core.metric import Metric
 from longlook.core.model import Analysis, Verdict
-from longlook.metrics import Metric
 
 SURVIVOR_SHARE = 0.2
 """An arm that failed in more than this share of its rounds gets a caveat, as only its surviving rounds are compared."""
@@ -41,7 +41,7 @@ def decide(
 
 
 def unlike_itself(reference: ArmData, metric: Metric) -> str | None:
-    """Return why the arm that a metric compares others with cannot be compared with; None where it can."""
+    """Return why the arm that a metric compares others with cannot be compared with; None if it can."""
     least, values = metric.least_of_reference, reference.array
     if least is None or len(values) == 0 or (median := float(np.median(values))) >= least:
         return None

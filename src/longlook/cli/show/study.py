@@ -1,6 +1,6 @@
 """A study, and what a run of it would do, on a terminal."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
@@ -12,14 +12,16 @@ from longlook.core.model import Scalar, Study
 from longlook.core.problems import shown
 from longlook.network import settings
 from longlook.study.plan import count_trials
-from longlook.terminal.console import console, print_json
+from longlook.terminal.printer import Renderings
 
 if TYPE_CHECKING:
     from longlook.pipeline.preview import Preview
+    from longlook.provision.recorded.har import PageContradiction
+    from longlook.provision.recorded.page import RecordedPage
 
 
 def study_summary(study: Study, cells: int, differences: Mapping[str, Mapping[str, Scalar]]) -> RenderableType:
-    """Return a study of so many cells in a screenful.
+    """Return a study in a screenful; `cells` is how many of its cells are chosen.
 
     `differences` are the settings of each arm in which the arms differ.
     """
@@ -69,19 +71,18 @@ def _product(cells: int, arms: int, rounds: int, trials: int) -> str:
     return f"{product} = {trials} trial" + "s" * (trials != 1)
 
 
-def show_preview(found: "Preview", *, as_json: bool) -> None:
-    """Print what a run would do."""
-    if as_json:
-        print_json({**codec.encode(found), "to_run": found.left})
-        return
-    out = console()
+def preview_shown(found: "Preview") -> Renderings:
+    """Return what a run would do."""
+    return Renderings(lambda: _parts(found), lambda: {**codec.encode(found), "to_run": found.left})
+
+
+def _parts(found: "Preview") -> Iterator[RenderableType]:
     table = Table("cell", "levels", "trials", box=None)
     for cell in found.cells:
         levels = ", ".join(f"{name}={label}" for name, label in cell.cell.items())
         table.add_row(Text(cell.cell_id), Text(levels), str(cell.trials))
-    out.print(table)
-    for line in _lines(found):
-        out.print(line, soft_wrap=True, markup=False)
+    yield table
+    yield from _lines(found)
 
 
 def _lines(found: "Preview") -> list[str]:
@@ -111,3 +112,37 @@ def duration(seconds: float) -> str:
     if seconds < 120:
         return f"{seconds:.0f} s"
     return f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min"
+
+
+def page_summary(
+    digest: str, page: "RecordedPage", implausible: "Sequence[PageContradiction]" = ()
+) -> Iterator[Text | Table]:
+    """Yield the page's size and origins, its phases, how dependences are known, what is left out or changed, and what
+    of its recording contradicts the rest.
+    """
+    from longlook.provision.recorded.page import evidence_counts
+
+    origins = f"{len(page.origins)} origin{'s' if len(page.origins) != 1 else ''}"
+    yield Text(
+        f"{len(page.objects)} objects, {_kilobytes(page.size_bytes)}, {origins}, recorded by {page.creator}: {digest}"
+    )
+    table = Table("phase", "objects", "bytes", "kinds", box=None)
+    for number, objects in enumerate(page.phases):
+        kinds = {item.kind: sum(other.kind == item.kind for other in objects) for item in objects}
+        total = _kilobytes(sum(item.size_bytes for item in objects))
+        table.add_row(str(number), str(len(objects)), total, _counted(kinds))
+    yield table
+    yield Text(f"dependences: {_counted(evidence_counts(page))}")
+    for what, counts in (("left out", page.skipped), ("changed", page.changed)):
+        if counts:
+            yield Text(f"{what}: {_counted(counts)}", style="yellow")
+    for found in implausible:
+        yield Text(f"implausible: {found.problem} ({found.check})", style="yellow")
+
+
+def _kilobytes(size_bytes: int) -> str:
+    return f"{size_bytes / 1000:,.1f} KB"
+
+
+def _counted(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} × {name}" for name, count in counts.items())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
-from longlook.terminal.console import console, print_json
+from longlook.terminal.printer import Renderings, Unwrapped
 from longlook.timeline.export.problems import problems_of
 
 if TYPE_CHECKING:
@@ -17,16 +17,19 @@ _SHOWN_NAMES = 12
 _HEAD = ("format", "container", "schema", "producer", "vantage", "clock")
 
 
-def show_hars(exported: "Exported", out: Path, *, as_json: bool) -> None:
-    """Print how many archives were written, and which trials have none and why."""
-    if as_json:
-        written = [{"path": str(item.path), "requests": item.count} for item in exported.written]
-        print_json({"written": written, "without": dict(exported.without)})
-        return
+def hars_shown(exported: "Exported", out: Path) -> Renderings:
+    """Return the number of archives that were written to `out`, and which trials have none and why."""
     requests = sum(item.count for item in exported.written)
-    console().print(f"{out}: {len(exported.written)} HARs, {requests} requests", soft_wrap=True, markup=False)
-    for trial, reason in exported.without.items():
-        console().print(f"trial {trial}: {reason}", soft_wrap=True, markup=False, style="yellow")
+    return Renderings(
+        people=lambda: [
+            f"{out}: {len(exported.written)} HARs, {requests} requests",
+            *(Unwrapped(f"trial {trial}: {reason}", "yellow") for trial, reason in exported.without.items()),
+        ],
+        data=lambda: {
+            "written": [{"path": str(item.path), "requests": item.count} for item in exported.written],
+            "without": dict(exported.without),
+        },
+    )
 
 
 def trace_summary(seen: Mapping[str, Any]) -> Iterator[Text | Table]:

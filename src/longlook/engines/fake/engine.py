@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Self
 
 from longlook.core.job import Job
+from longlook.core.links import BEHIND, MAIN, SECOND, counter_name, link_file
 from longlook.core.model import ConnectionState, Outcome, Run
 from longlook.engines import SequentialEngine
 from longlook.engines.fake.collectors import write_profile, write_server_trace
@@ -19,7 +20,6 @@ from longlook.engines.fake.path import EPOCH_NS, path_of
 from longlook.lab.artefacts import digests, seal, write_json, write_lines
 from longlook.lab.topology import CLIENT_ADDRESS, SECOND_CLIENT_ADDRESS, SERVER_ADDRESS, SERVER_PORT
 from longlook.network.config import link_text
-from longlook.network.extra_links import BEHIND, SECOND
 
 _HANDSHAKE_ROUND_TRIPS = {"h3": 1, "h2": 2}
 _LINGER_NS = 100_000_000
@@ -32,7 +32,7 @@ class FakeEngine(SequentialEngine):
     """Makes results up that depend on the trial alone: on its id, seed, link, protocol and content.
 
     A load takes the handshake's round trips, one more for the request, and the bytes of all connections at the link's
-    rate, all times `factors[arm]` (1 where an arm is not named) and times log-normal noise of `sigma`. `outcomes` maps
+    rate, all times `factors[arm]` (1 if an arm is not named) and times log-normal noise of `sigma`. `outcomes` maps
     trial ids to outcomes other than ok. Artefacts are `client.jsonl` and `server.jsonl`; with `evidence` also the log
     and the configuration of each link, of competing flows what each did, and what `capture` asks for of CPU profiles
     and of a QUIC server's qlog. Proxies, players, echoes and the kernel's TCP leave nothing of their own.
@@ -134,7 +134,7 @@ def _loads(job: Job, load_s: float) -> list[ConnectionLoad]:
             first_byte_ns=(secure_ns + end_ns) // 2,
             end_ns=end_ns,
             size_bytes=sum(expected.bytes for expected in job.content.expected.values()),
-            moves_to=f"{SECOND_CLIENT_ADDRESS}:{FIRST_PORT + number}" if SECOND in trial.further else "",
+            moves_to=f"{SECOND_CLIENT_ADDRESS}:{FIRST_PORT + number}" if trial.has_second_path else "",
         )
         for number in range(job.content.connections)
     ]
@@ -145,19 +145,17 @@ def _write_links(job: Job, loads: list[ConnectionLoad]) -> dict[str, dict[str, i
     trial, folder = job.trial, Path(job.folder)
     path = path_of(job, trial.link)
     packets = [each for load in loads for each in packets_of(load, path, f"{trial.id} {trial.seed} {load.client}")]
-    links = {"": trial.link, **trial.further}
-    carried = {"": packets}
-    if SECOND in trial.further:
+    carried = {MAIN: packets}
+    if trial.has_second_path:
         moved = {load.moves_to for load in loads}
-        carried = {"": [each for each in packets if each.client not in moved]}
+        carried[MAIN] = [each for each in packets if each.client not in moved]
         carried[SECOND] = [each for each in packets if each.client in moved]
-    if BEHIND in trial.further:
-        carried[BEHIND] = through(packets, path_of(job, trial.further[BEHIND]))
+    if trial.has_middle:
+        carried[BEHIND] = through(packets, path_of(job, trial.links[BEHIND]))
     counters: dict[str, dict[str, int]] = {}
-    for name, link in links.items():
-        suffix = f"-{name}" if name else ""
+    for name, link in trial.links.items():
         text = link_text(link, trial.seed, _LINGER_NS, phase_ns=trial.start_phase_ns, in_full=False)
-        (folder / f"link{suffix}.json").write_text(text)
-        counted = write_link_log(folder / f"link{suffix}.bin", carried[name], json.loads(text))
-        counters |= {f"{name}.{way}" if name else way: of for way, of in counted.items()}
+        (folder / link_file(name, ".json")).write_text(text)
+        counted = write_link_log(folder / link_file(name, ".bin"), carried[name], json.loads(text))
+        counters |= {counter_name(name, way): of for way, of in counted.items()}
     return counters

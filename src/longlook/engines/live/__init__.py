@@ -52,7 +52,7 @@ class LiveEngine(SequentialEngine):
     def run(self, job: Job) -> Run:
         """Run one trial and return its result.
 
-        Raise MachineError where nothing can run here, InputError where the job asks for something impossible.
+        Raise MachineError if nothing can run here, InputError if the job asks for something impossible.
         """
         began_ns, began = time.time_ns(), time.monotonic()
         try:

@@ -23,7 +23,7 @@ class AgentDiedError(Exception):
 class AgentProcess:
     """A running agent. `pid` is the supervisor, which was started; `laboratory_pid` is pid 1 of its namespaces.
 
-    Raise MachineError where the laboratory cannot start.
+    Raise MachineError if the laboratory cannot start.
     """
 
     def __init__(self) -> None:
@@ -50,7 +50,7 @@ class AgentProcess:
             raise
 
     def send(self, request: dict[str, Any]) -> None:
-        """Send a request; raise AgentDiedError where the agent no longer reads."""
+        """Send a request; raise AgentDiedError if the agent no longer reads."""
         try:
             self._requests.write(json.dumps(request).encode() + b"\n")
             self._requests.flush()
@@ -58,7 +58,7 @@ class AgentProcess:
             raise AgentDiedError(self._how_it_died()) from error
 
     def receive(self, timeout_s: float) -> dict[str, Any]:
-        """Return the next response; raise AgentDiedError where the agent ended or none came in time."""
+        """Return the next response; raise AgentDiedError if the agent ended or none came in time."""
         deadline = time.monotonic() + timeout_s
         while b"\n" not in self._unread:
             if not select.select([self._responses], [], [], max(0.0, deadline - time.monotonic()))[0]:

@@ -162,9 +162,9 @@ def seed_of(jobs: Sequence[Job]) -> int:
 
 
 def _taken(folder: Path, job: Job) -> Run | None:
-    """Move a finished trial into its folder and return its result; None where the guest did not finish it.
+    """Move a finished trial into its folder and return its result; None if the guest did not finish it.
 
-    Raise MachineError where the disk is full, and so its files are incomplete. None, too, where they are not what the
+    Raise MachineError if the disk is full, and so its files are incomplete. None, too, where they are not what the
     guest's agent sealed: that trial is lost, and no other.
     """
     if not (folder / "run.json").exists():

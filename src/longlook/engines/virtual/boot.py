@@ -100,7 +100,7 @@ def boot(guest: Guest, options: Boot, exchange: Path, stop: threading.Event | No
     The guest is killed when no trial of it ends within the time limit, when a program spins (it keeps the CPU while
     virtual time does not move), when it writes without end, when `stop` is set (then InterruptedByUserError is raised),
     and when the calling thread dies. No process of it runs when this returns, and what is in `exchange` is Longlook's.
-    Raise MachineError where no box can be made.
+    Raise MachineError if no box can be made.
     """
     script = exchange / "init"
     script.write_text(_init_script(options.init, options.environment))

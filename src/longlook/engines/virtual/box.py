@@ -122,7 +122,7 @@ def shown_in_box(needed: Iterable[str]) -> list[str]:
 
 
 def layers_of(report: str) -> Layers:
-    """Return the layers that a launcher reported; raise MachineError where it made no box or started no kernel."""
+    """Return the layers that a launcher reported; raise MachineError if it made no box or started no kernel."""
     lines = [json.loads(line) for line in report.splitlines()]
     said: dict[str, Any] = {name: value for line in lines for name, value in line.items()}
     if "not_started" in said:

@@ -32,7 +32,7 @@ bundle.write(sys.argv[1], texts)
 def make_bundle(*modules: str) -> str:
     """Make a bundle of the modules, the stacks and everything that these import, from the sources of now.
 
-    Return its path. Raise MachineError where a module cannot be imported.
+    Return its path. Raise MachineError if a module cannot be imported.
     """
     folder = paths.cache_dir() / "bundles"
     folder.mkdir(parents=True, exist_ok=True)

@@ -17,7 +17,7 @@ _PREFIX = "longlook-guest-"
 def bounded(
     number: int, memory_bytes: int, tasks: int, controllers: Controllers | None = None
 ) -> Iterator[LimitGroup | None]:
-    """Make the group of a guest and yield it, None where processes and memory cannot both be bounded; then remove it.
+    """Make the group of a guest and yield it, None if processes and memory cannot both be bounded; then remove it.
 
     `number` distinguishes the guests of this process.
     """

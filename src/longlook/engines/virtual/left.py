@@ -39,7 +39,7 @@ class Bounds:
 
 
 def too_much(exchange: Path, console: str, bounds: Bounds) -> str | None:
-    """Return the bound that a running guest has broken, as the reason to end it; None where it keeps all."""
+    """Return the bound that a running guest has broken, as the reason to end it; None if it keeps all."""
     byte_count = 0
     for files, (path, state) in enumerate(_entries(exchange), 1):
         byte_count += max(state.st_size, state.st_blocks * 512)
@@ -53,7 +53,7 @@ def too_much(exchange: Path, console: str, bounds: Bounds) -> str | None:
 
 
 def take_over(exchange: Path, console: str, bounds: Bounds) -> str | None:
-    """Make all files of a guest that has ended Longlook's own; return why they cannot be believed, None where they can.
+    """Make all files of a guest that has ended Longlook's own; return why they cannot be believed, None if they can.
 
     Owners and modes become Longlook's: 0644 for files, 0755 for folders.
     """

@@ -27,7 +27,7 @@ _PREFIX = "longlook-memory-"
 def memory_folder() -> Iterator[str]:
     """Yield an empty folder with room for a guest's memory: in the host's memory, else on a disk, which is slower.
 
-    Raise MachineError where none has room.
+    Raise MachineError if none has room.
     """
     places = [_SHARED, tempfile.gettempdir(), str(paths.cache_dir())]
     for place in places:
@@ -42,7 +42,7 @@ def memory_folder() -> Iterator[str]:
 
 
 def raise_if_short_of_memory() -> None:
-    """Raise MachineError where this machine has no memory left for another guest."""
+    """Raise MachineError if this machine has no memory left for another guest."""
     lines = (line.split() for line in Path("/proc/meminfo").read_text().splitlines())
     kibibytes = {name: int(amount) for name, amount, *_ in lines}
     available = (kibibytes.get("MemAvailable:", kibibytes["MemFree:"]) + kibibytes.get("SwapFree:", 0)) << 10

@@ -29,7 +29,7 @@ _LIVE = "or run in real time: --engine live"
 def find_guest() -> Guest:
     """Return the guest for this machine, from the record of an earlier probe where there is one.
 
-    Raise MachineError where none boots; nothing ever switches to another engine by itself.
+    Raise MachineError if none boots; nothing ever switches to another engine by itself.
     """
     groups.clear()
     program = kernel_program(lambda _text: None)
@@ -59,7 +59,7 @@ def fence_note(guest: Guest) -> str | None:
 
 
 def note_on(guest: Guest) -> str | None:
-    """Return what a user should know about the way in which guests run here; None where it is the usual one."""
+    """Return what a user should know about the way in which guests run here; None if it is the usual one."""
     if guest.userspace == "ptrace":
         return (
             "virtual time: this machine, or this kernel, does not let a guest run its programs safely by seccomp, so "

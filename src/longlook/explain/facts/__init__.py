@@ -5,7 +5,7 @@ Causes also import `objects` (requests and answers), `credits` (limits at the st
 from longlook.explain.facts.columns import NEVER, Booleans, Integers, Steps
 from longlook.explain.facts.link import ACKNOWLEDGEMENT_BYTES, DELIVERED, DROPPED, QUEUED, LinkFacts
 from longlook.explain.facts.objects import ObjectFacts, OpeningFacts
-from longlook.explain.facts.sender import UNNUMBERED, DoubtError, Marks, SenderFacts
+from longlook.explain.facts.sender import UNNUMBERED, DoubtError, LoggedMoments, SenderFacts
 
 __all__ = [
     "ACKNOWLEDGEMENT_BYTES",
@@ -18,7 +18,7 @@ __all__ = [
     "DoubtError",
     "Integers",
     "LinkFacts",
-    "Marks",
+    "LoggedMoments",
     "ObjectFacts",
     "OpeningFacts",
     "SenderFacts",

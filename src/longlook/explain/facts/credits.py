@@ -10,7 +10,7 @@ from longlook.timeline.timeline import Timeline
 
 @dataclass(frozen=True)
 class FirstCredits:
-    """What a client lets a server send before it opens its windows further, in bytes; None: no log or knob says."""
+    """The bytes that a client lets a server send before it opens its windows further; None: no log or knob says."""
 
     stream_bytes: int | None
     connection_bytes: int | None
@@ -19,7 +19,7 @@ class FirstCredits:
     def of(cls, trial: Trial, server: SenderFacts | None, clients: Sequence[SenderFacts]) -> "FirstCredits":
         """Return the transport parameters (RFC 9000, 18.2) of a server's client as either end logged them.
 
-        Where neither logs them it is the knobs of the client.
+        If neither logs them, the client's knobs count.
         """
         logged = [one.parameters.get("local", {}) for one in clients if server is None or one.flow == server.flow]
         if server is not None:
@@ -33,14 +33,14 @@ class FirstCredits:
 
 @dataclass(frozen=True)
 class Http2Windows:
-    """What an HTTP/2 client lets a server send before it opens its windows further, in bytes; None: nobody says."""
+    """The bytes that an HTTP/2 client lets a server send before it opens its windows further; None: nobody says."""
 
     stream_bytes: int | None
     connection_bytes: int | None
 
     @classmethod
     def of(cls, timeline: Timeline, trial: Trial, flow: str) -> "Http2Windows":
-        """Return the windows that a connection's client reported, else those that the study set."""
+        """Return the windows that a connection's client reported, else the windows that the study set."""
         reported = timeline.metadata.get("http2_windows", {}).get(flow, {})
         knobs = trial.client.knobs
 
@@ -52,7 +52,7 @@ class Http2Windows:
 
 
 def configured_buffer_bytes(trial: Trial) -> int | None:
-    """Return the size of a QUIC server's buffer of data that is not acknowledged; None where no knob sets it."""
+    """Return the size of a QUIC server's buffer of data that is not acknowledged; None if no knob sets it."""
     value = trial.server.knobs.get("send_buffer")
     return value if isinstance(value, int) else None
 

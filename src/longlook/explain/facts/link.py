@@ -1,8 +1,8 @@
-"""What the link saw of one direction of a trial, as arrays in order of arrival. Pure.
+"""One direction of a trial as the link saw it, as arrays in order of arrival. Pure.
 
 The bottleneck is the one stage with a rate and a queue. A packet is *served* while its bits pass it: from the end of
-its wait, which the link's log has, until it left, less the delay behind the bottleneck. Where jitter or reordering
-behind the bottleneck hides that end, it is the beginning plus the packet's time at the rate. Where the direction has no
+its wait, which the link's log has, until it left, less the delay behind the bottleneck. If jitter or reordering behind
+the bottleneck hides that end, it is the beginning plus the packet's time at the rate. If the direction has no
 bottleneck, packets are served in no time.
 """
 
@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from longlook.core.links import BOTTLENECKS, MAIN
 from longlook.core.model import Json, Stage, Trial, Vantage
 from longlook.explain.facts.columns import NEVER, Booleans, Integers, are, codes, integers
-from longlook.network.stages import BOTTLENECKS
 from longlook.timeline.competition import Competition, are_marked, server_of
 from longlook.timeline.normalise.trial import OVER_SECOND
 from longlook.timeline.payload import new_payload_bytes
@@ -31,8 +31,9 @@ _FATES = {
 _HIDING = ("jitter", "reorder")
 _NS_PER_S = 10**9
 _QUIC_BYTES = 19
-"""What a QUIC packet with a short header holds beside frames and its connection id, at least: a byte of header, 2 of
-packet number and 16 of authentication tag (RFC 9000, 17.3.1; RFC 9001, 5.3)."""
+"""The least bytes of a QUIC packet with a short header beside frames and its connection id. They are 1 of header, 2 of
+packet number and 16 of authentication tag (RFC 9000, 17.3.1, and RFC 9001, 5.3).
+"""
 
 _SMALLEST_MTU_BYTES = 1200
 """The UDP payload that every path of QUIC takes (RFC 9000, 14)."""
@@ -47,8 +48,8 @@ have more."""
 class LinkFacts:
     """The packets of one direction, in order of arrival, a copy behind its original; arrays of shape (N,).
 
-    Times are ns since the trial's start, NEVER where there is none. The names of `flow` and `reason` codes are in
-    `flows` and `reasons`; -1 is none.
+    Times are ns since the trial's start, NEVER for no time. The names of `flow` and `reason` codes are in `flows` and
+    `reasons`; -1 is none.
     """
 
     direction: str
@@ -98,7 +99,7 @@ class LinkFacts:
         return found
 
     def is_ours(self, column: pa.ChunkedArray) -> Booleans:
-        """Return which rows of other tables are about the load, by a column of flows; where that is null they are."""
+        """Return which rows of other tables are about the load, by a column of flows; a null means that they are."""
         own = {self.flows[code] for code in np.unique(self.flow[self.ours & (self.flow >= 0)]).tolist()}
         others = {self.flows[code] for code in np.unique(self.flow[~self.ours & (self.flow >= 0)]).tolist()} - own
         return ~are(column, *others)
@@ -129,7 +130,7 @@ def _facts(timeline: Timeline, trial: Trial, direction: str, where: Vantage) -> 
     rows = rows.take(pa.array(order))
     kind, kinds = codes(rows["kind"])
     fate = np.array([_FATES.get(name, -1) for name in kinds], np.int64)[kind]
-    link = trial.link if where is Vantage.LINK else trial.further[where]
+    link = trial.links[MAIN if where is Vantage.LINK else where]
     stages = link.down if direction == "down" else link.up
     reason, reasons = codes(rows["name"])
     flow, flows = codes(rows["flow"])
@@ -190,7 +191,7 @@ def _ours(timeline: Timeline, rows: pa.Table, flow: Integers, flows: tuple[str, 
 
 
 def _same_as(details: np.ndarray[tuple[int], np.dtype[np.str_]]) -> Integers:
-    """Return the number of the packet that had the same bytes, by what the link said of each; -1 where there is none.
+    """Return the number of the packet that had the same bytes, by what the link said of each; -1 for none.
 
     The link's own copies have it from their originals, and count as copies.
     """
@@ -205,7 +206,7 @@ def _useful(
     """Return the bytes of data that no earlier departure delivered; 0 for packets that did not leave.
 
     `first` stands for the first packet of the same bytes, for QUIC, and is -1 for copies, which deliver nothing.
-    `again` has those of which the bytes were sent more than once.
+    `again` has the packets whose bytes were sent more than once.
     """
     useful = np.zeros(len(data), np.int64)
     left = np.flatnonzero(departure_ns < NEVER)
@@ -297,7 +298,7 @@ def _constant_rate(stages: tuple[Stage, ...]) -> float | None:
 
 
 def _slowest_rate(stages: tuple[Stage, ...]) -> float | None:
-    """Return the smallest rate in bit/s that is not 0; None where it is drawn or comes from a trace."""
+    """Return the smallest rate in bit/s that is not 0; None if it is drawn or comes from a trace."""
     rate = _parameter(stages, BOTTLENECKS, "rate_bps")
     if isinstance(rate, Mapping) and "steps" in rate:
         return min((float(value) for _, value in rate["steps"] if value > 0), default=None)
@@ -305,6 +306,6 @@ def _slowest_rate(stages: tuple[Stage, ...]) -> float | None:
 
 
 def _delay_ns(stages: tuple[Stage, ...]) -> int | None:
-    """Return the delay behind the bottleneck, 0 without such a stage, or None where it varies."""
+    """Return the delay behind the bottleneck, 0 without such a stage, or None if it varies."""
     delays = [stage.parameters.get("delay_ns") for stage in stages if stage.kind == "delay"]
     return sum(int(str(each)) for each in delays) if all(isinstance(each, int) for each in delays) else None

@@ -49,7 +49,7 @@ def _opening(timeline: Timeline, up: LinkFacts, down: LinkFacts) -> OpeningFacts
 def _second_flight(down: LinkFacts, up: LinkFacts, started_ns: int) -> int:
     """Return when the client's first packet behind its handshake arrived at the link, for clients that do not say.
 
-    Of QUIC it is the first with a short header, of TCP the first with data after data from the server.
+    With QUIC it is the first with a short header, with TCP the first with data after data from the server.
     """
     answered = down.departure_ns[down.ours & (down.payload_bytes > 0) & down.delivered]
     first_answer = int(answered.min()) if len(answered) else NEVER
@@ -61,8 +61,8 @@ def _second_flight(down: LinkFacts, up: LinkFacts, started_ns: int) -> int:
 class ObjectFacts:
     """The objects of a load in the order in which they were asked for; arrays of shape (objects,), times in ns.
 
-    The packet that brought an object's first or last byte is the last packet with data that left the link towards the
-    client before the client's stamp: where that was held back behind a gap, the packet that closed the gap.
+    An object's first or last byte is taken to come with the last packet with data that left the link towards the client
+    before the client's stamp. If the byte was held back behind a gap, this is the packet that closed the gap.
     """
 
     path: tuple[str, ...]
@@ -190,7 +190,7 @@ def _objects(rows: pa.Table) -> tuple[Integers, list[str]]:
 
 
 def _stamps(rows: pa.Table, kind: Kind, objects: Integers, count: int) -> Integers:
-    """Return the first time of each object, NEVER where there is none."""
+    """Return the first time of each object, NEVER for none."""
     own = are(rows["kind"], kind)
     times = np.full(count, NEVER)
     np.minimum.at(times, objects[own], integers(rows["time_ns"])[own])
@@ -198,7 +198,7 @@ def _stamps(rows: pa.Table, kind: Kind, objects: Integers, count: int) -> Intege
 
 
 def _next(times_ns: Integers, after_ns: Integers) -> Integers:
-    """Return the first of some ascending times at or after each moment, NEVER where there is none."""
+    """Return the first of some ascending times at or after each moment, NEVER for none."""
     return np.append(times_ns, NEVER)[np.searchsorted(times_ns, after_ns, side="left")]
 
 
@@ -210,7 +210,7 @@ def _next_departure(up: LinkFacts, after_ns: Integers) -> Integers:
 
 
 def _packet_before(facts: LinkFacts, before_ns: Integers, of: Booleans | None = None) -> Integers:
-    """Return the place of the last packet with data that had left the link at each moment, -1 where there is none.
+    """Return the place of the last packet with data that had left the link at each moment, -1 for none.
 
     `of` are other packets to choose from.
     """

@@ -1,6 +1,6 @@
-"""What a sender logged of itself in one trial, as arrays. Pure.
+"""A sender's own log in one trial, as arrays. Pure.
 
-A figure is None where the sender's log never has it; missing is never zero.
+A figure is None if the sender's log never has it; missing is never zero.
 """
 
 import json
@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from longlook.core.model import Json, Vantage
 from longlook.explain.facts.columns import Booleans, Integers, Steps, are, codes, integers
-from longlook.timeline.doubts import Doubt, Value, doubts_of
+from longlook.timeline.doubts import Doubt, DoubtfulValue, doubts_of
 from longlook.timeline.events import LIMIT_ENDED, QUEUE_FULL, EventKind
 from longlook.timeline.timeline import Timeline
 
@@ -22,7 +22,7 @@ UNNUMBERED = -1
 
 
 @dataclass(frozen=True)
-class Marks:
+class LoggedMoments:
     """Moments of one kind in order of time, arrays of shape (N,); names are codes into `names`, -1 for none."""
 
     time_ns: Integers
@@ -42,7 +42,7 @@ class Marks:
 
 @dataclass(frozen=True)
 class SenderFacts:
-    """What one end logged of one connection. Sizes are bytes, times ns since the trial's start."""
+    """One end's log of one connection. Sizes are bytes, times ns since the trial's start."""
 
     vantage: Vantage
     flow: str
@@ -60,17 +60,17 @@ class SenderFacts:
     state_logged: Steps | None  # 1 where the stack or the kernel logged the state, 0 where a rule found it
     app_limited: Steps | None  # 1 or 0; not of the kernel, whose flag is about its last sample
     parameters: Mapping[str, Mapping[str, Json]]  # by name (local, remote, recovery): the last of each
-    sent: Marks
-    received: Marks
-    discarded: Marks  # arrived, and thrown away unread, because there was no room
-    acked: Marks
-    lost: Marks  # declared; value = how many, where the log only counts
-    spurious: Marks  # declared lost, but received
-    refused: Marks  # declared lost, but delivered, and the receiver gave no sign of it
-    timers: Marks  # loss timers: set, expired, cancelled
-    timeouts: Marks  # probe and retransmission timeouts that fired
-    blocked: Marks  # by a limit; value = the limit
-    unblocked: Marks  # no longer, of the kernel's limits
+    sent: LoggedMoments
+    received: LoggedMoments
+    discarded: LoggedMoments  # arrived, and thrown away unread, because there was no room
+    acked: LoggedMoments
+    lost: LoggedMoments  # declared; value = how many, where the log only counts
+    spurious: LoggedMoments  # declared lost, but received
+    refused: LoggedMoments  # declared lost, but delivered, and the receiver gave no sign of it
+    timers: LoggedMoments  # loss timers: set, expired, cancelled
+    timeouts: LoggedMoments  # probe and retransmission timeouts that fired
+    blocked: LoggedMoments  # by a limit; value = the limit
+    unblocked: LoggedMoments  # no longer, of the kernel's limits
     doubts: Mapping[str, str] = field(default_factory=dict)  # of the above, what is not counted, and why
 
     @classmethod
@@ -83,7 +83,7 @@ class SenderFacts:
         return known
 
     def asked(self) -> "SenderFacts":
-        """Return the same for those who conclude from it: reading what is in doubt raises DoubtError."""
+        """Return the same for readers that conclude from it: reading a value that is in doubt raises DoubtError."""
         return AskedFacts(**vars(self)) if self.doubts else self
 
 
@@ -101,11 +101,11 @@ class AskedFacts(SenderFacts):
         return object.__getattribute__(self, name)
 
 
-_IN_DOUBT: Mapping[Value, tuple[str, ...]] = {
-    Value.ROUND_TRIPS: ("smoothed_rtt", "latest_rtt", "min_rtt"),
-    Value.ACKNOWLEDGEMENTS: ("acked", "spurious", "refused"),
-    Value.LOSSES: ("lost", "spurious", "refused"),
-    Value.NUMBERS: ("sent",),
+_IN_DOUBT: Mapping[DoubtfulValue, tuple[str, ...]] = {
+    DoubtfulValue.ROUND_TRIPS: ("smoothed_rtt", "latest_rtt", "min_rtt"),
+    DoubtfulValue.ACKNOWLEDGEMENTS: ("acked", "spurious", "refused"),
+    DoubtfulValue.LOSSES: ("lost", "spurious", "refused"),
+    DoubtfulValue.NUMBERS: ("sent",),
 }
 """The facts that a value is in, or that follow from it."""
 
@@ -217,10 +217,10 @@ def _read(text: str | None) -> Json:
         return {}
 
 
-def _marks(rows: pa.Table) -> Marks:
+def _marks(rows: pa.Table) -> LoggedMoments:
     name, names = codes(rows["name"])
     detail, details = codes(rows["detail"])
-    return Marks(
+    return LoggedMoments(
         integers(rows["time_ns"]),
         name,
         names,

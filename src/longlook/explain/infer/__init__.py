@@ -5,8 +5,8 @@
     inference = MachineInference().fit([[("init", 0), ("slow_start", 1_000)], …])
     inference.machine_.states, inference.invariants_
 
-`sources.read_sets` reads traces that users name, `diff.diff` compares two machines, `check.flaws` proves one, and
-`longlook.report.machines` draws them. Everything here is pure but `program`, which runs longlook-trace.
+`diff.diff` compares two machines, `check.flaws` proves one, and `longlook.report.machines` draws them. Everything here
+is pure but `program`, which runs longlook-trace.
 """
 
 from longlook.explain.infer.inference import MachineInference

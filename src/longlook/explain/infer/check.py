@@ -1,8 +1,7 @@
 """Prove a machine against its traces, from nothing but the two: no code and no data of the inference is used.
 
-The proof shows that the machine accepts every trace; that its invariants are exactly those that hold in the traces,
-found by their definitions; that no path of the machine breaks one; and that its counts and times are those of the
-traces.
+The proof shows four facts. The machine accepts every trace. Its invariants are exactly the invariants of the traces,
+found by their definitions. No path of the machine breaks one. Its counts and times are the traces'.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -159,7 +158,7 @@ def _reached(next_of: Sequence[Iterable[int]], begin: Iterable[int], without: se
 
 
 def _miscounted(machine: Machine, log: _Log) -> Iterator[str]:
-    """Return counts and times that differ from those of the traces, or do not add up."""
+    """Return counts and times that differ from the traces', or do not add up."""
     many, stays, steps = len(machine.states), machine.stays, machine.steps
     for column, below in (
         (stays.state, many), (stays.trace, len(machine.traces)),

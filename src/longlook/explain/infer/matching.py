@@ -1,4 +1,4 @@
-"""Match the states of two machines: those of one name, and if several carry it, those of similar context."""
+"""Match the states of two machines by name, and if several have one name, by similar context."""
 
 from collections.abc import Mapping, Sequence
 

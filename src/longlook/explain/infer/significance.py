@@ -23,7 +23,7 @@ _SEED = 2017
 
 
 class Deals:
-    """The ways to deal traces into two sets of their actual sizes; the first `many_a` traces are those of A.
+    """The ways to deal traces into two sets of their actual sizes; the first `many_a` traces are A's.
 
     Permutation tests (Fisher, The Design of Experiments, 1935): if the sets were alike, every deal would be as likely
     as the real one. Random deals come from a fixed seed, so a result repeats; the real deal counts as one more of them.
@@ -37,8 +37,8 @@ class Deals:
         """Return, per column, the share of deals that set the two ratios of sums (parts of wholes) as far apart as they
         are.
 
-        There is a row per trace, those of A first; the test is two-sided. A deal that leaves a set without any whole
-        counts against a difference; if the real one does, p is 1.
+        There is a row per trace, A's first; the test is two-sided. A deal that leaves a set without any whole counts
+        against a difference; if the real one does, p is 1.
         """
         real = np.arange(self._size) < self._many_a
         observed = _distance(real[np.newaxis], parts, wholes)[0]

@@ -1,7 +1,7 @@
 """One trial from inside, as series over time: the types, and the functions that assemble them. Pure.
 
 Time 0 is the first request (`Timeline.load_window_ns`), so that arms can be laid over each other. The sender's series
-are those of the connection that carried most bytes; the link's series cover all its packets in that direction.
+belong to the connection that carried most bytes; the link's series cover all its packets in that direction.
 """
 
 from collections.abc import Mapping

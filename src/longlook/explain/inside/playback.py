@@ -1,4 +1,4 @@
-"""What the viewer of a video saw, as series and bands over time, beside the windows and losses of the load. Pure."""
+"""A video as its viewer saw it, as series and bands over time, with its stalls and late segments. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ SAMPLE_NS = 50_000_000
 """While the video plays the buffer is a value each so often."""
 
 VIEWER = ("waiting", "playing", "stalled")
-"""What a viewer sees: nothing yet, the video, a picture that stands still."""
+"""The states of a viewer's screen: nothing yet, the video, a picture that stands still."""
 
 
 def playback_series(play: Playback, start_ns: int) -> dict[str, Series]:
@@ -48,7 +48,7 @@ def playback_bands(play: Playback, start_ns: int) -> Bands:
 
 
 def _buffer(play: Playback) -> tuple[Integers, Integers]:
-    """Return times in ns and the buffer in ns: before and after each segment, and where playing stops or goes on."""
+    """Return times in ns and the buffer in ns: before and after each segment, and when playing stops or goes on."""
     segment_ns = round(play.segment_s * 1e9)
     moves = [(play.started_ns, True)] if play.started_ns is not None else []
     moves += [(at, runs) for begin, end in play.stalls_ns for at, runs in ((begin, False), (end, True))]
@@ -83,8 +83,8 @@ class Stall:
 def stalls_of(play: Playback, ledger: Ledger | None, start_ns: int) -> tuple[Stall, ...]:
     """Return the stalls of a play in order.
 
-    The segment that came late is the one with whose arrival playing went on. Where going on takes several, earlier ones
-    came late, too, and are not looked at.
+    The segment that came late is the one with whose arrival playing went on. If going on takes several segments,
+    earlier ones came late, too, and are not looked at.
     """
     arrived = {segment.arrived_ns: segment for segment in play.segments}
     found = []

@@ -56,7 +56,7 @@ class Marks:
 class Bands:
     """Stretches of time, in order, each with a name and its source (`derived` for a stated rule).
 
-    Where `bucket_ns` is not 0, the stretches of each bucket stand side by side in it, one of each kind.
+    If `bucket_ns` is not 0, the stretches of each bucket stand side by side in it, one of each kind.
     """
 
     start_ns: Integers  # (N,)
@@ -89,7 +89,7 @@ def thin_series(series: Series, most: int) -> Series:
 
 
 def thin_marks(marks: Marks, most: int) -> Marks:
-    """Return at most `most` marks: those of a bucket become one at the first, with their number as its weight."""
+    """Return at most `most` marks: all marks of a bucket become one at the first, with their number as its weight."""
     if len(marks.time_ns) <= most:
         return marks
     bucket_ns, starts = _buckets(marks.time_ns, most)

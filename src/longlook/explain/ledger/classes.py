@@ -10,7 +10,7 @@ from longlook.explain.facts.columns import Booleans, Integers
 
 
 class LedgerClass(StrEnum):
-    """What a load spent a stretch of time on; `CLASSES` explains each."""
+    """The use of a stretch of a load's time; `CLASSES` explains each."""
 
     FALLBACK = "fallback"
     HANDSHAKE = "handshake"
@@ -95,7 +95,7 @@ class Decisions:
         return found
 
     def decide(self, where: Booleans, name: LedgerClass, detail: str | None = None) -> None:
-        """Give those of some intervals that are undecided a class."""
+        """Give a class to the undecided ones of some intervals."""
         chosen = where & self.undecided
         self.name[chosen] = PLACES[name]
         self.detail[chosen] = self.place(detail)
@@ -107,7 +107,7 @@ class Decisions:
         self.detail[chosen] = translated[own.detail]
 
     def place(self, detail: str | None) -> int:
-        """Return the place of a detail in `texts`, where it is put if it is new."""
+        """Return the place of a detail in `texts`, to which it is added if it is new."""
         if detail not in self.texts:
             self.texts.append(detail)
         return self.texts.index(detail)

@@ -21,7 +21,7 @@ class Fallback(NamedTuple):
 
 
 def find_fallback(timeline: Timeline, trial: Trial, start_ns: int, data: LinkFacts, back: LinkFacts) -> Fallback | None:
-    """Return when a load turned to TCP; None where the client could not choose, or TCP carried nothing.
+    """Return when a load turned to TCP; None if the client could not choose, or TCP carried nothing.
 
     `data` and `back` are the link's two directions. A connection over TCP that lost the race to QUIC is none.
     """

@@ -1,4 +1,4 @@
-"""What the time before the first request was spent on. Pure."""
+"""The time before the first request, and what it was spent on. Pure."""
 
 import numpy as np
 
@@ -17,7 +17,8 @@ ROUND_TRIPS, LOSS, AMPLIFICATION, SERVER, CLIENT = (
 """The details of `handshake`."""
 
 _AMPLIFICATION = 3
-"""So many times what it received may a QUIC server send before the client's address is validated (RFC 9000, 8.1)."""
+"""A QUIC server may send this multiple of the bytes received before the client's address is validated (RFC 9000, 8.1).
+"""
 _DATAGRAM_BYTES = 1200
 _FLIGHT_NS = 1_000_000
 """Packets of one sender that follow each other sooner are of one flight."""
@@ -68,7 +69,7 @@ def _lost(times_ns: Integers, load: Load) -> Booleans:
 
 
 def _last(departures_ns: Integers, times_ns: Integers) -> Integers:
-    """Return the last departure at or before each time, -1 where there is none."""
+    """Return the last departure at or before each time, -1 for none."""
     ordered = np.sort(departures_ns)
     place = np.searchsorted(ordered, times_ns, side="right") - 1
     return np.where(place >= 0, np.append(ordered, -1)[place], -1)

@@ -13,13 +13,13 @@ from longlook.explain.ledger.moments import Moments
 
 ALL = tuple(LedgerClass)
 BY_CLIENT = (LedgerClass.STREAM_IDS, LedgerClass.PROPAGATION, LedgerClass.CLIENT_IDLE)
-"""What the link towards the client and the client itself explain, whatever is behind the link."""
+"""The classes that the link towards the client and the client itself explain, whatever is behind the link."""
 
 
 def decide_waiting(
     decisions: Decisions, times_ns: Integers, where: Booleans, load: Load, of: Container[LedgerClass] = ALL
 ) -> None:
-    """Decide those of some intervals that are left by where the objects of the load are; `of` are the classes asked."""
+    """Decide the remaining intervals by the places of the load's objects; `of` are the classes asked."""
     objects = load.objects
     held = objects.out_of_streams
     for name, begins_ns, ends_ns in (
@@ -35,7 +35,7 @@ def decide_waiting(
 
 
 def decide_idle(decisions: Decisions, times_ns: Integers, where: Booleans, load: Load) -> None:
-    """Decide those of some intervals that are undecided by what kept the sender from sending."""
+    """Decide the undecided ones of some intervals by what kept the sender from sending."""
     chosen = np.flatnonzero(where & decisions.undecided)
     if len(chosen) == 0:
         return

@@ -33,7 +33,7 @@ class TcpFlight:
 
     @classmethod
     def of(cls, data: LinkFacts, back: LinkFacts, flow: str) -> "TcpFlight":
-        """Return the flight of one flow; empty where the link saw no data or no acknowledgement of it."""
+        """Return the flight of one flow; empty if the link saw no data or no acknowledgement of it."""
         own = np.flatnonzero(data.of_flow(flow) & (data.payload_bytes > 0))
         acks = np.flatnonzero(back.of_flow(flow) & back.delivered & (back.acknowledgement > 0))
         if len(own) == 0 or len(acks) == 0:
@@ -70,16 +70,16 @@ def _unwrapped(numbers: Integers, origin: int) -> Integers:
 
 
 _OVERHEAD = 16
-"""Headers of frames and TLS records, which flow control does not count, add at most one part in so many."""
+"""Headers of frames and TLS records, which flow control does not count, add at most the reciprocal of this."""
 
 
 def http2_credit(
     load: Load, flow: str, stopped_ns: Integers, flight: TcpFlight, segment: int
 ) -> dict[LedgerClass, Booleans]:
-    """Return where a connection's sender had used up what its client offers, for moments at which it stopped sending.
+    """Return at which moments of no sending a connection's sender had used up the credit that its client offers.
 
-    Of the windows of all streams with an answer under way and the connection's, the smaller one holds. Empty where the
-    client's windows are not known. `segment` is the usual payload of a packet in bytes.
+    The smaller one holds: the connection's window, or the sum of the windows of streams with an answer under way. Empty
+    if the client's windows are not known. `segment` is the usual payload of a packet in bytes.
     """
     windows = load.http2.get(flow)
     if windows is None or (windows.stream_bytes is None and windows.connection_bytes is None):
@@ -111,15 +111,16 @@ def _under_way(load: Load, times_ns: Integers) -> Integers:
 _STAMP_NS = 1_000_000
 """The coarsest stamps of logs (ngtcp2)."""
 _DEFERRED_SEGMENTS = 3
-"""So many segments of its window does the kernel leave free, to send more at once later; docs/reference/states-rules.md
-has the same number."""
+"""The segments of its window that the kernel leaves free, to send more at once later; docs/reference/states-rules.md
+has the same number.
+"""
 _BURST_PACKETS = 10
-"""A pacer lets so many packets go at once, and then waits for all of them (RFC 9002, 7.7)."""
+"""The packets that a pacer lets go at once; it then waits for all of them (RFC 9002, 7.7)."""
 _DEFAULT_RTT_NS = 100_000_000
 """The round trip time that is assumed where no log has one."""
 
 Named = dict[str | None, Booleans]
-"""Where something holds, by the text that a ledger's detail has for it."""
+"""The moments at which something holds, by its text in a ledger's detail."""
 
 CREDIT_BY_RULE = "rule: with room in the window it waits for the client"
 """The detail of `stream_credit`, `connection_credit`, HTTP/2's credits and `send_buffer` where no event says so."""
@@ -137,7 +138,7 @@ BLOCKED_CLASSES = {
 
 @dataclass(frozen=True)
 class Limits:
-    """What held the next packet's sender at each of some moments; arrays of shape (moments,)."""
+    """The limits of the next packet's sender at each of some moments; arrays of shape (moments,)."""
 
     full: Booleans  # no room for a datagram in the congestion window
     unlogged: Booleans  # no log of the sender has its window
@@ -299,12 +300,13 @@ class _Sender:
         return found
 
     def credit(self) -> dict[LedgerClass, Booleans]:
-        """Return where, with room in the window, the next packet waited for one from the client, and not for a pacer.
+        """Return at which moments, with room in the window, the next packet waited for a packet from the client, and
+        not for a pacer.
 
-        An acknowledgement was not needed then, so it was credit: over TCP that of HTTP/2, or room in the kernel's
-        buffer, as it logs the receiver's window. Of QUIC it is the smaller of the client's credits, if a round trip
-        held a quarter of it, or if the sender stopped with as much in flight; the latter shows a buffer of configured
-        size as well.
+        An acknowledgement was not needed then, so it was credit. Over TCP it is HTTP/2's, or room in the kernel's
+        buffer, as the kernel logs the receiver's window. Over QUIC it is the smaller of the client's credits, if a
+        round trip held a quarter of it, or if the sender stopped with as much in flight. The latter shows a buffer of
+        configured size as well.
         """
         held = self.known & ~self.full & self._moments.triggered
         waited = self._next_ns - self._previous_ns > self._pause_ns
@@ -396,9 +398,9 @@ class _Sender:
         return {None if self._sender.pacing is not None else PACED_BY_RULE: self.known & ~self.full & soon}
 
     def _pauses_ns(self) -> Integers:
-        """Return the longest pause of a pacer: that of a burst, at the logged rate, else at a window a round trip.
+        """Return the longest pause of a pacer: after a burst, at the logged rate, else at a window a round trip.
 
-        To a logged rate, which a pacer keeps to exactly, what its timer and the log's stamps are late is added.
+        A pacer keeps exactly to a logged rate, so the lateness of its timer and of the log's stamps is added.
         """
         burst = _BURST_PACKETS * max(1, self._datagram)
         by_window = burst * self.rtt_ns // np.maximum(1, self._window)

@@ -13,7 +13,6 @@ from longlook.explain.facts.link import LinkFacts
 from longlook.explain.facts.objects import ObjectFacts, OpeningFacts
 from longlook.explain.facts.sender import SenderFacts
 from longlook.explain.ledger.fallback import Fallback, find_fallback
-from longlook.network.extra_links import BEHIND
 from longlook.timeline.timeline import Timeline
 
 
@@ -62,7 +61,7 @@ class Load:
             trial=trial,
             http2=_http2_windows(timeline, trial),
         )
-        return with_behind(load, timeline) if BEHIND in trial.further else load
+        return with_behind(load, timeline) if trial.has_middle else load
 
     def active(self, times_ns: Integers) -> Booleans:
         """Return at which times an answer has begun to leave its sender and not passed the bottleneck."""
@@ -108,8 +107,8 @@ def with_behind(load: Load, timeline: Timeline) -> Load:
 def _opened(behind: Load) -> tuple[int, int]:
     """Return when a proxy began to open its first connection for a load, and when it could send over it.
 
-    Over QUIC that is when it sent the first request; over TCP it passes on what the client sends from then on. Where
-    its connections are older than the load, both are its begin.
+    Over QUIC that is when it sent the first request; over TCP it passes on what the client sends from then on. If its
+    connections are older than the load, both are the load's begin.
     """
     back, start_ns = behind.back, behind.start_ns
     first = {code: int(back.arrival_ns[back.flow == code].min()) for code in np.unique(back.flow[back.ours]).tolist()}

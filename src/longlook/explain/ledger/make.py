@@ -23,7 +23,7 @@ def make_ledger(timeline: Timeline, trial: Trial, *, live: bool = False) -> Ledg
     """Return where the time of a trial's load went, or None if it has no load or the link saw none of its packets.
 
     `live` says that the trial ran in real time, in which computing takes time. Without events the rules read the link's
-    log alone, and `detail` names them. With competing flows the load is that of the first group.
+    log alone, and `detail` names them. With competing flows the load is the first group's.
     """
     load = Load.of(timeline, trial, live=live)
     if load is None:

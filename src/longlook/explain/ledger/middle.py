@@ -1,8 +1,9 @@
 """Time in which the link towards the client has nothing of the load, on a path with a link behind its middle. Pure.
 
-What reaches the middle left the bottleneck behind it one delay before. So a moment in which the bottleneck towards the
-client is idle is what that one was doing so much earlier: it served packets of the load, or it waited for the server's
-next packet, for the reason that the server had. A proxy can also hold back by itself what it has, as any sender can.
+A packet that reaches the middle left the bottleneck behind it one delay before. A moment in which the bottleneck
+towards the client is idle is therefore explained by the bottleneck behind, one delay earlier. The bottleneck behind
+served packets of the load, or it waited for the server's next packet, for the reason that the server had. A proxy can
+also hold back data by itself, as any sender can.
 """
 
 from dataclasses import dataclass
@@ -16,15 +17,16 @@ from longlook.explain.ledger.load import Load
 from longlook.explain.ledger.moments import PROCESSING_NS, Moments
 
 BEHIND_MIDDLE, BEHIND_PROXY, OF_PROXY = "behind the middle", "behind the proxy", "the proxy"
-"""The beginning of the detail where the link behind the middle is busy, where a proxy opens its own connection to the
-server, and where the proxy is the sender that waits."""
+"""The beginnings of the detail: the link behind the middle is busy, a proxy opens its own connection to the server, or
+the proxy is the sender that waits.
+"""
 
 _LINKS = frozenset(PLACES[name] for name in LINK_CLASSES)
 
 
 @dataclass(frozen=True)
 class Behind:
-    """What was decided about the link behind the middle, for the intervals between its edges."""
+    """The decisions about the link behind the middle, for the intervals between its edges."""
 
     edges_ns: Integers
     decisions: Decisions
@@ -58,7 +60,7 @@ class Behind:
 def decide_middle(decisions: Decisions, times_ns: Integers, active: Booleans, load: Load, behind: Behind) -> None:
     """Decide the intervals that are undecided once the link towards the client has had its say.
 
-    `active` are those in which an answer has begun to arrive at that link and not passed it.
+    `active` are the intervals in which an answer has begun to arrive at that link and not passed it.
     """
     chosen = np.flatnonzero(decisions.undecided & active & _held_by_proxy(times_ns, load))
     if len(chosen):

@@ -14,7 +14,7 @@ are no finer."""
 
 @dataclass(frozen=True)
 class Moments:
-    """What surrounds each of some moments; arrays of shape (moments,), times in ns, NEVER or -1 for none."""
+    """The surroundings of each of some moments; arrays of shape (moments,), times in ns, NEVER or -1 for none."""
 
     time_ns: Integers
     previous_ns: Integers  # the last packet with data of the load that came to the link

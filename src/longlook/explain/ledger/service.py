@@ -40,8 +40,9 @@ class Service:
 
 
 def decide_service(decisions: Decisions, times_ns: Integers, where: Booleans, load: Load, service: Service) -> None:
-    """Decide those of some intervals in which the bottleneck serves the load, or others while it waits, or nothing,
-    or in which the load's packets are in their access delay."""
+    """Decide the intervals in which the bottleneck serves the load, or others while the load waits, or nothing, and the
+    intervals in which the load's packets are in their access delay.
+    """
     for begins_ns, ends_ns, name in (
         (service.start_ns, service.overhead_end_ns, LedgerClass.LINK_OVERHEAD),
         (service.overhead_end_ns, service.useful_end_ns, LedgerClass.LINK_USEFUL),
@@ -67,8 +68,8 @@ def waits(data: LinkFacts, times_ns: Integers) -> Booleans:
 def wasted_bytes(load: Load) -> Integers:
     """Return the useful bytes of each packet of the data's direction that were sent again for nothing.
 
-    TCP's sequence numbers show them, and they are not useful then. Of QUIC it is a rule: where a packet was declared
-    lost and arrived, its data is in the next packets that the sender sent, up to its size.
+    TCP's sequence numbers show them, and they are not useful then. QUIC has a rule: if a packet was declared lost and
+    arrived, its data is in the next packets that the sender sent, up to its size.
     """
     data, wasted = load.data, np.zeros(len(load.data.sequence), np.int64)
     for sender in load.senders:

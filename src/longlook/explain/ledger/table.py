@@ -1,4 +1,4 @@
-"""The ledger of one trial: its table, sums and file. Pure but for reading and writing."""
+"""The ledger of one trial: its table, sums and file. Only reading and writing are not pure."""
 
 import json
 from collections.abc import Mapping

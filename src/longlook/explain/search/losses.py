@@ -16,10 +16,9 @@ from longlook.explain.answer import FewestLosses, FoundBy
 from longlook.explain.cause import Change, Evidence, Finding, Intervention, Says, Sign, Surgery, Target, Touches
 from longlook.explain.facts import LinkFacts
 from longlook.explain.judge import Gap
-from longlook.explain.moments import drops
 from longlook.explain.pair import Pair, Side
 from longlook.explain.search.suspects import Suspect, searched_cause
-from longlook.explain.signs import RANDOM_REASONS
+from longlook.explain.signs import RANDOM_REASONS, drops
 
 AT_ONCE = 4
 """How many subsets are tried at the same time; those behind the first that does it are tried for nothing."""
@@ -27,7 +26,7 @@ AT_ONCE = 4
 
 @dataclass(frozen=True)
 class Fewest:
-    """What is left, in the order it was given; `tests` is how many subsets were tried."""
+    """The things that are left, in the given order; `tests` is the number of subsets that were tried."""
 
     items: tuple[int, ...]  # places in what was given
     tests: int
@@ -39,9 +38,9 @@ Tries = Generator[list[tuple[int, ...]], list[bool], Fewest]
 
 
 def fewest(count: int, most_tests: int) -> Tries:
-    """Find the fewest of `count` things, all of which together do it, with at most so many tests.
+    """Find the fewest of `count` things, all of which together do it, with at most `most_tests` tests.
 
-    The same answers give the same tests. What was tried once is not tried again.
+    The same answers give the same tests. No subset is tried twice.
     """
     known: dict[tuple[int, ...], bool] = {}
     current, parts = tuple(range(count)), 2
@@ -69,7 +68,7 @@ def fewest(count: int, most_tests: int) -> Tries:
 
 
 def _split(items: Sequence[int], parts: int) -> list[tuple[int, ...]]:
-    """Return so many parts of a sequence, in order, none of which has two elements more than another."""
+    """Return a number of parts of a sequence, in order, none of which has two elements more than another."""
     edges = [len(items) * number // parts for number in range(parts + 1)]
     return [tuple(items[first:last]) for first, last in pairwise(edges)]
 
@@ -156,7 +155,7 @@ def _surgery(packets: Sequence[Lost]) -> Surgery:
 
 
 def closing(space: Gap, arms: Mapping[str, str]) -> dict[int, tuple[float, float]]:
-    """Return by round its gap and what arms in the place of those of the cell close of it."""
+    """Return by round its gap and the part that arms close in the place of the cell's arms."""
     rounds, parts = space.parts(arms)
     return dict(zip(rounds, zip(parts.gap.tolist(), parts.closed.tolist(), strict=True), strict=True))
 

@@ -15,7 +15,7 @@ from longlook.explain.cause import Change, Evidence, Finding, Intervention, Says
 from longlook.explain.counterfactual import CounterfactualPlan
 from longlook.explain.detect import LEAST_SHARE_OF_GAP
 from longlook.explain.judge import Gap
-from longlook.explain.search.factors import Factor, joined
+from longlook.explain.search.factors import ScreenedFactor, joined
 from longlook.explain.search.screening_design import (
     MOST_FACTORS,
     Floats,
@@ -38,24 +38,24 @@ _SOURCE = "screening of settings; Plackett and Burman, Biometrika 1946"
 
 @dataclass(frozen=True)
 class Design:
-    """The factors of a screening and its runs. `arms` has those of each run by the arm of the cell that each replaces;
-    a text is the reason why a run cannot be made.
+    """The factors of a screening and its runs. `arms` has for each run its arms, by the arm of the cell that each
+    replaces; a text is the reason why a run cannot be made.
     """
 
-    factors: tuple[Factor, ...]
+    factors: tuple[ScreenedFactor, ...]
     signs: Signs  # (runs, factors)
     arms: tuple[Mapping[str, str] | str, ...]
 
 
 def admitted(
-    candidates: Sequence[Factor], tested: Sequence[Change], begun: Callable[[], CounterfactualPlan]
-) -> tuple[list[Factor], list[str]]:
+    candidates: Sequence[ScreenedFactor], tested: Sequence[Change], begun: Callable[[], CounterfactualPlan]
+) -> tuple[list[ScreenedFactor], list[str]]:
     """Return the factors whose changes can be made, alone and all at once, and the others with the reason.
 
     A setting that one of the `tested` changes has changed alone already is left out: its effect is known.
     """
     known = {_keys(change) for change in tested}
-    chosen: list[Factor] = []
+    chosen: list[ScreenedFactor] = []
     left_out = []
     for factor in candidates:
         if _keys(factor.change) in known:
@@ -75,18 +75,18 @@ def admitted(
 
 
 def _keys(change: Change) -> frozenset[str]:
-    """Return what a change sets, but for the build that it takes for that."""
+    """Return the keys that a change sets, without the build that it takes for that."""
     return frozenset(change.settings) - {"server", "client"}
 
 
-def design_of(plan: CounterfactualPlan, chosen: Sequence[Factor]) -> Design:
+def design_of(plan: CounterfactualPlan, chosen: Sequence[ScreenedFactor]) -> Design:
     """Add the runs of the smallest design for some factors to a plan; the last of them changes nothing."""
     signs = plackett_burman(len(chosen))
     arms = [_add(plan, [factor for factor, sign in zip(chosen, row, strict=True) if sign > 0]) for row in signs]
     return Design(tuple(chosen), signs, tuple(arms))
 
 
-def _add(plan: CounterfactualPlan, chosen: Sequence[Factor]) -> Mapping[str, str] | str:
+def _add(plan: CounterfactualPlan, chosen: Sequence[ScreenedFactor]) -> Mapping[str, str] | str:
     by_arm = {plan.loser: joined(chosen), plan.winner: joined([one for one in chosen if one.target is Target.BOTH])}
     made = {arm: change for arm, change in by_arm.items() if change.settings}
     return plan.add(made) if made else {}
@@ -118,12 +118,14 @@ def is_too_weak(design: Design, observed: Floats, rounds: int, analysis: Analysi
     return least is not None and least > float(np.nanmean(observed[:, -1]))
 
 
-def alone(plan: CounterfactualPlan, chosen: Sequence[Factor]) -> list[Mapping[str, str] | str]:
+def alone(plan: CounterfactualPlan, chosen: Sequence[ScreenedFactor]) -> list[Mapping[str, str] | str]:
     """Add each factor's change alone to a plan; return its arms, or why it cannot be made."""
     return [_add(plan, [factor]) for factor in chosen]
 
 
-def idle(space: Gap, chosen: Sequence[Factor], arms: Sequence[Mapping[str, str] | str], number: int) -> dict[int, str]:
+def idle(
+    space: Gap, chosen: Sequence[ScreenedFactor], arms: Sequence[Mapping[str, str] | str], number: int
+) -> dict[int, str]:
     """Return the factors that cannot act here, by place, with the reason: in this round, alone, they change no packet,
     or make a trial fail.
     """
@@ -152,7 +154,7 @@ def failing(design: Design, observed: Floats) -> list[int]:
 
 def concluded(
     design: Design, observed: Floats, analysis: Analysis, *, is_log: bool
-) -> tuple[tuple[Effect, ...], list[tuple[Factor, float]]] | None:
+) -> tuple[tuple[Effect, ...], list[tuple[ScreenedFactor, float]]] | None:
     """Return the effects of all factors, the largest first, and the suspected factors with what each closes.
 
     Suspected is what closes more than the margin of equivalence (p adjusted for all factors) and as much of the gap as
@@ -181,11 +183,11 @@ def concluded(
 
 
 def suspect(
-    factor: Factor, pct: float, arm: str, rounds: Mapping[int, int], trials: int, *, is_alike: bool = False
+    factor: ScreenedFactor, pct: float, arm: str, rounds: Mapping[int, int], trials: int, *, is_alike: bool = False
 ) -> Suspect:
-    """Return a setting as a suspect. `rounds` are those of the screening, with the loser's load in ns.
+    """Return a setting as a suspect. `rounds` has the rounds of the screening, with the loser's load in ns.
 
-    A setting of the path is no mechanism of an arm: it says where. `is_alike` is that of `Finding`.
+    A setting of the path is no mechanism of an arm: it says where. `is_alike` is as in `Finding`.
     """
     shown = Evidence(
         0, f"in a screening of {trials} trials, {factor.change.label} brings the arms closer by {pct:.1f} %"

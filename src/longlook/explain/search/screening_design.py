@@ -1,14 +1,14 @@
 """Two-level screening designs, and the main effect of each factor from the gaps of a design's runs. Pure.
 
-Plackett and Burman, "The design of optimum multifactorial experiments", Biometrika 33 (1946), 305-325: for N a multiple
-of four there are designs of N runs for up to N - 1 factors in which all columns are orthogonal. Each main effect is
-therefore estimated from all N runs, as well as if its factor had been studied alone. Such a design cannot tell a main
+The designs are from Plackett and Burman, "The design of optimum multifactorial experiments", Biometrika 33 (1946),
+305-325. For N a multiple of four they have N runs for up to N - 1 factors, and all columns are orthogonal. Each main
+effect is therefore estimated from all N runs, as if its factor had been studied alone. Such a design cannot tell a main
 effect from interactions of two other factors, so that a screening suspects and does not confirm.
 
-Each round runs the whole design, so that rounds are blocks. The error is the interaction of runs and rounds, with
-(runs - 1)(rounds - 1) degrees of freedom: the part of a run's gap that neither its run nor its round explains (Box,
-Hunter and Hunter, Statistics for Experimenters, 2nd ed. 2005, 5.6: the error of effects from replicated runs). An
-interaction of two factors that looks like a third factor is no part of that error.
+Each round runs the whole design, so that rounds are blocks. The error is the interaction of runs and rounds: the part
+of a run's gap that neither its run nor its round explains. It has (runs - 1)(rounds - 1) degrees of freedom (Box,
+Hunter and Hunter, Statistics for Experimenters, 2nd ed. 2005, 5.6). An interaction of two factors that looks like a
+third factor is no part of that error.
 """
 
 import math
@@ -37,8 +37,8 @@ MOST_FACTORS = max(_GENERATORS) - 1
 def plackett_burman(factors: int) -> Signs:
     """Return the smallest design for a number of factors, shape (runs, factors): 1 is the changed level, −1 the own.
 
-    The rows are the published one shifted step by step, and a last one in which nothing is changed. Of a design with
-    room for more factors the first columns are taken. Raises ValueError below 1 and above MOST_FACTORS factors.
+    The rows are the published one shifted step by step, and a last one in which nothing is changed. If a design has
+    room for more factors, its first columns are taken. Raises ValueError below 1 and above MOST_FACTORS factors.
     """
     if not 1 <= factors <= MOST_FACTORS:
         raise ValueError(f"{factors} factors: a design is for 1 to {MOST_FACTORS}")
@@ -56,18 +56,18 @@ LEAST_ROUNDS = 2
 
 @dataclass(frozen=True)
 class MainEffect:
-    """What the changed level of a factor closes of the gap, on the gap's scale, and p that it is within the margin."""
+    """The part of the gap that a factor's other level closes, on the gap's scale; `p` that it is within the margin."""
 
     closed: float
     p: float
 
 
 def main_effects(signs: Signs, gaps: Floats, margin: float) -> list[MainEffect] | None:
-    """Return the effect of each factor; None where too few runs are left to tell the factors apart.
+    """Return the effect of each factor; None if too few runs are left to tell the factors apart.
 
     `signs` has shape (runs, factors), `gaps` (rounds, runs) with at least LEAST_ROUNDS rounds. Runs with a gap that is
-    not a number, since a trial failed, are left out in all rounds; the others are fitted by least squares, which for a
-    whole design is the difference of the means at both levels.
+    not a number, since a trial failed, are left out in all rounds. The others are fitted by least squares; for a whole
+    design this is the difference of the means at both levels.
     """
     whole = np.isfinite(gaps).all(axis=0)
     model = np.column_stack([np.ones(int(whole.sum())), signs[whole]]).astype(np.float64)
@@ -96,10 +96,11 @@ POWER = 0.8
 
 
 def least_found(signs: Signs, gaps: Floats, margin: float, alpha: float, rounds: int) -> float | None:
-    """Return the smallest effect that a design finds with POWER in so many rounds, by what its gaps vary so far.
+    """Return the smallest effect that a design finds with POWER in `rounds` rounds, by the variation of its gaps so
+    far.
 
-    On the gap's scale; None where it is not known, since a run failed or there are fewer than LEAST_ROUNDS rounds.
-    `alpha` is for all factors together.
+    On the gap's scale; None if it is not known, since a run failed or there are fewer than LEAST_ROUNDS rounds. `alpha`
+    is for all factors together.
     """
     if not np.isfinite(gaps).all() or len(gaps) < LEAST_ROUNDS:
         return None
@@ -114,8 +115,8 @@ def least_found(signs: Signs, gaps: Floats, margin: float, alpha: float, rounds:
 def unusable(signs: Signs, gaps: Floats) -> list[int]:
     """Return factors whose changed level makes trials fail, so that a design cannot have them; none where none failed.
 
-    These are factors none of whose runs at the changed level went well in any round; where there is no such factor,
-    the later one of two factors that never went well together.
+    These are factors none of whose runs at the changed level went well in any round; without such a factor, it is the
+    later one of two factors that never went well together.
     """
     well = np.asarray(np.isfinite(gaps).any(axis=0), np.bool_)
     if well.all():

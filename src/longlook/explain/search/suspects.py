@@ -1,4 +1,4 @@
-"""What a search ends in: a finding, the cause that says it, and the changes that confirm or refute it. Pure."""
+"""The result of a search: a finding, the cause that says it, and the changes that confirm or refute it. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -8,7 +8,6 @@ import typer
 
 from longlook.core import codec
 from longlook.core.errors import InputError, InterruptedByUserError
-from longlook.terminal.console import console, print_json
 from longlook.terminal.options import AsJson, EngineOptions, expand_options, new_folder
 
 
@@ -51,7 +50,7 @@ def calibrate(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compare the link emulator with theory and with the kernel's netem; exit 1 where it is out of tolerance.
+    """Compare the link emulator with theory and with the kernel's netem; exit 1 if it is out of tolerance.
     With --servers: compare what servers wait and receive with a reference (docs/explanation/calibration.md)."""
     servers.check(engine, aa=aa)
     if servers.asked_for:
@@ -59,12 +58,11 @@ def calibrate(
         return
     from longlook.instruments.calibrate.run import run_calibration
     from longlook.instruments.calibrate.show import calibration_summary
+    from longlook.terminal.printer import Renderings, document_printer
 
-    result = run_calibration(engine.engine, (lambda _text: None) if as_json else console().print, out, aa=aa)
-    if as_json:
-        print_json(codec.encode(result))
-    else:
-        console().print(calibration_summary(result))
+    printer = document_printer(as_json=as_json)
+    result = run_calibration(engine.engine, printer.report, out, aa=aa)
+    printer.show(Renderings(lambda: [calibration_summary(result)], lambda: codec.encode(result)))
     if not result.passed:
         raise typer.Exit(1)
 
@@ -74,11 +72,13 @@ def _compare_servers(servers: ServerOptions, engine: EngineOptions, out: Path | 
 
     study = servers_study(servers.server or (), servers.rounds, engine=engine.engine)
     # Here, so that a mistake in the options is reported before the libraries of the report are loaded.
-    from longlook.instruments.calibrate.show_servers import show_servers
+    from longlook.instruments.calibrate.show import servers_shown
+    from longlook.terminal.printer import lines_printer
     from longlook.terminal.run_display import RunDisplay, fail_where_altered, fail_without_trials
 
     folder = out or new_folder("servers")
-    display = RunDisplay(as_json=as_json)
+    printer = lines_printer(as_json=as_json)
+    display = RunDisplay(printer)
     try:
         with display:
             result, found = run_servers(study, folder, engine.run_options(), display.observer())
@@ -86,6 +86,6 @@ def _compare_servers(servers: ServerOptions, engine: EngineOptions, out: Path | 
         hint = "repeat the command with a new --out or none: finished trials come from the cache"
         raise InterruptedByUserError("stopped", hint) from error
     display.conclude(result)
-    show_servers(found, study, as_json=as_json)
+    printer.show(servers_shown(found, study))
     fail_where_altered(result)
     fail_without_trials(result)

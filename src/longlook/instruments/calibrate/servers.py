@@ -59,9 +59,9 @@ def servers_study(
     *,
     engine: str = VIRTUAL,
 ) -> Study:
-    """Return the study of all servers, or of those named (`STACK[@VERSION][:h2]`) beside their references.
+    """Return the study of all servers, or of the servers named (`STACK[@VERSION][:h2]`) beside their references.
 
-    Either way path, transfer and neighbourhood are those of STUDY on this engine.
+    Either way path, transfer and neighbourhood come from STUDY on this engine.
 
     Raises InputError with all that is wrong with it.
     """

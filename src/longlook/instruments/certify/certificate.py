@@ -19,7 +19,7 @@ SCHEMA = 2
 
 @dataclass(frozen=True)
 class Part:
-    """What one part of the certification found. `missing` says why nothing was measured, None where it was."""
+    """The finding of one part of the certification. `missing` says why nothing was measured, None if it was."""
 
     rates: tuple[Rate, ...] = ()
     coverage: tuple[Coverage, ...] = ()
@@ -78,7 +78,7 @@ def save(certificate: Certificate, out: Path) -> None:
 
 
 def load(path: Path) -> Certificate:
-    """Return the certificate of a file; InputError where it is none that this version reads."""
+    """Return the certificate of a file; InputError if it is none that this version reads."""
     again = "certify anew with another --out"
     try:
         data = files.read_json(path)

@@ -6,8 +6,7 @@ from typing import Annotated
 import typer
 
 from longlook.core.cpus import usable_cpus
-from longlook.core.errors import InterruptedByUserError, LonglookError, MachineError
-from longlook.terminal.console import console
+from longlook.core.errors import LonglookError
 from longlook.terminal.options import AsJsonLines, new_folder
 
 
@@ -36,25 +35,22 @@ def certify(
     from longlook.instruments.certify.figures import write_figures
     from longlook.instruments.certify.run import CertifyOptions
     from longlook.instruments.certify.run import certify as run_certification
-    from longlook.instruments.certify.show import show_certificate
-    from longlook.terminal.run_display import RunDisplay
+    from longlook.instruments.certify.show import certificate_shown
+    from longlook.terminal.printer import lines_printer
+    from longlook.terminal.run_display import RunDisplay, going_on
 
     scale = trial_bank.QUICK if quick else trial_bank.FULL
     folder = out or new_folder("certify")
     options = CertifyOptions(
         scale, folder, tuple(part or ()), before, jobs or len(usable_cpus()), use_cache=not no_cache
     )
-    display = RunDisplay(as_json=as_json)
+    printer = lines_printer(as_json=as_json)
+    display = RunDisplay(printer)
     again = f"finished trials and parts are kept: repeat the command with --out {folder}"
-    try:
-        with display:
-            certificate = run_certification(options, display.observer())
-    except KeyboardInterrupt as error:
-        raise InterruptedByUserError("stopped", again) from error
-    except MachineError as error:
-        raise MachineError(error.message, "; then ".join(filter(None, [error.hint, again]))) from error
+    with going_on(lambda: again), display:
+        certificate = run_certification(options, display.observer())
     figures = write_figures(codec.encode(certificate), folder / "figures")
-    show_certificate(certificate, folder, figures, as_json=as_json, to=console())
+    printer.show(certificate_shown(certificate, folder, figures))
     if not certificate.sound:
         raise LonglookError(
             "a level is missed, or a repeat differed", f"the rows marked above; {folder} has the trials"

@@ -1,7 +1,7 @@
-"""What disturbs the host while exact trials are repeated. Each ends with its block, and reaches nothing of others.
+"""Disturbances of the host while exact trials are repeated. Each ends with its block, and reaches nothing of others.
 
 A disturbance starts processes of its own, or changes how the repeats are started: environment, folder, CPUs, a mount
-namespace. None fills a disk or a memory that others use: memory is taken only where twice as much is free, and the full
+namespace. None fills a disk or a memory that others use: memory is taken only if twice as much is free, and the full
 /dev/shm is one that the repeats alone see.
 """
 
@@ -40,7 +40,7 @@ class RepeatLaunch:
 
 @dataclass(frozen=True)
 class Disturbance:
-    """A disturbance by name. `missing` says why it cannot be made on this machine, None where it can.
+    """A disturbance by name. `missing` says why it cannot be made on this machine, None if it can.
 
     `disturb` takes the run folder and an empty folder of its own.
     """

@@ -11,7 +11,7 @@ from longlook.instruments.certify.rates import Rate
 
 
 def rate_rows(certificate: Certificate) -> Iterator[str]:
-    """Yield a row for each rate but those of power, under `RATES`."""
+    """Yield a row for each rate except the rates of power, under `RATES`."""
     for rate in certificate.rates:
         if rate.part != "power":
             yield _row(

@@ -59,7 +59,7 @@ def repeat_exactly(
     observer: Observer,
     disturbances: Sequence[Disturbance] = DISTURBANCES,
 ) -> list[Repeated]:
-    """Repeat the exact trials under every disturbance; return all repeats, those of earlier sessions too."""
+    """Repeat the exact trials under every disturbance; return all repeats, also from earlier sessions."""
     run = _trials(out, jobs, observer)
     done = {item.key: item for item in load(out)}
     for number in range(1, passes + 1):

@@ -48,7 +48,7 @@ def _rates(certificate: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _error_rates(certificate: Mapping[str, Any]) -> Any:
-    """Return the intervals of all error rates that have a level, each beside it, on a logarithmic axis."""
+    """Return the intervals of all error rates that have a level, each next to its level, on a logarithmic axis."""
     rows = []
     for rate in _rates(certificate):
         if rate["nominal"] is None:

@@ -36,7 +36,7 @@ _ROUNDING = 1e-9
 def false_verdicts(twins: Sequence[Population], analysis: Analysis, part: str) -> list[Rate]:
     """Return how often an arm against itself is called different, each cell a family of its own.
 
-    The rounds are those that were run, none is drawn twice: rates are of cells.
+    The rounds are the rounds that were run, none is drawn twice: rates are of cells.
     """
     read = [one_verdict(twin, analysis) for twin in twins]
     unit = "cells of an arm against itself"
@@ -61,9 +61,9 @@ def false_verdicts(twins: Sequence[Population], analysis: Analysis, part: str) -
 def coverage(dense: Sequence[Population], analysis: Analysis, seed: int, draws: int) -> list[Rate]:
     """Return how often the interval of an effect holds the truth, and how often it lies wholly on one side of it.
 
-    Beside it, how often contrasts are called better or worse that are moved to no effect: arms whose loads take equally
-    long in the mean, though their laws differ; and how many of the verdicts that these rounds alone would give are not
-    given, because the path loses packets at random (`rare_losses`).
+    Further rates are about contrasts that are moved to no effect: arms whose loads take equally long in the mean,
+    though their laws differ. They say how often such contrasts are called better or worse. The last rate is the share
+    of verdicts that are withheld because the path loses packets at random (`rare_losses`).
     """
     rates: list[Rate | None] = []
     for size in SIZES:
@@ -228,7 +228,7 @@ def power(
 def moved_by(
     dense: Sequence[Population], differences_pct: Sequence[float] = SHIFTS_PCT
 ) -> dict[float, list[Population]]:
-    """Return populations whose contender takes exactly so many per cent longer than its baseline, by the per cent."""
+    """Return populations whose contender takes exactly this many per cent longer than its baseline, by the per cent."""
     return {
         difference: [population.moved_to(-float(np.log1p(difference / 100))) for population in dense]
         for difference in differences_pct
@@ -238,7 +238,7 @@ def moved_by(
 def smallest_found(table: Sequence[Power], wanted: float = 0.8) -> dict[tuple[str, int], Power | None]:
     """Return the smallest difference that, as every larger one, is found with a probability of `wanted`.
 
-    Keys are source and number of rounds; None where the largest is not found so often.
+    Keys are source and number of rounds; None if the largest is not found so often.
     """
     smallest: dict[tuple[str, int], Power | None] = {}
     ended: set[tuple[str, int]] = set()

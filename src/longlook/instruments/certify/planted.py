@@ -11,6 +11,7 @@ from typing import Any
 
 from longlook.core import codec
 from longlook.core.errors import InputError
+from longlook.core.links import names_in
 from longlook.core.model import Study
 from longlook.core.paths import adapters_dir
 from longlook.core.problems import Problems
@@ -20,13 +21,12 @@ from longlook.explain.answer import Answer, Explained, FoundBy
 from longlook.explain.attribution import Conclusion
 from longlook.explain.detect import ENDS
 from longlook.instruments.certify.planted_cases import CASES, DEFAULT_CELL, PATCHED, Planted
-from longlook.network import extra_links
 from longlook.pipeline.explain import ExplainRequest, explain_run
 from longlook.pipeline.options import Observer, RunOptions
 from longlook.pipeline.sample import sample_study
 from longlook.study.catalogue import installed
 from longlook.study.files import parse_study
-from longlook.study.seeded import uniform
+from longlook.study.laws import uniform
 
 MATRIX = "planted.json"
 ROUNDS = 10
@@ -34,7 +34,7 @@ ROUNDS = 10
 
 @dataclass(frozen=True)
 class PlantedOutcome:
-    """What was said of a case.
+    """The answer about a case.
 
     `share_pct` and its interval are of the one expected cause, by the change that `change` says. All of the gap was
     planted, but only a change that undoes just that closes 100 % of it.
@@ -80,7 +80,7 @@ class PlantedMatrix:
 
     @property
     def wrong(self) -> int:
-        """How many of those were not planted."""
+        """The number of confirmed causes that were not planted."""
         return sum(len(case.wrong) for case in self.cases)
 
     @property
@@ -134,7 +134,7 @@ def study_of(case: Planted) -> Study:
         "arms": {name: {"label": f"arm {name}", **arms[name]} for name in ("a", "b")},
         "workload": _below(settings, "workload."),
         "network": _tables(_below(settings, "network.")),
-        **{name: _tables(_below(settings, f"{name}.")) for name in extra_links.names_in(settings)},
+        **{name: _tables(_below(settings, f"{name}.")) for name in names_in(settings)},
         "factors": [{"name": "rate", "sets": "network.rate", "levels": [settings["network.rate"]]}],
         "contrasts": [{"name": "b vs a", "baseline": "a", "contender": "b", "metric": "page_load_time"}],
     }
@@ -152,7 +152,7 @@ def _is_of_path(key: str) -> bool:
 def judged(case: Planted, answer: Answer) -> PlantedOutcome:
     """Return what an answer says of a case.
 
-    A setting that screening found is right where it is the one that was planted. Single losses that were found by delta
+    A setting that screening found is right if it is the planted setting. Single losses that were found by delta
     debugging are left out: to forgive them closes a gap whatever the cause.
     """
     named = [item for item in answer.findings if item.found_by is not FoundBy.LOSSES]

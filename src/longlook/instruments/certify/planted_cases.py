@@ -1,10 +1,10 @@
 """Cases whose cause is known because it was planted: what `longlook explain --certify` explains without knowing it.
 
-Both arms of a case are the same programs with the same settings, but for what is planted into one of them: a setting,
-or a patch of its library (adapters/planted). A case can have several truths: causes that say why, of which each must be
-confirmed (`expected`), places at which the gap arises (`where`), and the end that differs (`end`). Where several names
-say the same of it, each counts as found (`also`). A decoy changes something that should make no difference, or only the
-occasion, on the path of one arm: then no end's rule is the reason, whatever closes the gap.
+Both arms of a case are the same programs with the same settings, except for what is planted into one of them: a
+setting, or a patch of its library (adapters/planted). A case can have several truths: causes that say why, of which
+each must be confirmed (`expected`), places at which the gap arises (`where`), and the end that differs (`end`). If
+several names say the same of it, each counts as found (`also`). A decoy changes something that should make no
+difference, or only the occasion, on the path of one arm: then no end's rule is the reason, whatever closes the gap.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ PATCHED = ("planted", "example/variant")
 
 @dataclass(frozen=True)
 class Planted:
-    """A case. `base` are settings of both arms, `planted` those of one over them, `cell` those of path and workload."""
+    """A case. `base` are settings of both arms, `planted` the changes of one arm, `cell` path and workload."""
 
     name: str
     expected: tuple[str, ...]  # each must be confirmed; none: a decoy, or a case of which only a place is true
@@ -247,4 +247,4 @@ DEFAULT_CELL: Settings = {
     "workload.objects": 1,
     "workload.object": "200KB",
 }
-"""What a case has where its own `cell` has nothing else."""
+"""The cell of a case whose own `cell` has nothing else."""

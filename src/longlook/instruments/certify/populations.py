@@ -1,9 +1,9 @@
 """Samples → advantages by round, as the statistical procedures take them. Pure.
 
 A *population* are the rounds of one contrast in one cell. A *twin* is an arm against itself: two rounds of one arm in
-one cell have seeds and draws of their own, and in virtual time nothing else differs between them, so each pair of
-rounds that follow one another is a round of two arms that are alike and share no random number. Which of both counts
-as the contender is decided by a coin, so that what changes slowly (live) favours neither.
+one cell have seeds and draws of their own, and in virtual time nothing else differs between them. Each pair of rounds
+that follow one another is thus a round of two arms that are alike and share no random number. A coin decides which of
+both counts as the contender, so that slow changes (live) favour neither.
 """
 
 from collections.abc import Sequence
@@ -18,9 +18,9 @@ from longlook.analysis.stats import procedures, rare_losses
 from longlook.analysis.stats.cells import Cells
 from longlook.analysis.stats.procedures import Floats, Paired
 from longlook.analysis.stats.verdicts import decide
+from longlook.core.metric import find_metric
 from longlook.core.model import Analysis, Contrast, Study, Verdict
-from longlook.metrics import find_metric
-from longlook.study.seeded import rank, uniform
+from longlook.study.laws import rank, uniform
 
 
 class Procedure(Protocol):
@@ -61,11 +61,11 @@ class Population:
         return replace(self, advantages=self.advantages + shift)
 
     def sample(self, random: np.random.Generator, size: int) -> "Population":
-        """Return so many rounds, drawn with replacement."""
+        """Return this number of rounds, drawn with replacement."""
         return self._of(random.choice(len(self.advantages), size))
 
     def first(self, count: int) -> "Population":
-        """Return so many rounds from the beginning."""
+        """Return this number of rounds from the beginning."""
         return self._of(np.arange(count))
 
     def _of(self, rounds: npt.NDArray[np.intp]) -> "Population":

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from longlook.analysis.stats.shares import exact_interval
+from longlook.analysis.stats.procedures import exact_interval
 
 
 class Limit(StrEnum):
@@ -28,7 +28,7 @@ class Rate:
     """A share of events, with its interval of 95 % (`exact_interval`).
 
     `part` is the part of the certification, `procedure` what was tried, `event` what was counted, in words; `unit` what
-    a trial is. `nominal` is the level that the method promises, None where it promises none.
+    a trial is. `nominal` is the level that the method promises, None if it promises none.
     """
 
     part: str
@@ -60,7 +60,7 @@ class Rate:
 
 @dataclass(frozen=True)
 class Promise:
-    """What is counted, and the level that the method promises for it."""
+    """The event that is counted, and the level that the method promises for it."""
 
     part: str
     procedure: str

@@ -18,7 +18,7 @@ from longlook.pipeline.options import Observer
 from longlook.run.host_facts import host_facts
 
 SEED = 14
-"""Of all resampling; the trials have the seeds of their studies."""
+"""The seed of all resampling; the trials have the seeds of their studies."""
 
 _HOST = ("kernel", "machine", "cpu", "cpus", "memory_kib", "python")
 
@@ -28,7 +28,7 @@ class CertifyOptions:
     """How to certify. `parts` are names of PARTS; none are all that are not yet measured.
 
     `before` is a certificate that a new folder goes on from, made in another folder or on another machine; repeats that
-    are noted beside it count, too.
+    are noted next to it count, too.
     """
 
     scale: Scale
@@ -48,7 +48,7 @@ class CertificationSession:
 
     @property
     def study(self) -> Study:
-        """Return the study of the cells, whose analysis is the one that is certified."""
+        """Return the study of the cells, whose analysis is certified."""
         return self.bank.study("cells")
 
     def twins(self, run: str) -> list[Population]:
@@ -132,7 +132,7 @@ PARTS: Mapping[str, Callable[[CertificationSession], Part]] = {
 def certify(options: CertifyOptions, observer: Observer) -> Certificate:
     """Make the parts that are asked for, or those not yet measured, and return the certificate of all parts so far.
 
-    It is written after each part. Raises InputError for an unknown part, and where the folder holds a certification of
+    It is written after each part. Raises InputError for an unknown part, and if the folder holds a certification of
     another scale or version. A part that this machine cannot measure in real time is noted as missing.
     """
     chosen = _chosen(options.parts)
@@ -158,7 +158,7 @@ def certify(options: CertifyOptions, observer: Observer) -> Certificate:
 
 
 def _merged(before: Sequence[MadeRun], bank: Bank) -> tuple[MadeRun, ...]:
-    """Return the runs of the certificate so far and those of this bank, which replace runs of the same name."""
+    """Return the runs of the certificate so far and the runs of this bank, which replace runs of the same name."""
     by_name = {run.name: run for run in (*before, *bank.made())}
     return tuple(by_name[name] for name in bank.scale.runs if name in by_name)
 
@@ -198,7 +198,7 @@ def _begin(options: CertifyOptions, session: CertificationSession) -> Certificat
 
 
 def _compatible(path: Path, new: Certificate) -> Certificate:
-    """Return the certificate of a file; InputError where its parts were measured otherwise than those of `new`."""
+    """Return the certificate of a file; InputError if its parts were measured otherwise than in `new`."""
     begun = load(path)
     for what, before, now in (
         ("version of Longlook", begun.longlook, new.longlook),

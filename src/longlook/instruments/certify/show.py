@@ -1,11 +1,9 @@
 """A certificate on a terminal, and as one line of JSON."""
 
-import json
-import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from rich.console import Console
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -18,7 +16,7 @@ from longlook.instruments.certify.fixed_rounds import Power, smallest_found
 from longlook.instruments.certify.planted import PlantedMatrix
 from longlook.instruments.certify.rates import Rate, RateFinding
 from longlook.report.causes import text as explanations
-from longlook.terminal.console import console
+from longlook.terminal.printer import Renderings
 
 _STYLES = {
     RateFinding.HELD: "green",
@@ -28,27 +26,30 @@ _STYLES = {
 }
 
 
-def show_certificate(
-    certificate: Certificate, out: Path, figures: Iterable[Path], *, as_json: bool, to: Console
-) -> None:
-    """Print every rate beside its level, what power there is, and the repeats; or the certificate as JSON."""
-    if as_json:
-        line = {"event": "certificate", "out": str(out), "certificate": codec.encode(certificate)}
-        sys.stdout.write(json.dumps(line, allow_nan=False) + "\n")
-        return
-    to.print(_rates(rate for rate in certificate.rates if rate.part != "power"))
+def certificate_shown(certificate: Certificate, out: Path, figures: Sequence[Path]) -> Renderings:
+    """Return every rate with its level, the power, and the repeats; or the certificate as JSON.
+
+    `out` is the folder of the certificate, `figures` are its figures.
+    """
+    return Renderings(
+        people=lambda: _people(certificate, out, figures),
+        lines=lambda: [{"event": "certificate", "out": str(out), "certificate": codec.encode(certificate)}],
+    )
+
+
+def _people(certificate: Certificate, out: Path, figures: Sequence[Path]) -> Iterator[RenderableType]:
+    yield _rates(rate for rate in certificate.rates if rate.part != "power")
     power = [item for part in certificate.parts.values() for item in part.power]
     if power:
-        to.print(_power(power))
+        yield _power(power)
     repeated = [item for part in certificate.parts.values() for item in part.repeated]
     if repeated:
-        to.print(_repeated(repeated))
+        yield _repeated(repeated)
     for name, part in certificate.parts.items():
         if part.missing is not None:
-            to.print(f"{name}: not measured: {part.missing}", markup=False)
-    for path in (out / CERTIFICATE, *(figure for figure in figures if figure.suffix == ".svg")):
-        to.print(str(path), markup=False, soft_wrap=True)
-    to.print(f"{certificate.scale}, {certificate.minutes:.0f} min")
+            yield Text(f"{name}: not measured: {part.missing}")
+    yield from map(str, (out / CERTIFICATE, *(figure for figure in figures if figure.suffix == ".svg")))
+    yield f"{certificate.scale}, {certificate.minutes:.0f} min"
 
 
 def _rates(rates: Iterable[Rate]) -> Table:
@@ -97,12 +98,15 @@ def _repeated(repeated: list[Repeated]) -> Table:
     return table
 
 
-def show_matrix(matrix: PlantedMatrix, *, as_json: bool) -> None:
-    """Print what was said of each planted case, and the counts; or a JSON line for each case."""
-    if as_json:
-        for case in matrix.cases:
-            sys.stdout.write(json.dumps({"event": "case", **codec.encode(case)}, allow_nan=False) + "\n")
-        return
+def matrix_shown(matrix: PlantedMatrix) -> Renderings:
+    """Return what was said of each planted case, and the counts; or a JSON line for each case."""
+    return Renderings(
+        people=lambda: _planted(matrix),
+        lines=lambda: ({"event": "case", **codec.encode(case)} for case in matrix.cases),
+    )
+
+
+def _planted(matrix: PlantedMatrix) -> Iterator[RenderableType]:
     table = Table("case", "planted", "confirmed", "share", "where or which end", "not planted")
     for case in matrix.cases:
         share = Share(case.share_pct, case.ci_low_pct, case.ci_high_pct) if case.share_pct is not None else None
@@ -114,13 +118,10 @@ def show_matrix(matrix: PlantedMatrix, *, as_json: bool) -> None:
             ", ".join(case.placed),
             ", ".join(case.wrong),
         )
-    out = console()
-    out.print(table)
+    yield table
     (decoys, blamed), (places, said) = matrix.decoys, matrix.placed
-    out.print(
+    yield (
         f"planted causes confirmed: {matrix.recalled} of {matrix.planted}; confirmed causes that were not planted: "
         f"{matrix.wrong} of {matrix.confirmed}; true places said: {said} of {places}; "
-        f"cases without a cause at an end in which one was blamed: {blamed} of {decoys}",
-        markup=False,
-        soft_wrap=True,
+        f"cases without a cause at an end in which one was blamed: {blamed} of {decoys}"
     )

@@ -1,7 +1,7 @@
 """Error rates of verdicts and intervals where rounds go on until they decide. Pure.
 
-Rounds are drawn with replacement from those that were run, and looked at as in a study with `rounds = "decide"`: by the
-sequential procedures, until the effect is beyond doubt or MOST_DECIDING are done.
+Rounds are drawn with replacement from the rounds that were run, and looked at as in a study with `rounds = "decide"`:
+by the sequential procedures, until the effect is beyond doubt or MOST_DECIDING are done.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ from longlook.analysis.stats.stopping import beyond_doubt, looks
 from longlook.core.model import Analysis, Better, Verdict
 from longlook.instruments.certify.populations import Population, generator, is_difference, one_verdict, swapped
 from longlook.instruments.certify.rates import Limit, Promise, Rate, found
-from longlook.study.rounds import MOST_DECIDING
+from longlook.study.build import MOST_DECIDING
 
 DIFFERENCES_PCT = (0.0, 5.0, 10.0)
 
@@ -26,7 +26,7 @@ _HAIR = 1e-9  # relative: beyond the margin, not on it
 
 @dataclass(frozen=True)
 class Stopped:
-    """What was concluded when rounds stopped."""
+    """The conclusion when rounds stopped."""
 
     verdict: Verdict
     paired: Paired
@@ -102,7 +102,7 @@ def _against_itself(twins: Sequence[Population], analysis: Analysis, seed: int, 
 def _stopped(
     dense: Sequence[Population], truths: Sequence[float | None], analysis: Analysis, seed: int, paths: int
 ) -> Iterator[Stopped]:
-    """Yield sequences of each population, moved to each of `truths`; None leaves it where it is."""
+    """Yield sequences of each population, moved to each of `truths`; None does not move it."""
     for population in dense:
         for truth in truths:
             moved = population if truth is None else population.moved_to(truth)

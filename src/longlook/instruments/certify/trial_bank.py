@@ -24,7 +24,7 @@ METRIC = "page_load_time"
 
 @dataclass(frozen=True)
 class BankRun:
-    """One run of the bank: a study with so many rounds, in the cells that `only` leaves."""
+    """One run of the bank: a study with a number of rounds, in the cells that `only` leaves."""
 
     study: str
     rounds: int

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from longlook.core.errors import InputError, InterruptedByUserError
-from longlook.terminal.options import Around, AsJsonLines, EngineOptions, expand_options, new_folder
+from longlook.terminal.options import Around, AsJsonLines, EngineOptions, check_file, expand_options, new_folder
 
 if TYPE_CHECKING:
     from longlook.explain.answer import Answer
     from longlook.instruments.compare.gate import GateVerdict
     from longlook.instruments.compare.spec import ComparisonSpec
+    from longlook.terminal.printer import Printer
 
 
 UNDECIDED_EXIT = 4
@@ -106,10 +107,16 @@ class AnswerFiles:
     markdown: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a summary for a pull request.")] = None
 
     def check(self) -> None:
-        """Raise InputError where one of them cannot be written."""
-        for option, file in (("--junit", self.junit), ("--markdown", self.markdown)):
-            if file is not None and (file.is_dir() or not file.absolute().parent.is_dir()):
-                raise InputError(f"{option} {file}: no such folder, or a folder itself", f"name a file: {option} FILE")
+        """Raise InputError if one of them cannot be written."""
+        check_file("--junit", self.junit)
+        check_file("--markdown", self.markdown)
+
+    def printers(self) -> "list[Printer]":
+        """Return a printer for each file that is wanted."""
+        from longlook.terminal.printer import FilePrinter
+
+        junit: list[Printer] = [] if self.junit is None else [FilePrinter(self.junit, "junit")]
+        return junit if self.markdown is None else [*junit, FilePrinter(self.markdown, "markdown")]
 
 
 @expand_options
@@ -123,19 +130,20 @@ def compare(
     out: Annotated[Path | None, typer.Option(help="The run folder; default runs/compare-TIME.")] = None,
     as_json: AsJsonLines = False,
 ) -> None:
-    """Compare two stacks or versions; exit 1 where the contender is worse by more than the gate, 4 where that is
+    """Compare two stacks or versions; exit 1 if the contender is worse by more than the gate, 4 if that is
     undecided (docs/guide/compare.md)."""
     files.check()
     spec = options.spec(baseline, contender, engine.engine)
     # Here, so that a mistake in the options is reported before the libraries of the report are loaded.
-    from longlook.instruments.compare import gate, output
+    from longlook.instruments.compare import gate
     from longlook.instruments.compare.run import run_comparison
-    from longlook.instruments.compare.show import show_comparison
-    from longlook.report.causes.text import answers_markdown
-    from longlook.terminal.answers import show_answers
+    from longlook.instruments.compare.show import comparison_shown
+    from longlook.terminal.answers import answers_shown
+    from longlook.terminal.printer import Printers, lines_printer
     from longlook.terminal.run_display import RunDisplay
 
-    display = RunDisplay(as_json=as_json)
+    printer = lines_printer(as_json=as_json)
+    display = RunDisplay(printer)
     try:
         with display:
             folder = out or new_folder("compare")
@@ -143,17 +151,10 @@ def compare(
     except KeyboardInterrupt as error:
         raise InterruptedByUserError("stopped", "repeat the command: finished trials come from the cache") from error
     display.conclude(result)
-    if files.junit is not None:
-        files.junit.write_text(output.junit_xml(judged), encoding="utf-8")
-    if files.markdown is not None:
-        files.markdown.write_text(output.markdown(judged), encoding="utf-8")
-    show_comparison(judged, as_json=as_json)
+    everywhere = Printers([*files.printers(), printer])
+    everywhere.show(comparison_shown(judged))
     if why.explain:  # when the answer is out, so that nothing that goes wrong here can lose it
-        answers = _explain(judged.verdict, folder, why, engine, as_json=as_json)
-        if files.markdown is not None:
-            text = f"{output.markdown(judged)}\n{answers_markdown(answers)}"
-            files.markdown.write_text(text, encoding="utf-8")
-        show_answers(answers, folder, as_json=as_json)
+        everywhere.show(answers_shown(_explain(judged.verdict, folder, why, engine, printer), folder))
     if not judged.verdict.passed:
         raise typer.Exit(UNDECIDED_EXIT if judged.verdict.answer is gate.GateAnswer.UNDECIDED else 1)
 
@@ -171,32 +172,34 @@ def bisect(
     """Find the first version that is worse than GOOD by more than the gate (docs/guide/compare.md)."""
     spec = options.spec(good, bad, engine.engine)
     from longlook.instruments.compare.run import run_bisection
-    from longlook.instruments.compare.show import BisectionDisplay
-    from longlook.terminal.answers import show_answers
+    from longlook.instruments.compare.show import BisectionDisplay, bisection_shown
+    from longlook.terminal.answers import answers_shown
+    from longlook.terminal.printer import lines_printer
     from longlook.terminal.run_display import RunDisplay
 
-    steps = BisectionDisplay(as_json=as_json)
+    printer = lines_printer(as_json=as_json)
+    steps = BisectionDisplay(printer)
     try:
-        with RunDisplay(as_json=as_json) as display:
+        with RunDisplay(printer) as display:
             folder = out or new_folder("bisect")
             bisection = run_bisection(spec, folder, engine.run_options(), display.observer(), steps.show)
     except KeyboardInterrupt as error:
         raise InterruptedByUserError("stopped", "repeat the command: finished trials come from the cache") from error
-    steps.conclude(bisection, spec.contender.stack)
+    printer.show(bisection_shown(bisection, spec.contender.stack))
     verdict = bisection.step.verdict
     if why.explain and verdict is not None:
         worse = folder / bisection.found.first_bad
-        show_answers(_explain(verdict, worse, why, engine, as_json=as_json), worse, as_json=as_json)
+        lines_printer(as_json=as_json).show(answers_shown(_explain(verdict, worse, why, engine, printer), worse))
 
 
 def _explain(
-    verdict: "GateVerdict", folder: Path, why: WhyOptions, engine: EngineOptions, *, as_json: bool
+    verdict: "GateVerdict", folder: Path, why: WhyOptions, engine: EngineOptions, printer: "Printer"
 ) -> "list[Answer]":
-    from longlook.instruments.compare.explain import explain_worse
+    from longlook.instruments.compare.run import explain_worse
     from longlook.terminal.run_display import RunDisplay
 
     try:
-        with RunDisplay(as_json=as_json) as display:
+        with RunDisplay(printer) as display:
             return explain_worse(verdict, folder, why.budget, engine.run_options(), display.observer())
     except KeyboardInterrupt as error:
         raise InterruptedByUserError("stopped", f"go on with longlook explain {folder}") from error

@@ -36,7 +36,7 @@ _ANSWERS = {
 
 @dataclass(frozen=True)
 class GateCase:
-    """One network and what was judged there: a metric, or FAILURES. `p` is the p value that stands beside it."""
+    """One network and what was judged there: a metric, or FAILURES. `p` is the p value that stands next to it."""
 
     estimate: Estimate
     subject: str
@@ -77,10 +77,10 @@ class GateVerdict:
 def judge_gate(estimates: Sequence[Estimate], gate_pct: float, analysis: Analysis) -> GateVerdict:
     """Judge every network's metrics by their intervals, and once each network's failures.
 
-    The effect is that of docs/explanation/method.md: + % means that the contender is better, so a load time that is 6 %
-    longer is an effect of −6 %. A metric is worse where its whole interval lies beyond −`gate_pct`, and passes where
-    the whole interval lies within. `analysis.confidence` is that of one interval (`spec.confidence`), so that each of
-    the two wrong answers has a probability of at most (1 − confidence)/2.
+    The effect is as in docs/explanation/method.md: + % means that the contender is better, so a load time that is
+    6 % longer is an effect of −6 %. A metric is worse if its whole interval lies beyond −`gate_pct`, and passes where
+    the whole interval lies within. `analysis.confidence` is for one interval (`spec.confidence`), so that each of the
+    two wrong answers has a probability of at most (1 − confidence)/2.
     """
     cases = [_metric(item, gate_pct, analysis) for item in estimates]
     by_network: dict[str, Estimate] = {}  # outcomes are the same for every metric

@@ -29,7 +29,7 @@ OUTCOMES = {
 
 @dataclass(frozen=True)
 class JudgedComparison:
-    """A comparison with its answer, and where it came from. `programs`: name@version → SHA-256."""
+    """A comparison with its answer and its origin. `programs`: name@version → SHA-256."""
 
     spec: ComparisonSpec
     title: str

@@ -1,4 +1,4 @@
-"""Run comparisons and judge them: one for `longlook compare`, several for `longlook bisect`."""
+"""Run comparisons, judge them and explain them: one for `longlook compare`, several for `longlook bisect`."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -9,12 +9,13 @@ from longlook.core import registry
 from longlook.core.errors import InputError, LonglookError, MachineError
 from longlook.core.run_folder import RunFolder
 from longlook.core.stack import Stack
-from longlook.instruments.compare.bisection import BisectionResult, VersionFinding, first_bad
-from longlook.instruments.compare.candidates import Candidates, candidates
+from longlook.explain.answer import Answer
+from longlook.instruments.compare.bisection import BisectionResult, Candidates, VersionFinding, candidates, first_bad
 from longlook.instruments.compare.gate import GateAnswer, GateVerdict, judge_gate
 from longlook.instruments.compare.output import JudgedComparison
 from longlook.instruments.compare.spec import ComparisonSpec, make_study
 from longlook.pipeline.analyse import Result
+from longlook.pipeline.explain import ExplainRequest, explain_run
 from longlook.pipeline.options import Observer, RunOptions
 from longlook.pipeline.run import run_study
 from longlook.provision.setup import install
@@ -54,7 +55,7 @@ def _released(program: str) -> str:
 
 @dataclass(frozen=True)
 class BisectionStep:
-    """A version that a bisection tried. `verdict` is None where it could not be tested; `reason` says why."""
+    """A version that a bisection tried. `verdict` is None if it could not be tested; `reason` says why."""
 
     version: str
     finding: VersionFinding
@@ -64,11 +65,10 @@ class BisectionStep:
 
 @dataclass(frozen=True)
 class Bisection:
-    """A finished bisection. `step` is that of the first bad version.
+    """A finished bisection. `step` is about the first bad version.
 
-    `left_out` are the versions between the ends that were not tried because they are of another kind than the ends;
-    `left_out_here` those of them between the last good version and the first bad one, so that any of them may be the
-    first.
+    `left_out` are the versions between the ends that were not tried, because they are of another kind than the ends.
+    `left_out_here` are the ones between the last good version and the first bad one. Any of these may be the first.
     """
 
     found: BisectionResult
@@ -137,3 +137,24 @@ def _try(spec: ComparisonSpec, out: Path, options: RunOptions, observer: Observe
     return BisectionStep(
         version, VersionFinding.UNTESTABLE if open_ones else VersionFinding.GOOD, judged.verdict, reason
     )
+
+
+def explain_worse(
+    verdict: GateVerdict, out: Path, budget: int | None, options: RunOptions, observer: Observer
+) -> list[Answer]:
+    """Explain every network and metric in which the contender of the comparison in the run folder `out` is worse.
+
+    Raises what `explain_run` raises. A network in which the contender only fails more is explained by its outcomes.
+    """
+    worse: dict[str, list[str]] = {}
+    for case in verdict.cases:
+        if case.answer is GateAnswer.WORSE:
+            cells = worse.setdefault(case.estimate.contrast, [])
+            if case.estimate.cell_id not in cells:
+                cells.append(case.estimate.cell_id)
+    folder = RunFolder.open(out)
+    return [
+        answer
+        for contrast, cells in worse.items()
+        for answer in explain_run(folder, ExplainRequest(tuple(cells), contrast, budget), options, observer)
+    ]

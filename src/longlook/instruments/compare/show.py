@@ -1,7 +1,6 @@
 """Comparisons and bisections on a terminal, in a pipe, and as JSON lines."""
 
-import json
-import sys
+from collections.abc import Iterator
 from typing import Any
 
 from rich.table import Table
@@ -10,9 +9,9 @@ from rich.text import Text
 from longlook.core.versions import is_build
 from longlook.instruments.compare.bisection import VersionFinding
 from longlook.instruments.compare.gate import FAILURES, GateAnswer, GateVerdict
-from longlook.instruments.compare.output import OUTCOMES, JudgedComparison, answer_data
+from longlook.instruments.compare.output import OUTCOMES, JudgedComparison, answer_data, junit_xml, markdown
 from longlook.instruments.compare.run import Bisection, BisectionStep
-from longlook.terminal.console import console
+from longlook.terminal.printer import Printer, Renderings
 
 _MARKS = {
     GateAnswer.PASSED: Text.assemble(("✓", "green"), " passed"),
@@ -35,67 +34,69 @@ def gate_table(verdict: GateVerdict) -> Table:
     return table
 
 
-def show_comparison(judged: JudgedComparison, *, as_json: bool) -> None:
-    """Print the answer, below the table of verdicts."""
-    if as_json:
-        _emit(event="gate", **answer_data(judged))
-        return
-    console().print(gate_table(judged.verdict))
-    _line(f"{judged.title}: {OUTCOMES[judged.verdict.answer]} a gate of {judged.verdict.gate_pct:g} %")
+def comparison_shown(judged: JudgedComparison) -> Renderings:
+    """Return the answer, which is shown below the table of verdicts, and written to files."""
+    answer = f"{judged.title}: {OUTCOMES[judged.verdict.answer]} a gate of {judged.verdict.gate_pct:g} %"
+    return Renderings(
+        people=lambda: [gate_table(judged.verdict), answer],
+        lines=lambda: [{"event": "gate", **answer_data(judged)}],
+        markdown=lambda: markdown(judged),
+        junit=lambda: junit_xml(judged),
+    )
 
 
 class BisectionDisplay:
     """Shows the steps of a bisection."""
 
-    def __init__(self, *, as_json: bool) -> None:
-        self._as_json = as_json
+    def __init__(self, printer: Printer) -> None:
+        self._printer = printer
         self._steps = 0
 
     def show(self, step: BisectionStep) -> None:
         """Show a version that was tried."""
         self._steps += 1
-        if self._as_json:
-            _emit(event="step", version=step.version, finding=str(step.finding), reason=step.reason)
-        else:
-            _line(f"{self._steps}. {step.version}: {_FINDINGS[step.finding]}: {step.reason}")
-
-    def conclude(self, bisection: Bisection, stack: str) -> None:
-        """Print the first version that is worse, and what may come before it."""
-        found, step = bisection.found, bisection.step
-        if self._as_json:
-            cases = [] if step.verdict is None else step.verdict.cases
-            estimates = [case.estimate for case in cases if case.subject != FAILURES]
-            _emit(
-                event="found",
-                stack=stack,
-                last_good=found.last_good,
-                first_bad=found.first_bad,
-                untestable_between=list(found.between),
-                left_out=list(bisection.left_out),
-                effects_pct={f"{item.cell['network']}: {item.metric}": item.effect_pct for item in estimates},
-            )
-            return
-        _line(f"first worse: {stack}@{found.first_bad}; {stack}@{found.last_good} is not worse yet")
-        if found.between:
-            _line(f"  {', '.join(found.between)} between them could not be tested, so the first may be one of these")
-        if bisection.left_out_here:
-            names = " and ".join(bisection.left_out_here)
-            was = (
-                "is of another kind than both ends and was"
-                if len(bisection.left_out_here) == 1
-                else ("are of another kind than both ends and were")
-            )
-            _line(f"  {names} between them {was} not tried; name one as an end to search its kind")
-        if not is_build(found.first_bad) and not is_build(found.last_good):
-            _line(f"  releases between them that Longlook does not know were not tried (longlook stacks list {stack})")
-        for case in step.verdict.cases if step.verdict else ():
-            _line(f"  {case.name}: {case.reason}")
+        self._printer.report(
+            f"{self._steps}. {step.version}: {_FINDINGS[step.finding]}: {step.reason}",
+            event="step",
+            version=step.version,
+            finding=str(step.finding),
+            reason=step.reason,
+        )
 
 
-def _line(text: str) -> None:
-    console().print(text, markup=False, soft_wrap=True)
+def bisection_shown(bisection: Bisection, stack: str) -> Renderings:
+    """Return the first version of a stack that is worse, and what may come before it."""
+    return Renderings(lambda: _found(bisection, stack), lines=lambda: [_found_data(bisection, stack)])
 
 
-def _emit(**line: Any) -> None:
-    sys.stdout.write(json.dumps(line, allow_nan=False) + "\n")
-    sys.stdout.flush()
+def _found_data(bisection: Bisection, stack: str) -> dict[str, Any]:
+    found, verdict = bisection.found, bisection.step.verdict
+    estimates = [case.estimate for case in (() if verdict is None else verdict.cases) if case.subject != FAILURES]
+    return {
+        "event": "found",
+        "stack": stack,
+        "last_good": found.last_good,
+        "first_bad": found.first_bad,
+        "untestable_between": list(found.between),
+        "left_out": list(bisection.left_out),
+        "effects_pct": {f"{item.cell['network']}: {item.metric}": item.effect_pct for item in estimates},
+    }
+
+
+def _found(bisection: Bisection, stack: str) -> Iterator[str]:
+    found, step = bisection.found, bisection.step
+    yield f"first worse: {stack}@{found.first_bad}; {stack}@{found.last_good} is not worse yet"
+    if found.between:
+        yield f"  {', '.join(found.between)} between them could not be tested, so the first may be one of these"
+    if bisection.left_out_here:
+        names = " and ".join(bisection.left_out_here)
+        was = (
+            "is of another kind than both ends and was"
+            if len(bisection.left_out_here) == 1
+            else ("are of another kind than both ends and were")
+        )
+        yield f"  {names} between them {was} not tried; name one as an end to search its kind"
+    if not is_build(found.first_bad) and not is_build(found.last_good):
+        yield f"  releases between them that Longlook does not know were not tried (longlook stacks list {stack})"
+    for case in step.verdict.cases if step.verdict else ():
+        yield f"  {case.name}: {case.reason}"

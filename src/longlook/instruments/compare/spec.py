@@ -67,7 +67,7 @@ def confidence(spec: ComparisonSpec) -> float:
 
 
 def parse_gate(text: str) -> float:
-    """Return `5%` as percentage points; InputError where it is no share."""
+    """Return `5%` as percentage points; InputError if it is no share."""
     try:
         return float(units.parse_share(text) * 100)
     except units.UnitError as error:
@@ -210,7 +210,7 @@ def _arm(spec: ComparisonSpec, which: str, catalogue: Catalogue) -> dict[str, An
 def _knob_tables(
     side: ComparedSide, knobs: Sequence[SideKnob], compared: Sequence[str], catalogue: Catalogue
 ) -> dict[str, dict[str, Scalar]]:
-    """Put each knob in the table of every role that has it; where none has, reading the study names those there are."""
+    """Put each knob in the table of every role that has it; if none has, reading the study names those there are."""
     stack = catalogue.stacks[side.stack]
     tables: dict[str, dict[str, Scalar]] = {}
     for knob in knobs:

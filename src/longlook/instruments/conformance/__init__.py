@@ -4,5 +4,5 @@ A version of a stack goes in, a `checks.Report` comes out, for `longlook stacks 
 trials that it needs (`checks.Want`), and a pure function from their results (`evidence.Seen`) to a
 `checks.CheckFinding`. `suite` lists the checks of a version, `proofs` has one for each knob, `runner` runs them, and
 `matrix` tries all pairs. `run.check_all` and `run.matrices` do this for many versions; `documents.update` writes the
-tables of docs/reference/stacks.md.
+tables of docs/reference/stack-tables.md.
 """

@@ -4,10 +4,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from longlook.core.flows import DURATION
-from longlook.core.model import ConnectionState, Endpoint, Outcome, Workload
+from longlook.core.model import ConnectionState, Endpoint, Outcome, Stage, Workload
 from longlook.core.protocol import EITHER, find_protocol
-from longlook.instruments.conformance.checks import Check, CheckFinding, Want, inapplicable, verdict
-from longlook.instruments.conformance.choice import choice
+from longlook.instruments.conformance.checks import Check, CheckFinding, Want, comparing, inapplicable, verdict
 from longlook.instruments.conformance.evidence import Seen
 from longlook.instruments.conformance.links import path, usual
 from longlook.instruments.conformance.qlogs import count
@@ -26,8 +25,14 @@ _WARM_S, _IDLE_S = 0.2, 0.3
 _KNOWN = ("h3", "h2", EITHER.name)
 
 
+_PAGE = Workload("page", {"objects": 3, "object_bytes": 10_000})
+_OPEN, _BLOCKED = "open", "UDP blocked"
+_PORT = 443
+"""The port on which the laboratory's servers listen."""
+
+
 def basics(subject: Subject) -> Iterator[Check]:
-    """Yield every check except the knobs' proofs and those of a single process."""
+    """Yield every check except the proofs of knobs and the checks of a single process."""
     for role, protocol in subject.settings():
         yield page(subject, role, protocol)
         if protocol == EITHER.name:
@@ -193,7 +198,7 @@ def ready(subject: Subject, protocol: str) -> Check:
 def lines(subject: Subject, protocol: str) -> Check:
     """Check that the client prints one line for each object and one for each of its connections.
 
-    Where it chooses, it may have opened one of each protocol.
+    If it chooses, it may have opened one of each protocol.
     """
 
     def judge(seen: Seen) -> CheckFinding:
@@ -250,3 +255,32 @@ def unspoken(subject: Subject, role: str) -> Check:
     ends = {"server": subject.end, "client": other} if role == "server" else {"server": other, "client": subject.end}
     want = _want(subject, role, missing[0] if missing else "http/0.9", SMALL, link=path(20, 0.04), **ends)
     return _one(name, want, _refused)
+
+
+def choice(subject: Subject, role: str) -> Check:
+    """Read what carried each object of a page: on an open path QUIC, and TCP where no QUIC packet arrives.
+
+    A browser begins with TCP; it gets a server that names HTTP/3, and the memory of it. On an open path it may ask for
+    a part over TCP, which it raced.
+    """
+    server, client = subject.server(role), subject.client(role)
+    if "memory" in stack_of(client).knobs_of(client.version, "client"):
+        server = Endpoint(server.stack, server.version, {"alt_svc_port": _PORT})
+        client = Endpoint(client.stack, client.version, {"memory": "alt-svc"})
+    block = (Stage("block", {"protocol": "udp"}),)
+    links = {_OPEN: path(20, 0.04), _BLOCKED: path(20, 0.04, up=block, down=block)}
+
+    def judge(carried: Mapping[str, Counter[str]]) -> CheckFinding:
+        text = "; ".join(f"{name}: {_words(counts)}" for name, counts in carried.items())
+        return verdict(carried[_OPEN]["h3"] > 0 and set(carried[_BLOCKED]) == {"h2"}, text)
+
+    wants = {name: Want(EITHER.name, link, _PAGE, server, client) for name, link in links.items()}
+    return Check(f"what carried each object over {EITHER.name} ({role})", wants, comparing(_carried, judge))
+
+
+def _carried(seen: Seen) -> Counter[str]:
+    return Counter(str(line.get("protocol")) for line in seen.events("client", "object"))
+
+
+def _words(counts: Counter[str]) -> str:
+    return ", ".join(f"{times} objects over {protocol}" for protocol, times in sorted(counts.items()))

@@ -3,12 +3,13 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TypeVar
 
 from longlook.core import codec
+from longlook.core.links import SECOND
 from longlook.core.model import Capture, ConnectionState, Endpoint, Flow, Link, Scalar, Trial, Workload
 from longlook.core.protocol import find_protocol
 from longlook.instruments.conformance.evidence import Seen
-from longlook.network.extra_links import SECOND
 from longlook.study.tcp import parameters
 
 
@@ -29,7 +30,7 @@ class CheckFinding:
 
 
 def verdict(holds: bool, seen: str) -> CheckFinding:
-    """Return the finding `passed` where something holds, else `failed`."""
+    """Return the finding `passed` if something holds, else `failed`."""
     return CheckFinding(CheckStatus.PASSED if holds else CheckStatus.FAILED, seen)
 
 
@@ -99,6 +100,26 @@ class Want:
 
 
 Judge = Callable[[Mapping[str, Seen]], CheckFinding]
+Measure = TypeVar("Measure")
+
+
+def comparing(
+    read: Callable[[Seen], Measure | None],
+    judge: Callable[[Mapping[str, Measure]], CheckFinding],
+    missing: str = "there was nothing to measure",
+) -> Judge:
+    """Return the judge that reads one measure of each trial and lets `judge` compare the measures, by trial.
+
+    A trial that is not ok, or that has no measure (`read` returns None), is the failure: `judge` is not asked then.
+    """
+
+    def judged(seen: Mapping[str, Seen]) -> CheckFinding:
+        found = {name: read(each) if each.ok else None for name, each in seen.items()}
+        measures = {name: measure for name, measure in found.items() if measure is not None}
+        failed = [f"{name}: {missing if seen[name].ok else seen[name].why}" for name in seen if name not in measures]
+        return verdict(False, "; ".join(failed)) if failed else judge(measures)
+
+    return judged
 
 
 @dataclass(frozen=True)
@@ -134,7 +155,7 @@ class CheckResult:
 
 @dataclass(frozen=True)
 class Report:
-    """The results for one version of a stack. `digest` is its program's, None where it could not be installed."""
+    """The results for one version of a stack. `digest` is its program's, None if it could not be installed."""
 
     stack: str
     version: str

@@ -2,7 +2,7 @@
 
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
@@ -12,8 +12,9 @@ import typer
 from longlook.core import codec
 from longlook.core.cpus import usable_cpus
 from longlook.core.errors import InputError
-from longlook.terminal.console import console, print_json
+from longlook.terminal.console import console
 from longlook.terminal.options import AsJson
+from longlook.terminal.printer import Renderings, document_printer
 
 Engine = Annotated[str, typer.Option(help="Where a trial's time comes from: virtual or live.")]
 Jobs = Annotated[int | None, typer.Option(min=1, help="Trials at once; default: one for each CPU.")]
@@ -36,28 +37,27 @@ def stacks_check(
     out: Annotated[Path | None, typer.Option(help="Keep the trials and conformance.json in this new folder.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check what a version declares, knob by knob; exit 1 where something does not hold."""
+    """Check what a version declares, knob by knob; exit 1 if something does not hold."""
     from longlook.instruments.conformance.run import check_all
     from longlook.instruments.conformance.saved import write_reports
-    from longlook.instruments.conformance.show import report_table
+    from longlook.instruments.conformance.show import report_shown
     from longlook.provision.catalogue import catalogue
 
     if every == bool(parts):
         raise InputError("name the versions to check, or all of them with --all", "longlook stacks list names them")
     chosen = [entry.name for entry in catalogue()] if every else parts or []
     reports = []
+    printer = document_printer(as_json=as_json)
     with _place(out) as place:
-        made = check_all(chosen, engine, place, _say(as_json), peer=peer, jobs=_jobs(jobs), use_cache=not no_cache)
+        made = check_all(chosen, engine, place, printer.report, peer=peer, jobs=_jobs(jobs), use_cache=not no_cache)
         for report in made:
             reports.append(report)
             if out is None and not report.failed:
                 shutil.rmtree(place / f"{report.stack}@{report.version}", ignore_errors=True)
-            if not as_json:
-                console().print(report_table(report))
+            printer.show(report_shown(report))
         if out is not None:
             write_reports(reports, out / "conformance.json")
-    if as_json:
-        print_json([codec.encode(report) for report in reports])
+    printer.show(Renderings(list, lambda: [codec.encode(report) for report in reports]))
     if any(report.failed for report in reports):
         raise typer.Exit(1)
 
@@ -79,19 +79,16 @@ def stacks_matrix(
     from longlook.instruments.conformance.run import matrices, write_matrices
     from longlook.instruments.conformance.show import matrix_lines
 
+    printer = document_printer(as_json=as_json)
     with _place(None) as place:
-        say = _say(as_json)
-        made = matrices(names or (), protocol or ("h3", "h2"), engine, place, say, every=every, jobs=_jobs(jobs))
+        protocols, say = protocol or ("h3", "h2"), printer.report
+        made = matrices(names or (), protocols, engine, place, say, every=every, jobs=_jobs(jobs))
         for matrix in made:
             if not matrix.reasons:
                 shutil.rmtree(place / matrix.protocol, ignore_errors=True)
     if out is not None:
         write_matrices(made, out)
-    if as_json:
-        print_json([codec.encode(matrix) for matrix in made])
-    else:
-        for matrix in made:
-            console().print(matrix_lines(matrix))
+    printer.show(Renderings(lambda: map(matrix_lines, made), lambda: [codec.encode(matrix) for matrix in made]))
     if any(matrix.reasons for matrix in made):
         raise typer.Exit(1)
 
@@ -99,7 +96,7 @@ def stacks_matrix(
 def stacks_docs(
     path: Annotated[Path, typer.Argument(help="The document whose generated blocks are made anew.")],
 ) -> None:
-    """Write the tables of docs/reference/stacks.md from the results of checks and matrices on this machine.
+    """Write the tables of docs/reference/stack-tables.md from the results of checks and matrices on this machine.
 
     Results in the document that were not measured again stay, and are listed.
     """
@@ -132,10 +129,6 @@ def _place(out: Path | None) -> Iterator[Path]:
         )
     else:
         folder.rmdir()
-
-
-def _say(as_json: bool) -> Callable[[str], None]:
-    return (lambda _text: None) if as_json else lambda text: console().print(text, markup=False)
 
 
 def _jobs(jobs: int | None) -> int:

@@ -1,4 +1,4 @@
-"""Writes the generated blocks of docs/reference/stacks.md, from the catalogue and the results in the cache.
+"""Writes the generated blocks of docs/reference/stack-tables.md, from the catalogue and the results in the cache.
 
 A block stands between `<!-- NAME: generated -->` and `<!-- NAME: end -->`; everything else in the file is written by
 hand. Results that were not measured again stay (`merge`).
@@ -41,7 +41,7 @@ def save_matrix(matrix: Matrix) -> None:
 
 
 def saved_matrix(protocol: str) -> Matrix | None:
-    """Return the last matrix of a protocol, None where there is none."""
+    """Return the last matrix of a protocol, None if there is none."""
     try:
         return codec.decode(Matrix, json.loads(_file(protocol).read_text()))
     except (OSError, ValueError, KeyError, TypeError):
@@ -96,7 +96,7 @@ BLOCKS: Mapping[str, Callable[[str], merge.Merged]] = {
 
 
 def _newest(reports: Sequence[Report]) -> list[Report]:
-    """Return one report for each stack that has knobs: that of its newest version that was checked."""
+    """Return one report for each stack that has knobs: the report of its newest version that was checked."""
     by_stack = {report.stack: report for report in reports if any(result.knob for result in report.results)}
     return [by_stack[name] for name in sorted(by_stack)]
 

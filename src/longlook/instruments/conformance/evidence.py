@@ -16,7 +16,7 @@ from longlook.core.flows import flow_folder
 from longlook.core.model import Outcome, Run, Trial
 from longlook.instruments.conformance.qlogs import Event, read_qlog
 from longlook.timeline.normalise import normalise_trial
-from longlook.timeline.normalise.link_log import LinkLog, read_link_log
+from longlook.timeline.normalise.link_log import PacketLog, read_link_log
 from longlook.timeline.normalise.trial import DAMAGE, LINK_LOG
 from longlook.timeline.timeline import Kind, Timeline
 
@@ -35,7 +35,7 @@ class RouterPackets:
     """The measured connection's packets at the router, in order of arrival; all arrays have one entry a packet.
 
     Neither sender is delayed before the router: a packet arrives when it is sent (`sent_s`), and `left_s` is when it is
-    received, NaN where it was dropped or had not left. Sizes are bytes of UDP or TCP payload.
+    received, NaN if it was dropped or had not left. Sizes are bytes of UDP or TCP payload.
     """
 
     sent_s: Floats
@@ -109,14 +109,14 @@ def read_seen(folder: Path, trial: Trial, run: Run) -> Seen:
     )
 
 
-def _link_log(path: Path) -> LinkLog | None:
+def _link_log(path: Path) -> PacketLog | None:
     try:
         return read_link_log(path)
     except DAMAGE:
         return None
 
 
-def _moved_s(log: LinkLog | None) -> float | None:
+def _moved_s(log: PacketLog | None) -> float | None:
     if log is None:
         return None
     flows, numbers = log.flows(), log.flow_numbers()
@@ -126,8 +126,8 @@ def _moved_s(log: LinkLog | None) -> float | None:
     return None if len(moved) == 0 else float(moved.min() - arrival_ns.min()) / 1e9
 
 
-def _answers(log: LinkLog | None) -> list[int]:
-    """Return the flags bytes of the SYN-ACKs in a trial's link log; none where there is no log."""
+def _answers(log: PacketLog | None) -> list[int]:
+    """Return the flags bytes of the SYN-ACKs in a trial's link log; none if there is no log."""
     if log is None:
         return []
     flags = np.array(log.records["tcp_flags"], dtype=np.int64)
@@ -136,7 +136,7 @@ def _answers(log: LinkLog | None) -> list[int]:
 
 
 def packets_of(timeline: Timeline) -> RouterPackets:
-    """Return the packets of a timeline, without those of priming connections, which only obtain a session ticket."""
+    """Return the packets of a timeline, without packets of priming connections, which only obtain a session ticket."""
     table = timeline.select(_PACKETS, "link").sort_by("arrival_ns")
     table = table.filter(pc.is_in(table["protocol"].cast(pa.string()), value_set=pa.array(["tcp", "udp"])))  # no ICMP
     kinds = np.array(table["kind"].to_pylist(), dtype=object)

@@ -31,10 +31,10 @@ NOT_REPORTED = "·"
 
 @dataclass(frozen=True)
 class MatrixCell:
-    """A cell of the matrix. `reason` is None where it works; `shared` is false where one lacks the protocol.
+    """A cell of the matrix. `reason` is None if it works; `shared` is false if one lacks the protocol.
 
     `handshake_round_trips` is the client's time from opening its connection to the completed handshake in round trips
-    of the link; None where the client reported no handshake.
+    of the link; None if the client reported no handshake.
     """
 
     server: str
@@ -68,7 +68,7 @@ class Matrix:
         return WORKS if pair.reason is None else key_of(self.reasons.index(pair.reason))
 
     def handshake(self, server: str, client: str) -> str:
-        """Return the round trips of a pair's handshake, such as `1 RTT`; – or · where there is none to report.
+        """Return the round trips of a pair's handshake, such as `1 RTT`; – or · if there is none to report.
 
         A share of a round trip that sending cannot account for is shown: `1.6 RTT`.
         """
@@ -138,7 +138,7 @@ def round_trips(seen: Seen) -> float | None:
 
 
 def _reason(wants: Mapping[str, Want], found: Mapping[str, Seen | str]) -> str | None:
-    """Return the workload that failed first, with its outcome and reason; None where none failed."""
+    """Return the workload that failed first, with its outcome and reason; None if none failed."""
     for name, want in wants.items():
         seen = found[want.trial().id]
         if isinstance(seen, str):

@@ -21,7 +21,7 @@ _SECTION = re.compile(r"^### (.+)$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Merged:
-    """The new text of a block, "" where there is nothing to show, and the names of the results that were kept."""
+    """The new text of a block, "" if there is nothing to show, and the names of the results that were kept."""
 
     text: str
     kept: tuple[str, ...] = ()
@@ -106,7 +106,7 @@ def _columns(rows: Sequence[Sequence[str]]) -> dict[str, dict[str, str]]:
 def _newest_of(
     old: Sequence[str], reports: Sequence[Report], declared: Declared
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return "STACK VERSION" of the newest version of each stack, and those of them that come from the document."""
+    """Return "STACK VERSION" of the newest version of each stack, and which of them come from the document."""
     made = {report.stack: report.version for report in reports}
     chosen: dict[str, str] = dict(made)
     kept = []

@@ -71,8 +71,8 @@ def matrices(
     """Return a matrix for each protocol, of the named versions and the newest installed version of each named stack.
 
     Without names it takes every stack; `every` takes all installed versions, not only the newest. Named versions that
-    are missing are installed (of a stack without any its default); those that cannot be installed are reported by `say`
-    and left out. Raise InputError where a protocol has no server or no client.
+    are missing are installed (of a stack without any its default); versions that cannot be installed are reported by
+    `say` and left out. Raise InputError where a protocol has no server or no client.
     """
     if fetchless := [protocol for protocol in protocols if not find_protocol(protocol).fetches]:
         raise InputError(f"a matrix counts objects that arrive, and {fetchless[0]} fetches none", "use h3 or h2")

@@ -75,7 +75,7 @@ def judged(check: Check, found: Mapping[str, Seen | str]) -> CheckResult:
 def run_wants(
     wants: Iterable[Want], engine: Engine, out: Path, say: Say, jobs: int = 1, use_cache: bool = True
 ) -> dict[str, Seen | str]:
-    """Run each distinct trial and return its evidence by its id; a text where it could not run."""
+    """Run each distinct trial and return its evidence by its id; a text if it could not run."""
     trials = {trial.id: trial for trial in (want.trial() for want in wants)}
     if not trials:
         return {}

@@ -6,8 +6,14 @@ from rich.text import Text
 
 from longlook.instruments.conformance.checks import CheckStatus, Report
 from longlook.instruments.conformance.matrix import NOTHING_SHARED, WORKS, Matrix, key_of
+from longlook.terminal.printer import Renderings
 
 _STYLES = {CheckStatus.PASSED: "green", CheckStatus.FAILED: "red", CheckStatus.NOT_APPLICABLE: "dim"}
+
+
+def report_shown(report: Report) -> Renderings:
+    """Return the table of one version's checks, for people alone: machines get all reports in one document."""
+    return Renderings(lambda: [report_table(report)])
 
 
 def report_table(report: Report) -> RenderableType:

@@ -96,7 +96,7 @@ def endpoint(part: str) -> Endpoint:
 
 
 def subject(part: str, peer: str | None = None) -> Subject:
-    """Return a version of a stack with its peer: `peer`, else itself where it has both roles, else the reference.
+    """Return a version of a stack with its peer: `peer`, else itself if it has both roles, else the reference.
 
     Raise InputError for an unknown name, and for a peer without a common protocol.
     """

@@ -15,7 +15,7 @@ from longlook.instruments.conformance.subject import REFERENCE, Subject, ample_k
 def checks(subject: Subject) -> list[Check]:
     """Return the basic checks and a proof of each declared knob, for each role that has it.
 
-    The reference also has those of the settings of the kernel's TCP.
+    The reference also has checks of the settings of the kernel's TCP.
     """
     own = [*basics(subject), *knobs(subject)]
     return [*own, *tcp_settings.checks(REFERENCE, REFERENCE)] if subject.name == REFERENCE else own

@@ -1,4 +1,4 @@
-"""The suite's tables in Markdown, as they stand in docs/reference/stacks.md, and a reader for them. Pure."""
+"""The suite's tables in Markdown, as they stand in docs/reference/stack-tables.md, and a reader for them. Pure."""
 
 import re
 import textwrap
@@ -39,8 +39,8 @@ def stacks_rows(entries: Iterable[StackVersion]) -> list[list[str]]:
 def tunable_rows(stacks: Iterable[Stack]) -> list[list[str]]:
     """Return the table of what can be tuned: knobs in rows; QUIC stacks and the kernel's TCP in columns.
 
-    A cell says which roles have the knob, in the patched version of a stack where there is one, else in the newest; or
-    until which version some had it. That of TCP names the setting of a study that changes the same rule.
+    A cell says which roles have the knob, in the patched version of a stack if there is one, else in the newest; or
+    until which version some had it. The table of TCP names the setting of a study that changes the same rule.
     """
     columns = [
         (stack, _tunable(stack)) for stack in stacks if "h3" in stack.protocols and stack.knobs and stack.end_roles

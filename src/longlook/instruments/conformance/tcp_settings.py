@@ -1,6 +1,6 @@
 """Proofs of the settings of the kernel's TCP, which are no stack's: the reference is checked for them, over h2.
 
-Each compares two trials on the wire that differ in the setting alone, and fails where they look alike. Cubic is the
+Each compares two trials on the wire that differ in the setting alone, and fails if they look alike. Cubic is the
 congestion control. `study.tcp.SETTINGS` has the settings, and `checks` is the entry point.
 """
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from longlook.core.model import Link, Scalar, Stage
 from longlook.instruments.conformance import wire
-from longlook.instruments.conformance.checks import Check, CheckFinding, Want, verdict
+from longlook.instruments.conformance.checks import Check, CheckFinding, Want, comparing, verdict
 from longlook.instruments.conformance.evidence import RouterPackets, Seen
 from longlook.instruments.conformance.links import path, usual
 from longlook.instruments.conformance.proofs.ask import transfer
@@ -39,19 +39,15 @@ class _Proof:
     def check(self, setting: str, server: str, client: str) -> Check:
         """Return the check of this proof for a pair of stacks."""
 
-        def judge(seen: Mapping[str, Seen]) -> CheckFinding:
-            if broken := [found.why for found in seen.values() if not found.ok]:
-                return verdict(False, broken[0])
-            one, other = (self.measure(seen[name]) for name in ("one", "other"))
-            if one is None or other is None:
-                return verdict(False, "there was nothing to measure")
+        def judge(found: Mapping[str, float]) -> CheckFinding:
+            one, other = found["one"], found["other"]
             return verdict(self.holds(one, other), self.text.format(one=f"{one:.4g}", other=f"{other:.4g}"))
 
         wants = {
             name: Want(PROTOCOL, self.link, transfer(self.object_bytes), endpoint(server), endpoint(client), tcp=tcp)
             for name, tcp in (("one", self.one), ("other", self.other))
         }
-        return Check(f"setting {setting} ({PROTOCOL})", wants, judge, setting, "server")
+        return Check(f"setting {setting} ({PROTOCOL})", wants, comparing(self.measure, judge), setting, "server")
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Measures a sender by the packets at the link. Pure; times in seconds, sizes in bytes of transport payload.
 
-Functions return None where there is nothing to measure, never zero instead.
+Functions return None if there is nothing to measure, never zero instead.
 """
 
 import numpy as np
@@ -8,7 +8,7 @@ import numpy as np
 from longlook.instruments.conformance.evidence import RouterPackets
 
 LARGE_BYTES = 600
-"""Larger packets carry data; those with ACKs, settings and requests are smaller."""
+"""Larger packets carry data; packets with ACKs, settings and requests are smaller."""
 
 _NEAR = 500
 """Packets behind one that may have overtaken it."""
@@ -45,7 +45,7 @@ def largest(packets: RouterPackets, sender: str) -> int | None:
 def second_sending_s(packets: RouterPackets, sender: str, pause_s: float = 0.005) -> float | None:
     """Return the time from an endpoint's first packet to the first one behind a pause.
 
-    Where nothing comes back, that is its first retransmission.
+    If nothing comes back, that is its first retransmission.
     """
     sent_s = packets.of(sender).sent_s
     pauses = np.flatnonzero(np.diff(sent_s) > pause_s)

@@ -48,7 +48,7 @@ def free_subnet(taken: Iterable[IPv4Network], pools: Sequence[IPv4Network] = _PO
 
 
 def ends_of(subnet: IPv4Network) -> tuple[IPv4Address, IPv4Address]:
-    """Return the address of the outer end and that of the client."""
+    """Return the address of the outer end and the address of the client."""
     outer, client = subnet.hosts()
     return outer, client
 

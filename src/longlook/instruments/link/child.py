@@ -17,7 +17,7 @@ _LISTENING = "0A"  # in /proc/net/tcp
 
 
 class CommandError(LonglookError):
-    """The command cannot be run; `exit_code` is that of a shell: 127 not found, 126 not executable."""
+    """The command cannot be run; `exit_code` is as in a shell: 127 not found, 126 not executable."""
 
     def __init__(self, message: str, exit_code: int) -> None:
         super().__init__(message)

@@ -12,7 +12,8 @@ from rich.table import Table
 from typer.core import TyperGroup
 
 from longlook.core.errors import InputError, InterruptedByUserError
-from longlook.terminal.console import console, print_json
+from longlook.terminal.console import print_json
+from longlook.terminal.printer import Renderings, document_printer
 
 COMMAND = "longlook.link.command"
 _TO_STANDARD_ERROR = "-"
@@ -152,19 +153,15 @@ def presets(as_json: AsJson = False) -> None:
     from longlook.network.presets import list_presets
 
     known = list_presets()
-    if as_json:
-        print_json(
-            [
-                {"name": preset.name, "summary": preset.summary, "source": preset.source, "notes": preset.notes}
-                | {"settings": dict(preset.settings), "needs": list(preset.needs)}
-                for preset in known
-            ]
-        )
-        return
+    data = [
+        {"name": preset.name, "summary": preset.summary, "source": preset.source, "notes": preset.notes}
+        | {"settings": dict(preset.settings), "needs": list(preset.needs)}
+        for preset in known
+    ]
     table = Table("preset", "what", "source", box=None)
     for preset in known:
         table.add_row(preset.name, preset.summary, preset.source)
-    console().print(table)
+    document_printer(as_json=as_json).show(Renderings(lambda: [table], lambda: data))
 
 
 @link_app.command()
@@ -213,7 +210,7 @@ def import_table(  # noqa: PLR0913 - an option each
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make a trace of a table of measurements, such as Lumos5G's (docs/reference/link-traces.md)."""
+    """Make a trace of a table of measurements, such as Lumos5G's (docs/reference/link-paths.md)."""
     from longlook.instruments.link.importing import import_to, reading_of
 
     reading = reading_of(

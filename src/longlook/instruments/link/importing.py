@@ -11,7 +11,7 @@ from longlook.network.table_files import SEPARATORS
 from longlook.network.tables import RATES, SHARES, TIMES, Column, Imported, Reading, column, read_table
 from longlook.network.traces import LARGEST_BYTES, TraceError
 
-_DOCS = "docs/reference/link-traces.md shows how a table is read"
+_DOCS = "docs/reference/link-paths.md shows how a table is read"
 
 
 def reading_of(  # noqa: PLR0913 - an option each
@@ -27,7 +27,7 @@ def reading_of(  # noqa: PLR0913 - an option each
     separator: str | None = None,
     header: bool = True,
 ) -> Reading:
-    """Return what the options of the command ask for; InputError where they contradict each other or have no sense."""
+    """Return what the options of the command ask for; InputError if they contradict each other or have no sense."""
     if rtt is not None and delay is not None:
         raise InputError("--rtt and --delay are two ways to say the same", "give one of them")
     timed = [name for name, given in (("--time", time), ("--every", every), ("--lasts", lasts)) if given is not None]
@@ -93,7 +93,7 @@ class WrittenTrace:
 
 
 def import_to(table: Path, out: Path, reading: Reading) -> WrittenTrace:
-    """Write the trace in a table to `out`; return what was written. InputError where it cannot be read or written.
+    """Write the trace in a table to `out`; return what was written. InputError if it cannot be read or written.
 
     A file that is there is not replaced.
     """

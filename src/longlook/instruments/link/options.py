@@ -1,6 +1,6 @@
 """Options of `longlook link` as settings of the network, and those as a Link.
 
-Settings are those of a study (docs/reference/studies.md), with two differences, because a command line is shorter than
+Settings are as in a study (docs/reference/studies.md), with two differences, because a command line is shorter than
 a study. An option that is not given does nothing (no rate: unlimited, no RTT: no delay). With a rate but no RTT, whose
 1bdp would be no queue at all, the queue is 100 packets.
 """
@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from longlook.core import units
 from longlook.core.errors import InputError
+from longlook.core.links import BOTTLENECKS
 from longlook.core.model import Link, Scalar, Stage
 from longlook.core.problems import SettingError, allowed
 from longlook.network import settings as network
-from longlook.network.stages import BOTTLENECKS
 from longlook.network.surgery import KIND
 
 DIRECTIONS = ("up", "down")

@@ -55,7 +55,7 @@ class Outside:
     router: Namespace
     path: str
     host: IPv4Address | None = None
-    """Where the outer end's address leads instead of to this namespace."""
+    """The place to which the outer end's address leads instead of this namespace."""
     subnet: IPv4Network = field(init=False)
     client: EndpointNamespace = field(init=False)
     outer: EndpointNamespace = field(init=False)

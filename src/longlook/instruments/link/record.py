@@ -66,7 +66,7 @@ class LinkRecord:
         self.write()
 
     def turn_forwarding_on(self, devices: list[str]) -> list[str]:
-        """Let these devices forward while any link needs it; return those that would not forward without one."""
+        """Let these devices forward while any link needs it; return the devices that would not forward without one."""
         with locked():
             lent = {device for other in _records() if self._is_beside(other) for device in other.forwarding}
             needed = [device for device in devices if device in lent or not forwards(device)]

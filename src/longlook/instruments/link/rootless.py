@@ -20,7 +20,7 @@ _PASSED_ON = (system.CAP_NET_BIND_SERVICE, system.CAP_NET_ADMIN, system.CAP_NET_
 
 
 def may_change_network() -> bool:
-    """Return whether this process can make devices in its network namespace, and namespaces beside it."""
+    """Return whether this process can make devices in its network namespace, and further namespaces."""
     return isolation.has_full_privilege() and (system.in_initial_user_namespace() or system.owns_network())
 
 

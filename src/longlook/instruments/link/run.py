@@ -19,7 +19,6 @@ from longlook.instruments.link.outside import Outside, client_end, lead_out
 from longlook.instruments.link.processes import end_all
 from longlook.instruments.link.reaper import Reaper
 from longlook.instruments.link.record import MARKER, LinkRecord, open_record
-from longlook.instruments.link.resolver import working_configuration
 from longlook.instruments.link.watch import Signals, Watch
 from longlook.lab.linux.namespace import Namespace
 from longlook.lab.router import launch
@@ -38,6 +37,11 @@ _SERVER, _SERVERS, _EVERY_SERVER = (
 )
 _LINGER_NS = 50_000_000
 _GRACE_S = 3.0  # for programs after SIGTERM
+
+
+_CONFIGURATION = Path("/etc/resolv.conf")
+_UPSTREAM = Path("/run/systemd/resolve/resolv.conf")
+"""The file in which systemd-resolved lists its own servers."""
 
 
 @dataclass(frozen=True)
@@ -217,3 +221,21 @@ def _addresses(
         SERVER_ADDRESS if request.isolated else OUTSIDE_ADDRESS: far.end.address,
         TAKEN_BY_OUTER_LINKS: ",".join(map(str, taken)),
     }
+
+
+def working_configuration(configuration: Path = _CONFIGURATION, upstream: Path = _UPSTREAM) -> tuple[Path | None, str]:
+    """Return the file to use as resolv.conf (None: no other), and a remark if names will not be found (else "")."""
+    if not _only_loopback(configuration):
+        return None, ""
+    if upstream.exists() and not _only_loopback(upstream):
+        return upstream, ""
+    return None, f"names are not resolved behind the link: {configuration} names only loopback servers"
+
+
+def _only_loopback(configuration: Path) -> bool:
+    try:
+        lines = [line.split() for line in configuration.read_text(errors="replace").splitlines()]
+    except OSError:
+        return False
+    servers = [words[1] for words in lines if len(words) > 1 and words[0] == "nameserver"]
+    return not servers or all(server.startswith("127.") or server == "::1" for server in servers)

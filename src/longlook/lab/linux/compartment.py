@@ -30,7 +30,7 @@ FORKING = _thread.allocate_lock()
 class Compartment:
     """A running compartment: `init` is its first process, and `alive` a pipe that ends it if the laboratory dies.
 
-    `group` is the control group of its programs, which keeps `tasks` and `memory`; None where it has none.
+    `group` is the control group of its programs, which keeps `tasks` and `memory`; None if it has none.
     """
 
     init: int
@@ -39,12 +39,12 @@ class Compartment:
     group: LimitGroup | None
 
     def broken(self) -> str | None:
-        """Return which limit was broken so far: `tasks`, `memory` or the place of a room; None where none was."""
+        """Return which limit was broken so far: `tasks`, `memory` or the place of a room; None if none was."""
         found = None if self.group is None else self.group.broken()
         return found or next((room.place for room in self.rooms if room.is_full()), None)
 
     def alarm(self) -> int | None:
-        """Return a descriptor with news (POLLPRI) when a limit of tasks is enforced; None where nothing tells."""
+        """Return a descriptor with news (POLLPRI) when a limit of tasks is enforced; None if nothing tells."""
         return None if self.group is None else self.group.alarm()
 
     def bounds(self, what: str) -> bool:
@@ -108,7 +108,7 @@ def enter(view: ProgramView, writable: Sequence[Path], user: int | None, group: 
 def start_init() -> tuple[int, int]:
     """Start the first process of a new PID namespace, with a /proc of its own; return it and the pipe that ends it.
 
-    Raise OSError where the kernel refuses it.
+    Raise OSError if the kernel refuses it.
     """
     failed, fail = os.pipe2(os.O_CLOEXEC)
     alive, keep_alive = os.pipe2(os.O_CLOEXEC)

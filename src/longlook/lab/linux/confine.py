@@ -1,11 +1,12 @@
 """Starts programs without privilege, and without a helper between the laboratory and the program.
 
-On a host a thread enters the program's compartment and gives its privileges up for ever (`confined_thread`), ahead of
-the program's start where there is other work to do meanwhile. In a guest the laboratory becomes another user for as
-long as it takes to start a program. There nothing else may happen: the start of a helper would take random numbers from
-the kernel that the program gets now, and a second thread of Python reads the clock, which moves a trial's time.
+On a host a thread enters the program's compartment and gives its privileges up for ever (`ConfinedThread`), ahead of
+the program's start if there is other work to do meanwhile. In a guest the laboratory becomes another user for as long
+as it takes to start a program. There nothing else may happen. The start of a helper would take random numbers from the
+kernel that the program gets now. A second thread of Python would read the clock, which moves a trial's time.
 """
 
+import _thread
 import ctypes
 import os
 import platform
@@ -14,15 +15,63 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
+from queue import SimpleQueue
 
 from longlook.core.errors import MachineError
 from longlook.lab.linux import compartment, seccomp, system
 from longlook.lab.linux.compartment import Compartment
-from longlook.lab.linux.confined_thread import ConfinedThread
 from longlook.lab.linux.guest_rooms import GuestRoom, Rooms
 from longlook.lab.linux.limit_groups import LimitGroup
 from longlook.lab.linux.program_view import ProgramView
 from longlook.lab.linux.users import SYSTEM_CALLS
+
+
+class ConfinedThread:
+    """A thread that runs `confine` at once, then one piece of work as soon as it is given, and ends.
+
+    Users, capabilities, namespaces, control groups and filters of system calls belong to a thread in Linux, and a
+    program that the thread starts inherits them. To confine a thread takes 15 ms and more. Most of it is waiting for
+    a new process, and for the kernel, in which every CPU has a quiet moment before a thread changes its group.
+    """
+
+    def __init__(self, confine: Callable[[], None]) -> None:
+        self._confine = confine
+        self._work: SimpleQueue[Callable[[], int] | None] = SimpleQueue()
+        self._results: SimpleQueue[int | BaseException] = SimpleQueue()
+        self._confining = _thread.allocate_lock()
+        self._confining.acquire()
+        _thread.start_new_thread(self._run, ())
+
+    def join(self) -> None:
+        """Wait until it is confined, or has failed to be, which `run` then raises."""
+        with self._confining:
+            pass
+
+    def run(self, work: Callable[[], int]) -> int:
+        """Run the one piece of work in the thread; return its result, or raise its exception or that from `confine`."""
+        result = self._finish(work)
+        if isinstance(result, BaseException):
+            raise result
+        return result
+
+    def close(self) -> None:
+        """End the thread without work, once it is confined, or has failed to be."""
+        self._finish(None)
+
+    def _finish(self, work: Callable[[], int] | None) -> int | BaseException:
+        self._work.put(work)
+        return self._results.get()
+
+    def _run(self) -> None:
+        try:
+            try:
+                self._confine()
+            finally:
+                self._confining.release()
+            work = self._work.get()
+            self._results.put(0 if work is None else work())
+        except BaseException as error:
+            self._results.put(error)
 
 
 @dataclass(frozen=True)
@@ -63,11 +112,11 @@ class _Ahead:
 
 @dataclass(frozen=True)
 class Confinement:
-    """How one program under test runs. `user` is its own; None where this user namespace has no other than its root.
+    """How one program under test runs. `user` is its own; None if this user namespace has no other than its root.
 
-    `limits` are those of `setrlimit` by number. `view` is what it sees of the host's files, None in a guest, where
-    it sees the guest's, with `rooms` of its own. `writable` is what it can write to elsewhere. On a host only, it may
-    keep capabilities, and have what makes its control group, which may be None.
+    `limits` maps resources, as numbers of `setrlimit`, to their limits. `view` is what it sees of the host's files, or
+    None in a guest: there it sees the guest's files, with `rooms` of its own. `writable` is what it can write to
+    elsewhere. On a host only, it may keep capabilities, and have what makes its control group, which may be None.
     """
 
     user: int | None
@@ -89,7 +138,7 @@ class Confinement:
         """Begin ahead of `start` what it would have to wait for, beside other work; in a guest nothing is ahead.
 
         `network` is a descriptor of the program's network namespace. Control groups that this process is in now are the
-        program's, too. What fails is raised by `start`. `close` gives up what no program was started in.
+        program's, too. `start` raises what fails. `close` gives up what no program was started in.
         """
         if self.view is not None and not self._ahead:
             self._ahead.append(self._begin(self.view, network))

@@ -13,7 +13,7 @@ def governors(cpus: Path = CPUS) -> set[str]:
 
 
 def steady_mhz(cpus: Path = CPUS) -> float:
-    """Return the lowest frequency of all CPUs that are to keep theirs (governor `performance`); 0 where none is.
+    """Return the lowest frequency of all CPUs that are to keep theirs (governor `performance`); 0 if none is.
 
     Under another governor a CPU is slow while it is idle, which says nothing of a trial.
     """

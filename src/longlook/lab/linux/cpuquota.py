@@ -52,7 +52,7 @@ class Controller:
 
 
 def controller(root: Path = ROOT) -> Controller:
-    """Return the CPU controller of this machine; raise MachineError where there is none."""
+    """Return the CPU controller of this machine; raise MachineError if there is none."""
     if (root / "cpu" / "cpu.cfs_quota_us").exists():
         return Controller(root / "cpu", 1)
     for folder in (root, root / "unified"):
@@ -65,7 +65,7 @@ def controller(root: Path = ROOT) -> Controller:
 class CpuQuota:
     """A group with a share of one CPU. Start programs `inside`, and `close` it once all of them have ended.
 
-    Raise MachineError where the group cannot be made.
+    Raise MachineError if the group cannot be made.
     """
 
     def __init__(self, marker: str, name: str, share: float, root: Path = ROOT) -> None:

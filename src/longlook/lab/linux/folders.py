@@ -30,7 +30,7 @@ def outermost(paths: Iterable[str]) -> list[str]:
 
 
 def is_closed(folder: Path) -> bool:
-    """Return whether a folder lets only its owner enter; False where Longlook itself cannot see it."""
+    """Return whether a folder lets only its owner enter; False if Longlook itself cannot see it."""
     try:
         mode = folder.stat().st_mode
     except OSError:

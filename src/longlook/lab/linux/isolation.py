@@ -28,7 +28,7 @@ def run_isolated(work: Callable[[], int], control_pipe: int | None, started: Cal
     """Run `work` as pid 1 of new namespaces; return its exit code, or the negated number of the signal that ended it.
 
     `control_pipe` is a descriptor of a pipe: when its other end is closed, the work is killed. `started` is called with
-    the child's pid. Raise MachineError where the kernel refuses the namespaces.
+    the child's pid. Raise MachineError if the kernel refuses the namespaces.
     """
     _enter_namespaces()
     alive_read, alive_write = os.pipe2(os.O_CLOEXEC)
@@ -62,7 +62,7 @@ def _enter_namespaces() -> None:
 def enter_user_namespace(inside_uid: int, inside_gid: int) -> None:
     """Move this process into a user namespace in which it has these ids and every capability.
 
-    Raise MachineError where that is not allowed.
+    Raise MachineError if that is not allowed.
     """
     uid, gid = os.geteuid(), os.getegid()
     try:
@@ -97,7 +97,7 @@ def _run_as_init(work: Callable[[], int], alive: int) -> NoReturn:
 def mount_own() -> None:
     """Mount a /proc of this PID namespace and a /dev/shm that ends with it; the work has to call this first.
 
-    Raise MachineError where a container forbids it.
+    Raise MachineError if a container forbids it.
     """
     flags = system.MS_NOSUID | system.MS_NODEV | system.MS_NOEXEC
     try:

@@ -39,7 +39,7 @@ class Controllers:
     version: int
 
     def make(self, name: str, tasks: int, memory_bytes: int) -> "LimitGroup | None":
-        """Make a group; None where there is no controller, or the kernel refuses."""
+        """Make a group; None if there is no controller, or the kernel refuses."""
         group = LimitGroup({what: folder / name for what, folder in self.folders.items()}, self.version)
         try:
             for folder in set(group.folders.values()):
@@ -76,7 +76,7 @@ class LimitGroup:
             _write_if_there(folder / "memory.memsw.limit_in_bytes", str(memory_bytes))
 
     def alarm(self) -> int | None:
-        """Return a descriptor with news (POLLPRI) once a process or thread was refused; None where nothing tells."""
+        """Return a descriptor with news (POLLPRI) once a process or thread was refused; None if nothing tells."""
         if not self.alarms and (folder := self.folders.get(TASKS)) is not None:
             with suppress(OSError):
                 self.alarms.append(os.open(folder / "pids.events", os.O_RDONLY | os.O_CLOEXEC))
@@ -102,7 +102,7 @@ class LimitGroup:
     def command(self, argv: Sequence[str]) -> tuple[Sequence[str], tuple[tuple[int, int], ...]]:
         """Return how a program is started that enters by itself, and pairs of descriptors: ours, and the program's.
 
-        Raise FileNotFoundError where there is no such program.
+        Raise FileNotFoundError if there is no such program.
         """
         if self.version == 1:
             return argv, ()
@@ -200,7 +200,7 @@ def own_places(text: str) -> dict[str, str]:
 
 
 def _counted(path: Path, name: str) -> int:
-    """Return one of the numbers of a file of a group; 0 where it is not in it."""
+    """Return one of the numbers of a file of a group; 0 if it is not in it."""
     return int(dict(line.split() for line in path.read_text().splitlines()).get(name, 0))
 
 

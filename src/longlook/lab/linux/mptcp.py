@@ -27,7 +27,7 @@ COUNTERS = ("MPCapableSYNRX", "MPCapableACKRX", "MPJoinAckRx", "MPCapableFallbac
 def add_subflow_endpoint(namespace: Namespace, address: str, *, backup: bool) -> None:
     """Let the kernel open a further subflow of each connection of this namespace from an address.
 
-    `backup`: data goes over it only where no other subflow is left. Raise MachineError where the kernel refuses.
+    `backup`: data goes over it only where no other subflow is left. Raise MachineError if the kernel refuses.
     """
     flags = _SUBFLOW | (_BACKUP if backup else 0)
     endpoint = b"".join(
@@ -46,7 +46,7 @@ def add_subflow_endpoint(namespace: Namespace, address: str, *, backup: bool) ->
 
 
 def counted(namespace: Namespace) -> dict[str, int]:
-    """Return the kernel's counters of a namespace since it was made; {} where the kernel has no Multipath TCP."""
+    """Return the kernel's counters of a namespace since it was made; {} if the kernel has no Multipath TCP."""
     with namespace.inside():
         lines = [line.split() for line in Path("/proc/thread-self/net/netstat").read_text().splitlines()]
     named = [line[1:] for line in lines if line and line[0] == "MPTcpExt:"]

@@ -79,7 +79,7 @@ class Namespace:
         return opened
 
     def index(self, device: str) -> int:
-        """Return the index of an interface of this namespace; raise OSError where there is none."""
+        """Return the index of an interface of this namespace; raise OSError if there is none."""
         with self.inside():
             return socket.if_nametoindex(device)
 

@@ -76,7 +76,7 @@ class ProgramView:
         """Move this thread into a mount namespace with the view, and return its rooms.
 
         Existing `writable` files and folders can be written, too. `user` is the home's owner; `before_read_only` is
-        called when all but that is done. Raise OSError where the kernel refuses it.
+        called when all but that is done. Raise OSError if the kernel refuses it.
         """
         home, places = str(self.home), [str(place) for place in writable]
         inner = [place for place in places if is_below(place, home)]

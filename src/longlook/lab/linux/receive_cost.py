@@ -19,7 +19,7 @@ by that work, a third and more of it, where nobody pays."""
 
 @cache
 def check_charged() -> None:
-    """Raise MachineError where a sender is not charged for the receiving kernel's work. Where it is, asked once."""
+    """Raise MachineError if a sender is not charged for the receiving kernel's work. Where it is, asked once."""
     if (share := charged_share()) < _LEAST_SHARE:
         raise MachineError(
             f"this kernel charges a program for {share:.0%} of the time that its packets take: "

@@ -48,7 +48,7 @@ _NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16  # offsets in struct seccomp_
 def refuse_administration() -> None:
     """Filter the system calls of this thread and of everything that it starts, for ever.
 
-    Do nothing on machines that have no table here. Raise OSError where the kernel has no filters.
+    Do nothing on machines that have no table here. Raise OSError if the kernel has no filters.
     """
     if filters_here():
         program = filter_for(platform.machine())

@@ -1,4 +1,4 @@
-"""The few system calls that the standard library lacks, as functions that raise OSError where a call fails."""
+"""The few system calls that the standard library lacks, as functions that raise OSError if a call fails."""
 
 import ctypes
 import fcntl

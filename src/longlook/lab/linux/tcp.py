@@ -45,7 +45,7 @@ _CUBIC_SCALE, _CUBIC_BETA = 1024, 0.7
 
 
 def route_metrics(tcp: Mapping[str, Scalar]) -> dict[str, Any]:
-    """Return the metrics of a route with these settings, `lock` among them; {} where none is set.
+    """Return the metrics of a route with these settings, `lock` among them; {} if none is set.
 
     The initial window is that of the sender and that which the receiver offers.
     """
@@ -67,7 +67,7 @@ def buffer_for(packets: int) -> int:
 def apply_to_kernel(tcp: Mapping[str, Scalar], *, own_kernel: bool) -> None:
     """Set Linux's Cubic for the whole kernel: HyStart, the first slow-start threshold, the window that a loss leaves.
 
-    Raise MachineError where a trial sets one of them and the kernel is not its own (`own_kernel`), but that of a host.
+    Raise MachineError if a trial sets one of them and the kernel is not its own (`own_kernel`), but that of a host.
     """
     if own_kernel:
         first = int(tcp.get("initial_ssthresh_packets", 0))
@@ -87,7 +87,7 @@ def _parameter(name: str, number: int) -> None:
 
 
 def apply(namespace: Namespace, device: str, tcp: Mapping[str, Scalar]) -> None:
-    """Set what belongs to the namespace, and pacing; raise MachineError where the kernel cannot pace."""
+    """Set what belongs to the namespace, and pacing; raise MachineError if the kernel cannot pace."""
     receive = int(tcp.get("receive_buffer_bytes", TCP_BUFFER_BYTES))
     at_first = max(_RECEIVE_AT_FIRST_BYTES, buffer_for(int(tcp.get("initial_window_packets", 0))))
     send = int(tcp.get("send_buffer_bytes", TCP_BUFFER_BYTES))

@@ -27,7 +27,7 @@ class TreeEntry:
 def entries(top: Path, deepest: int) -> Iterator[TreeEntry]:
     """Yield everything below a folder in the order of paths, folders too; those `deepest` levels down are not entered.
 
-    Whoever can write there may change it meanwhile: no link is followed, also where one takes a folder's place. What
+    Whoever can write there may change it meanwhile: no link is followed, also if one takes a folder's place. What
     vanishes, or cannot be read, is left out.
     """
     with suppress(OSError):

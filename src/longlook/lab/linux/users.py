@@ -48,7 +48,7 @@ class Users:
         self._given: dict[str, int] = {}
 
     def of(self, program: str) -> int | None:
-        """Return the user, and group, of a program; None where this user namespace has none but its root."""
+        """Return the user, and group, of a program; None if this user namespace has none but its root."""
         if not can_be_others(self._first):
             return None
         return self._first + self._given.setdefault(program, len(self._given)) % BLOCK

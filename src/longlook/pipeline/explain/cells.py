@@ -1,4 +1,4 @@
-"""Which cells of a run are explained, and what their verdicts say. Pure, but for reading the run folder."""
+"""Which cells of a run are explained, and what their verdicts say. Pure, except that they read the run folder."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,20 +11,19 @@ from longlook.analysis.stats.cells import Cells
 from longlook.analysis.stats.procedures import Floats
 from longlook.core import files
 from longlook.core.errors import InputError
+from longlook.core.metric import find_metric
 from longlook.core.model import Contrast, Study, Verdict
 from longlook.core.registry import nearest
 from longlook.core.results import Estimate
 from longlook.core.run_folder import SAMPLES, RunFolder
 from longlook.explain.rounds import find_cells
-from longlook.metrics import find_metric
-from longlook.network.extra_links import SECOND
 
 
 @dataclass(frozen=True)
 class CellGap:
     """A contrast in a cell: its estimate, the rounds that both arms have a value for, and the random losses of a load.
 
-    `random_losses` is the mean over these rounds; None where the path loses nothing at random.
+    `random_losses` is the mean over these rounds; None if the path loses nothing at random.
     """
 
     contrast: Contrast
@@ -50,7 +49,7 @@ class CellGap:
 
 
 def gaps(folder: RunFolder, names: Sequence[str], contrast: str | None) -> list[CellGap]:
-    """Return the cells that are asked for, in the order of the plan: by default those with a verdict that an arm lost.
+    """Return the cells that are asked for, in the order of the plan: by default all with a verdict that an arm lost.
 
     `contrast` is the name of one; by default it is the study's first.
     """
@@ -78,7 +77,7 @@ def gaps(folder: RunFolder, names: Sequence[str], contrast: str | None) -> list[
 def _expect_one_path(folder: RunFolder, chosen: Contrast) -> None:
     """Raise InputError where an arm has a second path: the ledger reads one, and would blame that for both."""
     arms = (chosen.baseline, chosen.contender)
-    if any(SECOND in trial.further for trial in folder.plan.trials if trial.arm in arms):
+    if any(trial.has_second_path for trial in folder.plan.trials if trial.arm in arms):
         raise InputError(
             f"contrast {chosen.name!r}: there is a second path, and the ledger reads the first alone: it does not see "
             "what went over the other",

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from longlook.analysis.measure import Measured
+from longlook.analysis.measure import MeasuredAttempt
 from longlook.core.model import Outcome, Study
 from longlook.core.run_folder import EVENTS, TIMELINE, RunFolder
 from longlook.explain.cause import causes
@@ -25,7 +25,7 @@ def failing_arms(
 ) -> tuple[FailedArm, ...]:
     """Return the arms of a cell that failed in some rounds; the first of these rounds are run again with traces.
 
-    `study` has all rounds of the run, `gap` those that went well on both arms. Nothing runs where none failed.
+    `study` has all rounds of the run, `gap` the rounds that went well on both arms. Nothing runs if none failed.
     """
     counts = {arm: _counts(gap, arm) for arm in (gap.loser, gap.winner)}
     failed = {arm: sum(own.values()) - own.get(str(Outcome.OK), 0) for arm, own in counts.items()}
@@ -51,7 +51,7 @@ def _counts(gap: CellGap, arm: str) -> dict[str, int]:
 
 
 def _arm(
-    folder: RunFolder, measured: Sequence[Measured], arm: str, other: str, failed: int, total: int, engine: str
+    folder: RunFolder, measured: Sequence[MeasuredAttempt], arm: str, other: str, failed: int, total: int, engine: str
 ) -> FailedArm:
     bad = [entry for entry in measured if entry.trial.arm == arm and entry.run.outcome is not Outcome.OK]
     good = [entry for entry in measured if entry.trial.arm == other and entry.run.outcome is Outcome.OK]
@@ -78,8 +78,8 @@ def _arm(
     )
 
 
-def _read(folder: RunFolder, entry: Measured) -> FailedTrial | None:
-    """Return a trial; None where it did not get so far that it has a timeline."""
+def _read(folder: RunFolder, entry: MeasuredAttempt) -> FailedTrial | None:
+    """Return a trial; None if it did not get so far that it has a timeline."""
     path = folder.trials / entry.trial.id
     if not (path / TIMELINE).exists():
         return None

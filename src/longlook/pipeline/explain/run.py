@@ -3,6 +3,7 @@
 import shlex
 from dataclasses import dataclass, replace
 
+from longlook.core.metric import find_metric
 from longlook.core.results import Estimate
 from longlook.core.run_folder import SAMPLES, RunFolder
 from longlook.explain.answer import Answer, Status, is_needed
@@ -10,7 +11,6 @@ from longlook.explain.cause import causes
 from longlook.explain.detect import proposed, suspect
 from longlook.explain.failing import grouped
 from longlook.explain.pair import equal_conditions, implausible
-from longlook.metrics import find_metric
 from longlook.pipeline.answers import FOLDER, read_answers, write_answers
 from longlook.pipeline.evidence import check_analysed
 from longlook.pipeline.explain.cells import CellGap, gaps
@@ -26,7 +26,7 @@ from longlook.report.section import slug
 
 @dataclass(frozen=True)
 class ExplainRequest:
-    """What is to be explained. `budget` is how many counterfactual trials a cell may take; None: as many as it needs.
+    """The wish to have cells explained. `budget` bounds the counterfactual trials of a cell; None: as many as it needs.
 
     Without cells, all in which a verdict says that an arm lost are explained; without a contrast, the study's first.
     """
@@ -39,9 +39,9 @@ class ExplainRequest:
 def explain_run(folder: RunFolder, request: ExplainRequest, options: RunOptions, observer: Observer) -> list[Answer]:
     """Explain cells of a run and write what was found below the run folder; return the answers in the plan's order.
 
-    Raises InputError where the run, a cell or the contrast cannot be explained, where earlier answers are damaged or
-    the run's files are not as they were sealed, or where another command has the run; MachineError where this machine
-    cannot go on. Trials that finished stay, and in virtual time the next call takes them from the cache.
+    Raises InputError if the run, a cell or the contrast cannot be explained, if another command has the run, if earlier
+    answers are damaged, or if the run's files are not as they were sealed. Raises MachineError if this machine cannot
+    go on. Trials that finished stay, and in virtual time the next call takes them from the cache.
     """
     answers: list[Answer] = []
     with folder:
@@ -91,7 +91,7 @@ def _explain(
     # A cause may need what it saw to say what to change, and need not have seen it in every round.
     wanted = [(item, proposed(known[item.cause], item, pairs[min(item.signs)])) for item in findings]
     session = Session(study, RunPlace(gap, only, out, request.budget, options, observer), pairs)
-    judgement = session.judged(wanted, known)
+    judgement = session.tested(wanted, known)
     if is_needed(judgement.findings, judgement.together):
         searched = search(session, pairs, judgement)
         judgement = searched.judgement
@@ -112,7 +112,7 @@ def _explain(
 
 
 def _begun(folder: RunFolder, gap: CellGap, options: RunOptions) -> Answer:
-    """Return what the verdict alone says; the status is UNEXPLAINED where there is something to explain."""
+    """Return what the verdict alone says; the status is UNEXPLAINED if there is something to explain."""
     study, found = folder.study, gap.estimate
     labels = {arm.name: arm.label for arm in study.arms}
     status, reason = Status.UNEXPLAINED, ""

@@ -9,22 +9,24 @@ trials are only alike if they run one after the other.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from longlook.core.model import Study
+from longlook.core import codec
+from longlook.core.model import Outcome, Plan, Study
 from longlook.explain.answer import Explained, FoundBy, Judged, Together, direct, strongest
 from longlook.explain.attribution import Conclusion, Look, is_firm, looks_at
-from longlook.explain.cause import Cause, Finding, Intervention, Kind, Target, Untestable
-from longlook.explain.counterfactual import Experiment, add_tests, all_at_once
-from longlook.explain.judge import Gap, RoundsReading, as_before, consequences, is_gone, judge, together
-from longlook.explain.pair import Pair
+from longlook.explain.cause import Cause, Finding, Intervention, Purpose, Target, Untestable
+from longlook.explain.counterfactual import CounterfactualPlan, Experiment, add_tests, all_at_once
+from longlook.explain.judge import Gap, RoundsReading, as_before, consequences, is_gone, judge_findings, together
+from longlook.explain.pair import Pair, Side
+from longlook.pipeline.explain.traced import side_of, with_traces
 from longlook.pipeline.explain.trials import CellTrials, RunPlace
-from longlook.pipeline.explain.witness import traced_change
+from longlook.pipeline.sample import measure_plan
 
 Wanted = Sequence[tuple[Finding, Sequence[Intervention | Untestable]]]
 """Findings, the strongest first, each with what would be changed for it."""
 
 
 @dataclass(frozen=True)
-class Judgement:
+class JudgedFindings:
     """All findings that were tested so far, with their trials."""
 
     findings: tuple[Explained, ...] = ()
@@ -34,12 +36,12 @@ class Judgement:
 
 
 _NOTHING = (Conclusion.NO_CHANGE, Conclusion.UNTOUCHED)
-"""What decides as much as a change that could not be made."""
+"""These conclusions decide as much as a change that could not be made."""
 
 
 @dataclass
 class _Asked:
-    """A finding with the interventions that wait for a reason to be made, and the reasons why others are not."""
+    """A finding with the interventions that wait for a reason to be made, and the reasons against others."""
 
     finding: Finding
     cause: Cause
@@ -52,14 +54,37 @@ class _Asked:
         """Return what is to be made next: cures, then what depends on them; or all of it `at_once`."""
         if at_once:
             return list(self.waiting)
-        if cures := [item for item in self.waiting if item.kind is Kind.CURE]:
+        if cures := [item for item in self.waiting if item.kind is Purpose.CURE]:
             return cures
         tested = () if self.explained is None else direct(self.explained.cures)
-        transplants = [item for item in self.waiting if item.kind is Kind.TRANSPLANT]
+        transplants = [item for item in self.waiting if item.kind is Purpose.TRANSPLANT]
         if transplants and all(item.conclusion in _NOTHING for item in tested):
             return transplants
         explained = self.explained
         return list(self.waiting) if explained is not None and (explained.is_confirmed or explained.is_placed) else []
+
+
+@dataclass
+class _Test:
+    """A test of a finding: for how many rounds it was read, and whether its changed trial was looked into.
+
+    `left_untouched` says that the cause was in that trial as before.
+    """
+
+    experiment: Experiment
+    rounds_read: int = 0
+    is_witnessed: bool = False
+    left_untouched: bool = False
+
+    @property
+    def kind(self) -> Purpose:
+        """The purpose of the change that is tested."""
+        return self.experiment.intervention.kind
+
+    @property
+    def cause(self) -> str:
+        """The cause that the test is about."""
+        return self.experiment.finding.cause
 
 
 class Session(CellTrials):
@@ -69,34 +94,37 @@ class Session(CellTrials):
         """Begin with the study and place of `CellTrials`; `pairs` are the traced rounds that findings were seen in."""
         super().__init__(study, place)
         self._pairs = pairs or {}
-        self._witnessed: set[int] = set()  # places of the tests whose changed trial was looked into
-        self._untouched: set[int] = set()  # of those, the ones after which the cause is as before
         self._asked: dict[str, _Asked] = {}
         self._plan = self.begun()
-        self._tests: list[Experiment] = []
-        self._read: list[int] = []  # after how many rounds each test was read last
-        self._looks: Sequence[int] = ()  # after how many rounds to look; one: after all of them
+        self._tests: list[_Test] = []
+        self._looks: Sequence[int] = ()  # numbers of rounds after which tests are read; one: after all of them
         self._findings: tuple[Explained, ...] = ()
 
-    def judged(self, wanted: Wanted, causes: Mapping[str, Cause], found_by: FoundBy = FoundBy.DETECTOR) -> Judgement:
-        """Test findings beside those that were tested before, and judge all of them, as far as the budget goes."""
+    def tested(
+        self, wanted: Wanted, causes: Mapping[str, Cause], found_by: FoundBy = FoundBy.DETECTOR
+    ) -> JudgedFindings:
+        """Test these and all earlier findings, as far as the budget goes, and return all with their verdicts."""
         for finding, items in wanted:
             waiting = [item for item in items if isinstance(item, Intervention)]
             refused = [item for item in items if isinstance(item, Untestable)]
             self._asked[finding.cause] = _Asked(finding, causes[finding.cause], found_by, waiting, refused)
         if not self._asked:
-            return Judgement()
-        self._judge()
+            return JudgedFindings()
+        self._update_findings()
         while any(asked.due(at_once=not self.is_virtual) for asked in self._asked.values()):
             self._add_due()
             self._run_tests()
-            self._judge()
+            self._update_findings()
             if self._look_into_refuted():
-                self._judge()
+                self._update_findings()
         self._chain()
-        tested = {test.finding.cause for test in self._tests}
+        tested = {test.cause for test in self._tests}
         left_out = tuple(name for name, asked in self._asked.items() if name not in tested and _over_budget(asked))
-        return Judgement(self._findings, self._together(), tuple(self._tests), left_out)
+        return JudgedFindings(self._findings, self._together(), tuple(self._experiments), left_out)
+
+    @property
+    def _experiments(self) -> list[Experiment]:
+        return [test.experiment for test in self._tests]
 
     def _add_due(self) -> None:
         """Plan what is due, as far as the budget goes, the strongest findings first."""
@@ -112,9 +140,9 @@ class Session(CellTrials):
                 elif not _over_budget(asked):
                     asked.refused.append(OverBudget(item.kind, f"the budget leaves {left} trials, and it takes more"))
             tests, refused = add_tests(self._plan, [(asked.finding, chosen)])
-            self._tests += tests
-            before = self._read if self.is_virtual else [0] * len(self._read)  # in real time all run again, together
-            self._read = [*before, *[0] * len(tests)]
+            if not self.is_virtual:  # in real time all run again, together
+                self._tests = [replace(test, rounds_read=0) for test in self._tests]
+            self._tests += map(_Test, tests)
             asked.refused += refused[asked.finding.cause]
 
     @property
@@ -126,42 +154,41 @@ class Session(CellTrials):
         if not self._looks:
             rounds = len(self._rounds)
             self._looks = looks_at(rounds, len(self._tests), self.study.analysis) if self.is_virtual else (rounds,)
-        while until := dict(self._unread()):
+        while until := list(self._unread()):
             wanted: dict[str, int] = {}
-            for place, count in until.items():
-                for own in (self._plan.loser, self._plan.winner, *self._tests[place].arms.values()):
+            for test, count in until:
+                for own in (self._plan.loser, self._plan.winner, *test.experiment.arms.values()):
                     for arm in self._plan.sources(own):
                         wanted[arm] = max(count, wanted.get(arm, 0))
             last = {arm: self._rounds[count - 1] for arm, count in wanted.items()}
             trials = self._in_rounds(self._plan)
             self.run_trials(self._plan, [trial for trial in trials if trial.round <= last.get(trial.arm, -1)])
-            for place, count in until.items():
-                self._read[place] = count
+            for test, count in until:
+                test.rounds_read = count
 
-    def _unread(self) -> Iterator[tuple[int, int]]:
-        """Yield the tests that are not firm, with the number of rounds after which each is read next."""
+    def _unread(self) -> Iterator[tuple[_Test, int]]:
+        """Yield each test that is not firm, with the number of rounds after which each is read next."""
         space = self._known(self._plan)
-        for place, test in enumerate(self._tests):
-            count = self._read[place]
-            if count < self._most(test) and not (count and self._is_firm(space, place)):
-                yield place, min(self._most(test), next(look for look in self._looks if look > count))
+        for test in self._tests:
+            count = test.rounds_read
+            if count < self._most(test) and not (count and self._is_firm(space, test)):
+                yield test, min(self._most(test), next(look for look in self._looks if look > count))
 
-    def _most(self, test: Experiment) -> int:
+    def _most(self, test: _Test) -> int:
         """Return how many rounds a test takes at most: a dose no more than others of its finding."""
-        if test.intervention.kind is not Kind.DOSE:
+        if test.kind is not Purpose.DOSE:
             return len(self._rounds)
         others = [
-            count
-            for count, other in zip(self._read, self._tests, strict=True)
-            if count and other.finding.cause == test.finding.cause and other.intervention.kind is not Kind.DOSE
+            other.rounds_read
+            for other in self._tests
+            if other.rounds_read and other.cause == test.cause and other.kind is not Purpose.DOSE
         ]
         return min(others, default=len(self._rounds))
 
-    def _is_firm(self, space: Gap, place: int) -> bool:
-        test, seen = self._tests[place], space.until(self._rounds[self._read[place] - 1])
-        kind = test.intervention.kind
-        result = seen.closed(test.arms, self.study.analysis, Look.EARLY)
-        count = sum(other.intervention.kind is kind for other in self._tests) + self._spared(kind)
+    def _is_firm(self, space: Gap, test: _Test) -> bool:
+        seen = space.until(self._rounds[test.rounds_read - 1])
+        result = seen.closed(test.experiment.arms, self.study.analysis, Look.EARLY)
+        count = sum(other.kind is test.kind for other in self._tests) + self._spared(test.kind)
         return result is not None and not seen.missing(result) and is_firm(result, count, self.study.analysis)
 
     def _look_into_refuted(self) -> bool:
@@ -170,43 +197,47 @@ class Session(CellTrials):
         Such a change did not touch the cause: it refutes nothing.
         """
         found = False
-        for place, test in enumerate(self._tests):
-            asked = self._asked[test.finding.cause]
-            if place in self._witnessed or not self.is_virtual or not _is_refuted(asked.explained, test, self._tests):
+        for test in self._tests:
+            asked, experiment = self._asked[test.cause], test.experiment
+            refuted = _is_refuted(asked.explained, experiment, self._experiments)
+            if test.is_witnessed or not self.is_virtual or not refuted:
                 continue
-            number = min(test.finding.signs)
-            if number not in self._pairs or (self.left is not None and self.left < test.trials_per_round):
+            number = min(experiment.finding.signs)
+            if not self._can_be_traced(experiment):
                 continue
-            self._witnessed.add(place)
-            changed = traced_change(self.study, self.place, test, self._pairs[number], number)
-            self.counterfactual |= changed.trials
-            before = test.finding.signs[number]
-            if changed.pair is not None and as_before(before, asked.cause.detect(changed.pair)):
-                self._untouched.add(place)
-                found = True
+            test.is_witnessed = True
+            changed = self._traced(experiment)
+            if changed is not None and as_before(experiment.finding.signs[number], asked.cause.detect(changed)):
+                test.left_untouched = found = True
         return found
+
+    def _can_be_traced(self, test: Experiment) -> bool:
+        """Return whether a round of a test was traced without the change, and the budget leaves one with it."""
+        return min(test.finding.signs) in self._pairs and (self.left is None or self.left >= test.trials_per_round)
+
+    def _traced(self, test: Experiment) -> Pair | None:
+        """Run the first round of a test's finding again with the change, and with traces; None if a load went wrong."""
+        number = min(test.finding.signs)
+        changed = traced_change(self.study, self.place, test, self._pairs[number], number)
+        self.counterfactual |= changed.trials
+        return changed.pair
 
     def _chain(self) -> None:
         """Say which confirmed causes are consequences of others: a cure of one takes the sign of the other away."""
-        cured = [(item, found[0]) for item in self._findings if (found := _confirming(item, self._tests)) is not None]
-        cured = [(item, test) for item, test in cured if test.intervention.kind is Kind.CURE]
+        tests = self._experiments
+        cured = [(item, found[0]) for item in self._findings if (found := _confirming(item, tests)) is not None]
+        cured = [(item, test) for item, test in cured if test.intervention.kind is Purpose.CURE]
         if len(cured) < 2 or not self.is_virtual:
             return
         gone: dict[str, frozenset[str]] = {}
         for item, test in cured:
             number = min(test.finding.signs)
-            if number not in self._pairs or (self.left is not None and self.left < test.trials_per_round):
-                continue
-            changed = traced_change(self.study, self.place, test, self._pairs[number], number)
-            self.counterfactual |= changed.trials
-            if changed.pair is not None:
+            if self._can_be_traced(test) and (changed := self._traced(test)) is not None:
                 gone[item.cause] = frozenset(
                     other.finding.cause
                     for _, other in cured
                     if number in other.finding.signs
-                    and is_gone(
-                        other.finding.signs[number], self._asked[other.finding.cause].cause.detect(changed.pair)
-                    )
+                    and is_gone(other.finding.signs[number], self._asked[other.finding.cause].cause.detect(changed))
                 )
         follows = consequences(gone)
         titles = {item.cause: item.title for item in self._findings}
@@ -214,23 +245,27 @@ class Session(CellTrials):
             replace(item, follows=titles.get(follows.get(item.cause, ""), "")) for item in self._findings
         )
 
-    def _spared(self, kind: Kind) -> int:
+    def _spared(self, kind: Purpose) -> int:
         return sum(item.kind is kind for asked in self._asked.values() for item in asked.waiting)
 
-    def _judge(self) -> None:
+    def _update_findings(self) -> None:
         """Judge all findings by the rounds that their tests were read in."""
         space, rounds = self._known(self._plan), self._rounds
         reading = RoundsReading(
             at_looks=len(self._looks) > 1,
-            stopped={place: rounds[count - 1] for place, count in enumerate(self._read) if count < len(rounds)},
-            spared={kind: self._spared(kind) for kind in (Kind.CURE, Kind.TRANSPLANT)},
-            untouched=frozenset(self._untouched),
+            stopped={
+                place: rounds[test.rounds_read - 1]
+                for place, test in enumerate(self._tests)
+                if test.rounds_read < len(rounds)
+            },
+            spared={kind: self._spared(kind) for kind in (Purpose.CURE, Purpose.TRANSPLANT)},
+            untouched=frozenset(place for place, test in enumerate(self._tests) if test.left_untouched),
         )
         asked = self._asked
-        judged = judge(
+        judged = judge_findings(
             space,
             [one.finding for one in asked.values()],
-            self._tests,
+            self._experiments,
             {name: one.refused for name, one in asked.items()},
             {name: one.cause for name, one in asked.items()},
             self.study.analysis,
@@ -245,7 +280,7 @@ class Session(CellTrials):
 
         A cause that has no cure takes part by its transplant: then both arms are changed.
         """
-        best = [found for item in self._findings if (found := _confirming(item, self._tests)) is not None]
+        best = [found for item in self._findings if (found := _confirming(item, self._experiments)) is not None]
         labels = tuple(test.intervention.change.label for test, _ in best)
         if len(best) < 2:
             return Together(labels, best[0][1].share, best[0][1].closed_pct) if best else None
@@ -272,23 +307,56 @@ def _over_budget(asked: _Asked) -> bool:
 def _is_refuted(item: Explained | None, test: Experiment, tests: Sequence[Experiment]) -> bool:
     """Return whether a test, alone, says that its cause makes no difference."""
     kind = test.intervention.kind
-    if item is None or kind is Kind.DOSE:
+    if item is None or kind is Purpose.DOSE:
         return False
     own = [one for one in tests if one.finding.cause == item.cause and one.intervention.kind is kind]
-    judged = item.cures if kind is Kind.CURE else item.transplants
-    return kind is Kind.CURE and judged[own.index(test)].conclusion is Conclusion.REFUTED
+    judged = item.cures if kind is Purpose.CURE else item.transplants
+    return kind is Purpose.CURE and judged[own.index(test)].conclusion is Conclusion.REFUTED
 
 
 def _confirming(item: Explained, tests: Sequence[Experiment]) -> tuple[Experiment, Judged] | None:
-    """Return the cure that confirmed a cause and closes most, else such a transplant; None where none did.
+    """Return the cure that confirmed a cause and closes most, else such a transplant; None if none did.
 
     Only a change of its mechanism confirms a cause.
     """
     if not item.is_confirmed:
         return None
-    for kind, judged in ((Kind.CURE, item.cures), (Kind.TRANSPLANT, item.transplants)):
+    for kind, judged in ((Purpose.CURE, item.cures), (Purpose.TRANSPLANT, item.transplants)):
         best = strongest(direct(judged))
         if best is not None and best.conclusion is Conclusion.CONFIRMED:
             own = [test for test in tests if test.finding.cause == item.cause and test.intervention.kind is kind]
             return own[judged.index(best)], best
     return None
+
+
+@dataclass(frozen=True)
+class TracedChange:
+    """Both arms of a round, changed as a test changes them (None: a load did not go well), and the trials' ids."""
+
+    pair: Pair | None
+    trials: frozenset[str]
+
+
+def traced_change(study: Study, place: RunPlace, test: Experiment, pair: Pair, number: int) -> TracedChange:
+    """Run a round of a change with traces; return it beside the arm that stays.
+
+    `pair` is the round without the change.
+    """
+    gap, engine = place.gap, place.options.engine.name
+    plan = CounterfactualPlan(with_traces(study, gap), gap.contrast, gap.loser, place.only, engine=engine)
+    arms = plan.add(dict.fromkeys(test.arms, test.intervention.change))
+    if isinstance(arms, str):
+        return TracedChange(None, frozenset())
+    trials = tuple(trial for trial in plan.plan.trials if trial.round == number and trial.arm in arms.values())
+    part = Plan(study.id, codec.content_hash([trial.id for trial in trials]), trials)
+    folder, measured = measure_plan(plan.study, part, place.out / f"changed-{part.hash}", place.options, place.observer)
+    well = {entry.trial.id for entry in measured if entry.run.outcome is Outcome.OK}
+    sides: dict[str, Side | None] = {gap.loser: pair.loser, gap.winner: pair.winner}
+    for own, arm in arms.items():
+        trial = next((trial for trial in trials if trial.arm == arm and trial.id in well), None)
+        sides[own] = None if trial is None else side_of(folder, trial, engine)
+    loser, winner = sides[gap.loser], sides[gap.winner]
+    # A trace that contradicts itself is no witness.
+    doubted = any(side is not None and side.doubts for side in (loser, winner))
+    changed = None if loser is None or winner is None or doubted else Pair(loser, winner)
+    return TracedChange(changed, frozenset(trial.id for trial in trials))

@@ -71,7 +71,7 @@ def _pairs(
 
 
 def side_of(folder: RunFolder, trial: Trial, engine: str) -> Side | None:
-    """Return a trial's arm with its ledger, which is written; None where the trial left nothing to make one of."""
+    """Return a trial's arm with its ledger, which is written; None if the trial left nothing to make one of."""
     path = folder.trials / trial.id
     timeline = Timeline.read(path / TIMELINE)
     if (path / EVENTS).exists():

@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from longlook.core import codec
+from longlook.core.metric import find_metric
 from longlook.core.model import Outcome, Plan, Study, Trial
 from longlook.explain.counterfactual import CounterfactualPlan
 from longlook.explain.judge import Gap
-from longlook.metrics import find_metric
 from longlook.pipeline.explain.cells import CellGap
 from longlook.pipeline.options import Observer, RunOptions
 from longlook.pipeline.sample import measure_plan
@@ -18,7 +18,7 @@ from longlook.timeline.normalise.trial import traffic_digest
 
 @dataclass(frozen=True)
 class RunPlace:
-    """Where and how a cell's trials run. `only` names the cell; `out` is the folder of its runs."""
+    """The place and the options of a cell's trials. `only` names the cell; `out` is the folder of its runs."""
 
     gap: CellGap
     only: tuple[str, ...]
@@ -39,8 +39,8 @@ class _Good:
 class CellTrials:
     """Runs trials of plans that grow from the cell's own arms; in virtual time none of them twice.
 
-    `counterfactual` has the ids of all that ran so far beside those of the cell's own arms. In real time a trial runs
-    again beside those that it is compared with.
+    `counterfactual` has the ids of all trials that ran so far, without the cell's own arms. In real time a trial
+    runs again together with the trials that it is compared with.
     """
 
     def __init__(self, study: Study, place: RunPlace) -> None:
@@ -53,7 +53,7 @@ class CellTrials:
 
     @property
     def left(self) -> int | None:
-        """How many trials the budget has left; None where there is no bound."""
+        """How many trials the budget has left; None if there is no bound."""
         budget = self.place.budget
         return None if budget is None else max(0, budget - len(self.counterfactual))
 
@@ -63,15 +63,15 @@ class CellTrials:
         return CounterfactualPlan(self.study, gap.contrast, gap.loser, self.place.only, engine=engine)
 
     def cost(self, planned: CounterfactualPlan, rounds: Sequence[int] | None = None) -> int:
-        """Return how many trials a plan would add to those that the cell took so far."""
+        """Return how many trials a plan would add to the trials that the cell took so far."""
         return len(self._counterfactual(self._in_rounds(planned, rounds)) - self.counterfactual)
 
     def run(self, planned: CounterfactualPlan, rounds: Sequence[int] | None = None) -> Gap:
-        """Run the trials of a plan that have not run, in all rounds by default; return what is known of every arm."""
+        """Run a plan in all rounds, or in `rounds`, unless its trials have run; return what is known of every arm."""
         return self.run_trials(planned, self._in_rounds(planned, rounds))
 
     def run_trials(self, planned: CounterfactualPlan, trials: Iterable[Trial]) -> Gap:
-        """Run some trials of a plan, those that have not run; return what is known of every arm of the plan."""
+        """Run some trials of a plan, unless they have run; return what is known of every arm of the plan."""
         wanted = tuple(trials)
         self.counterfactual |= self._counterfactual(wanted)
         missing = tuple(trial for trial in wanted if not self.is_virtual or trial.id not in self._seen)

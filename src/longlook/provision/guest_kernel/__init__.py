@@ -1,8 +1,8 @@
-"""The guest kernel of the engine `virtual`: taken from LONGLOOK_KERNEL or the cache, built where neither has one.
+"""The guest kernel of the engine `virtual`: taken from LONGLOOK_KERNEL or the cache, built if neither has one.
 
 The cache has one entry for each patch, configuration and pinned source: a kernel that was built from them is used for
-as long as it is intact, whatever newer compilers there are. Its record names what else it was made of. Where the pinned
-source was not to be had, the kernel of another one stands in, and `deviation` says so.
+as long as it is intact, whatever newer compilers there are. Its record names what else it was made of. If the pinned
+source was not to be had, the kernel of another source stands in, and `deviation` says so.
 
 Entry points: `kernel_program`, `installed`, `readiness`, `deviation`, `made_of`; `build` and `source` are its steps.
 """
@@ -23,7 +23,7 @@ from longlook.core.errors import InputError, LonglookError, MachineError
 from longlook.core.job import Program
 from longlook.core.paths import cache_dir, kernel_dir
 from longlook.provision import pins
-from longlook.provision.cache_folder import filled
+from longlook.provision.build_cache import filled
 from longlook.provision.guest_kernel.build import STEPS, build_kernel, expect_buildable, expect_sources
 from longlook.provision.guest_kernel.source import pinned_source
 
@@ -33,7 +33,7 @@ _RECORD = "kernel.json"
 
 @dataclass(frozen=True)
 class Readiness:
-    """Whether there is a guest kernel, and what to do where there is none (`hint`, None where nothing can be done)."""
+    """Whether a guest kernel is there, and what to do otherwise (`hint`, None if nothing can be done)."""
 
     ready: bool
     detail: str
@@ -81,7 +81,8 @@ def readiness() -> Readiness:
 
 
 def deviation() -> str | None:
-    """Return what is not as pinned about the kernel that `kernel_program` returns, as a sentence; None where all is.
+    """Return what is not as pinned about the kernel that `kernel_program` returns, as a sentence; None if everything
+    is.
 
     Results from such a kernel are another kernel's.
     """
@@ -94,7 +95,7 @@ def deviation() -> str | None:
 
 
 def made_of() -> dict[str, Any] | None:
-    """Return the record of the kernel in the cache; None where LONGLOOK_KERNEL names another, or none is built."""
+    """Return the record of the kernel in the cache; None if LONGLOOK_KERNEL names another, or none is built."""
     if os.environ.get("LONGLOOK_KERNEL"):
         return None
     entry = _found()
@@ -102,7 +103,7 @@ def made_of() -> dict[str, Any] | None:
 
 
 def _named_kernel() -> Program | None:
-    """Return the kernel of LONGLOOK_KERNEL, None where that is not set."""
+    """Return the kernel of LONGLOOK_KERNEL, None if that is not set."""
     name = os.environ.get("LONGLOOK_KERNEL")
     if not name:
         return None
@@ -137,7 +138,7 @@ def _make(say: Callable[[str], None]) -> Path:
 
 @contextlib.contextmanager
 def _only_one(path: Path, say: Callable[[str], None]) -> Iterator[int]:
-    """Yield a lock that the compiling children hold too: while those of a killed build run, no other begins."""
+    """Yield a lock that the compiling children hold too: while children of a killed build run, no other one begins."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         lock = path.open("w")
@@ -156,7 +157,7 @@ def _only_one(path: Path, say: Callable[[str], None]) -> Iterator[int]:
 
 @dataclass(frozen=True)
 class _Wanted:
-    """What a kernel shall be made of; `source` is the SHA-256 of the pinned package."""
+    """The ingredients that a kernel shall be made of; `source` is the SHA-256 of the pinned package."""
 
     patch: str
     config: str
@@ -164,7 +165,7 @@ class _Wanted:
     steps: int = STEPS
 
     def is_made_by(self, entry: Path) -> bool:
-        """Return whether an entry of the cache holds such a kernel, intact, or the one that stands in for it."""
+        """Return whether an entry of the cache holds such a kernel, intact, or a kernel that stands in for it."""
         try:
             record = _record(entry)
             source = record["source"]
@@ -188,7 +189,7 @@ def _wanted() -> _Wanted:
 
 
 def _found() -> Path | None:
-    """Return the entry of the cache with the wanted kernel, intact; None where there is none.
+    """Return the entry of the cache with the wanted kernel, intact; None if no entry has it.
 
     Its record decides, not its name.
     """

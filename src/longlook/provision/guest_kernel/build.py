@@ -106,7 +106,7 @@ def build_kernel(
 def lost_settings(wanted: str, got: str) -> list[str]:
     """Return the settings of the fragment `wanted` that the full configuration `got` lacks.
 
-    Raise MachineError where one of them is indispensable.
+    Raise MachineError if one of them is indispensable.
     """
     present = set(got.splitlines())
     lost = [line for line in wanted.splitlines() if line.startswith("CONFIG_") and line not in present]

@@ -50,10 +50,10 @@ def pinned_source(recipe: Path) -> Package:
 
 
 def fetch_source(pin: Package, work: Path, log: Path, say: Callable[[str], None]) -> Taken:
-    """Download and verify the pinned source; an interrupted build goes on with the one that it had chosen.
+    """Download and verify the pinned source; an interrupted build goes on with the source that it had chosen.
 
-    Where the mirror has it no more, take the newest linux-source instead. Raise MachineError where it has none that is
-    new enough.
+    If the mirror no longer has it, take the newest linux-source instead. Raise MachineError if the mirror has none that
+    is new enough.
     """
     chosen = work / "source.json"
     files = work / "packages"
@@ -74,7 +74,7 @@ def fetch_source(pin: Package, work: Path, log: Path, say: Callable[[str], None]
 
 
 def newest_source(apt: PrivateApt) -> Package:
-    """Return the newest linux-source of a suite; raise MachineError where none is new enough."""
+    """Return the newest linux-source of a suite; raise MachineError if none is new enough."""
     name = newest(apt.names("linux-source-"))
     found = apt.show(name) if name else None
     if found is None:
@@ -86,7 +86,7 @@ def newest_source(apt: PrivateApt) -> Package:
 
 
 def newest(names: Iterable[str]) -> str | None:
-    """Return the linux-source package of the highest version, None where none is new enough."""
+    """Return the linux-source package of the highest version, None if none is new enough."""
     versions = [
         (int(found[1]), int(found[2])) for name in names if (found := re.fullmatch(r"linux-source-(\d+)\.(\d+)", name))
     ]
@@ -123,10 +123,11 @@ def extract(source: Taken, patch: Path, tree: Path, log: Path) -> None:
 
 
 def fetch_tools(work: Path, log: Path, say: Callable[[str], None]) -> tuple[dict[str, str], list[dict[str, str]]]:
-    """Return the variables under which flex, bison, m4 and bc run, and the packages of those that this machine lacks.
+    """Return the variables under which flex, bison, m4 and bc run, and the packages of the tools that this machine
+    lacks.
 
-    These are fetched first, from the release that the machine has; the kernel's configuration and its table of time
-    units are made by them, but nothing of theirs is part of it.
+    The packages are fetched first, from the release that the machine has. The tools make the kernel's configuration and
+    its table of time units, but nothing of theirs is part of the kernel.
     """
     tools, record = work / "tools", work / "tools.json"
     missing = [tool for tool in _TOOLS if shutil.which(tool) is None]
@@ -173,7 +174,7 @@ def _with_libraries(apt: PrivateApt, names: Iterable[str]) -> list[Package]:
 
 
 def dependencies(depends: str) -> list[str]:
-    """Return the names in a `Depends` field; where there are alternatives, the first of them."""
+    """Return the names in a `Depends` field; of alternatives the first."""
     first = (part.partition("|")[0].partition("(")[0].partition(":")[0].strip() for part in depends.split(","))
     return [name for name in first if name]
 

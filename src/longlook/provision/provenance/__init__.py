@@ -1,44 +1,7 @@
-"""Where the programs of trials come from: everything that was downloaded for them, its digest, and who vouches for it.
+"""The origin of the programs of trials: everything that was downloaded for them, its digest, and who vouches for it.
 
 Nothing is fetched or built here: lock files, build records and programs are read as they are.
 
-Entry points: `made.of_part`, `made.of_kernel`, `made.of_wheels`, `videos.of_encoder`, `videos.of_players`,
-`videos.of_decoder`, which return what they are about as `Made`; `installed.all_made`.
+Entry points: `made.of_part`, `made.of_kernel`, `made.of_wheels`, `videos.of_encoder`, `videos.of_players` and
+`videos.of_decoder`, which return their subject as `Made`, and `made.all_made`.
 """
-
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-
-_LATER: Mapping[str, bool] = {"omitted_when_empty": True}
-
-
-@dataclass(frozen=True)
-class Component:
-    """A thing that was downloaded and is part of a program.
-
-    `digests` are `sha256:` or `sha512:` and hexadecimal digits, or `h1:` as Go writes it. Where a lock file allows
-    several files, one of them is that of the file that was taken; empty: none is recorded.
-    """
-
-    ecosystem: str  # cargo, golang, pypi, npm, deb or generic: the type of its package URL
-    name: str
-    version: str
-    digests: tuple[str, ...]
-    vouched_by: str
-    licence: str = field(default="", metadata=_LATER)  # its name in SPDX; empty: what pins it does not tell
-
-
-@dataclass(frozen=True)
-class Made:
-    """A program that trials use, and what it is made of.
-
-    `components` is None where nothing tells. `deviations` says what is not as the repository pins it.
-    """
-
-    name: str
-    version: str
-    sha256: str | None  # of the program as `core.job.Program` has it; None: the Python code that runs this
-    built_by: str  # the compilers; empty: nothing was compiled here
-    components: tuple[Component, ...] | None
-    deviations: tuple[str, ...] = ()
-    licence: str = field(default="", metadata=_LATER)  # of the whole, its name in SPDX; empty: not recorded

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from longlook.core.paths import adapters_dir
-from longlook.provision.provenance import Component
+from longlook.core.provenance import Component
 
 _CRATES = "registry+"  # what the source of a crate from a registry begins with
 _REQUIREMENT = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)==(\S+)")
@@ -21,9 +21,9 @@ def in_repository(file: Path) -> str:
 
 
 def crates(lock: Path, roots: Iterable[str] = ()) -> tuple[Component, ...]:
-    """Return the crates of a Cargo.lock: all, or those that packages of the workspace depend on.
+    """Return the crates of a Cargo.lock: all, or the dependencies of packages of the workspace alone.
 
-    What only tests or other systems use is among them: a lock file does not tell.
+    Crates that only tests or other systems use are among them: a lock file does not tell.
     """
     packages = tomllib.loads(lock.read_text())["package"]
     chosen = _behind(packages, roots) if roots else packages

@@ -1,8 +1,8 @@
-"""What each program is made of: a stack's by the files that its adapter's folder has, the others by their own records.
+"""The parts of each program: of a stack by the files in its adapter's folder, of the others by their own records.
 
 A folder `adapters/NAME` tells how a stack is made: `versions/VERSION/Cargo.lock` of crates, `go.mod` of modules of Go,
 `locks/VERSION.txt` of Python's packages, `packages/VERSION.lock` of Debian's. These files are part of the key under
-which a program is cached, so that they are the ones that it was made from.
+which a program is cached, so that it was made from them.
 """
 
 import json
@@ -19,13 +19,13 @@ from typing import Any
 from longlook.core.job import Program
 from longlook.core.paths import adapters_dir, cache_dir, kernel_dir
 from longlook.core.programs import wheel_programs
+from longlook.core.provenance import Component, Made
 from longlook.core.stack import Stack
 from longlook.core.versions import untuned_name
 from longlook.provision import decoder, encoder, go, guest_kernel, pins, players
 from longlook.provision.catalogue import is_installed, selected
 from longlook.provision.debian import pins_of, taken_for
 from longlook.provision.guest_kernel.source import PIN
-from longlook.provision.provenance import Component, Made
 from longlook.provision.provenance.locks import checksums, crates, in_repository, locked, modules, normal, requirements
 from longlook.provision.provenance.videos import of_decoder, of_encoder, of_players
 
@@ -58,7 +58,7 @@ def of_part(stack: Stack, version: str, program: Program) -> Made:
 
 
 def of_kernel() -> Made | None:
-    """Return what the guest kernel is made of; None where none is there."""
+    """Return what the guest kernel is made of; None if none is there."""
     if not guest_kernel.installed():
         return None
     program = guest_kernel.kernel_program(lambda _text: None)
@@ -75,7 +75,7 @@ def of_kernel() -> Made | None:
 def of_wheels(without: Collection[str] = ()) -> tuple[Made, ...]:
     """Return what the programs of the wheel are made of, and the Python that Longlook itself runs on.
 
-    `without` are the names of those that have no part in what is described. Raise MachineError where one is missing.
+    `without` has the names of programs that have no part in the subject. Raise MachineError if one is missing.
     """
     found = (_of_wheel(name, program) for name, program in wheel_programs().items() if name not in without)
     return (*found, of_longlook())
@@ -132,7 +132,8 @@ def _of_environment(folder: Path, lock: Path) -> tuple[Component, ...]:
 
 
 def needed_by(package: str) -> set[str]:
-    """Return the packages that an installed one names as needed, without those of extras, which nothing here asks for.
+    """Return the packages that an installed one names as needed, without packages of extras, which nothing here asks
+    for.
 
     Conditions on systems and versions are not looked at: what they leave out is not installed.
     """

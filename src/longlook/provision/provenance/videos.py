@@ -1,7 +1,7 @@
-"""What makes and plays videos with pictures: the encoder, and the players and the decoder that a browser is given.
+"""The makers and players of videos with pictures: the encoder, and the players and the decoder that a browser is given.
 
-All are pinned in the repository, so a video that came into the cache on another day was made by this encoder, too: the
-encoder's digest is part of the key under which it is cached.
+All are pinned in the repository. A video that came into the cache on another day was made by this encoder, too, because
+the encoder's digest is part of the key under which the video is cached.
 """
 
 import base64
@@ -10,8 +10,8 @@ from pathlib import Path
 
 import longlook
 from longlook.core.digests import file_digest
+from longlook.core.provenance import Component, Made
 from longlook.provision import decoder, encoder, players
-from longlook.provision.provenance import Component, Made
 
 
 def of_encoder() -> Made:

@@ -58,14 +58,14 @@ class SizeFrom(StrEnum):
 
 
 @dataclass(frozen=True)
-class Size:
+class TransferredSize:
     """The bytes of a body as it was transferred; 0 if it is empty, or if a tool writes 0 for what it does not know."""
 
     size_bytes: int
     source: SizeFrom
 
 
-def transferred(entry: Mapping[str, Any], response: Mapping[str, Any]) -> Size | None:
+def transferred(entry: Mapping[str, Any], response: Mapping[str, Any]) -> TransferredSize | None:
     """Return the size of an entry's body; None if no field has it.
 
     HAR's own field counts first, unless it contradicts what compression saved (HAR 1.2: `compression` is `content.size`
@@ -79,8 +79,8 @@ def transferred(entry: Mapping[str, Any], response: Mapping[str, Any]) -> Size |
     body, whole = as_count(response.get("bodySize")), as_count(response.get("_transferSize"))
     if body and body > 0:
         if not (saved and decoded and size is not None and body >= size):
-            return Size(body, SizeFrom.BODY)
-        return Size(decoded, SizeFrom.CONTRADICTED)
+            return TransferredSize(body, SizeFrom.BODY)
+        return TransferredSize(decoded, SizeFrom.CONTRADICTED)
     known = (
         (whole, SizeFrom.TRANSFER),
         (as_count(entry.get("_objectSize")), SizeFrom.OBJECT),
@@ -88,10 +88,10 @@ def transferred(entry: Mapping[str, Any], response: Mapping[str, Any]) -> Size |
     )
     for value, source in known:
         if value is not None and value > 0:
-            return Size(value, source)
+            return TransferredSize(value, source)
     if body == 0 and decoded is None:
-        return Size(0, SizeFrom.BODY)
-    return None if decoded is None else Size(decoded, SizeFrom.CONTENT)
+        return TransferredSize(0, SizeFrom.BODY)
+    return None if decoded is None else TransferredSize(decoded, SizeFrom.CONTENT)
 
 
 def _less_headers(arrived: int | None, response: Mapping[str, Any]) -> int | None:
@@ -103,8 +103,8 @@ FACTOR = 2
 
 
 @dataclass(frozen=True)
-class Measured:
-    """What a HAR has of one answer of the page load beside what is replayed of it."""
+class MeasuredAnswer:
+    """One answer of the page load as a HAR has it, beside the bytes that are replayed of it."""
 
     size_bytes: int
     arrived_bytes: int | None  # `_bytesIn`: with headers
@@ -112,14 +112,16 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class Contradiction:
-    """What does not agree, under the name of its check."""
+class PageContradiction:
+    """A disagreement, under the name of its check."""
 
     check: str
     problem: str
 
 
-def contradictions(answers: Sequence[Measured], page_bytes: int | None, late_bytes: int = 0) -> Iterator[Contradiction]:
+def contradictions(
+    answers: Sequence[MeasuredAnswer], page_bytes: int | None, late_bytes: int = 0
+) -> Iterator[PageContradiction]:
     """Yield what disagrees in a page load.
 
     `page_bytes` is the whole page's `_bytesIn`, if the tool counted that, and `late_bytes` what came after its load
@@ -128,21 +130,25 @@ def contradictions(answers: Sequence[Measured], page_bytes: int | None, late_byt
     empty = [answer for answer in answers if not answer.size_bytes and not answer.may_be_empty]
     if empty:
         problem = f"{len(empty)} of {len(answers)} answers have no bytes, though their status and type promise some"
-        yield Contradiction("sizes_of_0", problem)
+        yield PageContradiction("sizes_of_0", problem)
     larger = [
         answer for answer in answers if answer.arrived_bytes and answer.size_bytes > FACTOR * answer.arrived_bytes
     ]
     if larger:
         problem = f"{len(larger)} of {len(answers)} answers have over {FACTOR} times the bytes that arrived of them"
-        yield Contradiction("size_above_arrived", problem)
+        yield PageContradiction("size_above_arrived", problem)
     total = late_bytes + sum(answer.size_bytes for answer in answers)
     if page_bytes and not page_bytes <= FACTOR * total:
-        yield Contradiction("objects_below_page", f"its objects have {total} bytes, where the page had {page_bytes}")
+        yield PageContradiction(
+            "objects_below_page", f"its objects have {total} bytes, where the page had {page_bytes}"
+        )
     elif page_bytes and total > FACTOR * page_bytes:
-        yield Contradiction("objects_above_page", f"its objects have {total} bytes, where the page had {page_bytes}")
+        yield PageContradiction(
+            "objects_above_page", f"its objects have {total} bytes, where the page had {page_bytes}"
+        )
 
 
-def unrecorded(answers: Sequence[Measured]) -> tuple[int, int] | None:
+def unrecorded(answers: Sequence[MeasuredAnswer]) -> tuple[int, int] | None:
     """Return how many answers of how many lack their size, if those are most of a page of several; else None."""
     empty = sum(not answer.size_bytes and not answer.may_be_empty for answer in answers)
     return (empty, len(answers)) if len(answers) > 1 and 2 * empty > len(answers) else None
@@ -190,14 +196,14 @@ class HarEntry:
 
 @dataclass(frozen=True)
 class Recording:
-    """What a HAR has of one page load. `skipped` and `changed` count entries by reason."""
+    """One page load as a HAR has it. `skipped` and `changed` count entries by reason."""
 
     digest: str  # of the file's bytes
     creator: str
     entries: tuple[HarEntry, ...]
     skipped: Mapping[str, int] = field(default_factory=dict)
     changed: Mapping[str, int] = field(default_factory=dict)
-    implausible: tuple[Contradiction, ...] = ()
+    implausible: tuple[PageContradiction, ...] = ()
 
 
 def read_har(path: Path) -> Recording:
@@ -265,7 +271,7 @@ class _Reader:
         self.page_bytes = as_count(first.get("_bytesIn"))
         self.found: list[HarEntry] = []
         self.late_bytes = 0
-        self.measured: list[Measured] = []
+        self.measured: list[MeasuredAnswer] = []
         self.skipped: Counter[str] = Counter()
         self.changed: Counter[str] = Counter()
 
@@ -291,7 +297,7 @@ class _Reader:
             self.changed[_DECODED] += 1
         kind = _kind(as_text(as_mapping(response.get("content")).get("mimeType")))
         may_be_empty = method != "GET" or as_count(response.get("status")) != 200 or kind in _MAY_BE_EMPTY
-        self.measured.append(Measured(size_bytes, as_count(entry.get("_bytesIn")), may_be_empty))
+        self.measured.append(MeasuredAnswer(size_bytes, as_count(entry.get("_bytesIn")), may_be_empty))
         url, started_ns = urldefrag(url or "").url, started_ns or 0
         location = as_text(response.get("redirectURL"))
         is_redirect = 300 <= (as_count(response.get("status")) or 0) < 400 and location
@@ -317,7 +323,7 @@ class _Reader:
         url: str | None,
         started_ns: int | None,
     ) -> str | None:
-        """Return why an entry cannot be loaded again; None where it can."""
+        """Return why an entry cannot be loaded again; None if it can."""
         kind, status = as_text(entry.get("_resourceType")), as_count(response.get("status"))
         scheme, is_web = (url or "").partition(":")[0].lower(), _has_host(url or "")
         is_socket = scheme in ("ws", "wss") or kind == "websocket" or status == 101 or "_webSocketMessages" in entry

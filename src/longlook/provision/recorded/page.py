@@ -23,7 +23,7 @@ class DependenceEvidence(StrEnum):
 
 
 def after_what(entries: Sequence[HarEntry]) -> list[tuple[int | None, DependenceEvidence]]:
-    """Return for each entry the place of the one that it waited for, and how that is known.
+    """Return for each entry the place of the entry that it waited for, and how that is known.
 
     `entries` stand in the order of their starts, the document first. Whatever an entry waits for stands before it, so
     there is no circle.
@@ -70,7 +70,7 @@ class RecordedObject:
 
 @dataclass(frozen=True)
 class RecordedPage:
-    """What a trial of workload `recorded_page` loads: its digest is part of the trial's identity.
+    """The page that a trial of workload `recorded_page` loads: its digest is part of the trial's identity.
 
     Objects stand in the order in which they are asked for. `skipped` and `changed` count entries of the HAR by reason.
     """
@@ -97,8 +97,8 @@ class RecordedPage:
 def recorded_page(recording: Recording) -> RecordedPage:
     """Return the page of a recording: its document, and all that was asked for after it.
 
-    An object's phase is one more than that of the object that it waited for. Raise HarError for a page with too many
-    bytes.
+    An object's phase is one more than the phase of the object that it waited for. Raise HarError for a page with too
+    many bytes.
     """
     entries, before = _from_document(recording.entries)
     skipped = Counter(recording.skipped)

@@ -35,7 +35,7 @@ def is_path(name: str) -> bool:
 
 
 def find(name: str, beside: Path) -> Path:
-    """Return the file of a name, or of a path that counts from the folder `beside`; HarError where there is none."""
+    """Return the file of a name, or of a path that counts from the folder `beside`; HarError if no such file exists."""
     known = shipped()
     if name in known:
         return known[name]
@@ -47,7 +47,7 @@ def find(name: str, beside: Path) -> Path:
 
 
 def keep(path: Path) -> tuple[str, RecordedPage]:
-    """Read a HAR into the cache; return the digest of its page, and the page. HarError where it cannot be used."""
+    """Read a HAR into the cache; return the digest of its page, and the page. HarError if it cannot be used."""
     return keep_recording(read_har(path))
 
 
@@ -59,7 +59,7 @@ def keep_recording(recording: Recording) -> tuple[str, RecordedPage]:
 
 
 def load(digest: str) -> RecordedPage:
-    """Return the page of a digest from the cache. Raise InputError where it is not there, or damaged."""
+    """Return the page of a digest from the cache. Raise InputError if it is missing or damaged."""
     path = kept_files.file_of(_cache(), digest)
     try:
         data = files.read_bytes(path)
@@ -82,7 +82,7 @@ def lay(plan: Plan, run: Path) -> None:
 
 
 def adopt(run: Path) -> None:
-    """Put a run folder's pages into the cache where it lacks them, so that its study can be planned again."""
+    """Put the pages of a run folder that the cache lacks into it, so that its study can be planned again."""
     kept_files.adopt(run / FOLDER, _cache(), *_KEPT)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from longlook.analysis.stats.by_round import RoundEffects
+from longlook.analysis.stats.cells import RoundEffects
 from longlook.core.model import Contrast, Outcome, Verdict
 from longlook.core.results import ClaimResult, Estimate
 from longlook.report import wording

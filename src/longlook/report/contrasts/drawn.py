@@ -6,7 +6,7 @@ from typing import Any
 
 import altair as alt
 
-from longlook.analysis.stats.by_round import RoundEffects
+from longlook.analysis.stats.cells import RoundEffects
 from longlook.analysis.stats.drawn_settings import name_of, scale_of, sentence
 from longlook.core.dependence import Dependence, Shape
 from longlook.core.model import Contrast

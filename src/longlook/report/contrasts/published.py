@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import pandas as pd
 
-from longlook.analysis.claims.welch import welch_verdict
+from longlook.analysis.claims.judge import welch_verdict
 from longlook.core.results import ClaimResult
 from longlook.report import wording
 from longlook.report.charts.theme import page_specification

@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from longlook.analysis.stats.by_round import RoundEffects, effects_by_round
-from longlook.analysis.stats.cells import Cells
+from longlook.analysis.stats.cells import Cells, RoundEffects, effects_by_round
 from longlook.core.model import Contrast, Study, Verdict
 from longlook.core.results import ClaimResult
 from longlook.report import wording

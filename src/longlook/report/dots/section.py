@@ -14,7 +14,7 @@ from longlook.report.chart_section import ChartSection
 from longlook.report.charts.colours import RULE, arm_colours
 from longlook.report.charts.theme import page_specification, unit_axis
 from longlook.report.content import ReportContent
-from longlook.report.flows.shares import levels_of, matrix_metric
+from longlook.report.flows.shares import levels_of
 from longlook.report.layout import SEPARATOR, make_grid
 
 _ARM_PX = 8
@@ -45,7 +45,7 @@ def make_dots(content: ReportContent) -> list[DotsSection]:
     study = content.study
     if study.figure.kind != DOTS:
         return []
-    metric = matrix_metric(study)
+    metric = study.figure_metric
     facts = content.facts(metric)
     rows = _rows(content, metric)
     known = [row["high"] for row in rows if not row["missing"]]

@@ -12,7 +12,7 @@ from longlook.report.charts.colours import gradient
 from longlook.report.content import ReportContent
 from longlook.report.contrasts.heatmap import heatmap, scale_legend
 from longlook.report.contrasts.squares import STATE_NOTES, Square
-from longlook.report.flows.shares import LIMITS, Fairness, levels_of, matrix_metric
+from longlook.report.flows.shares import LIMITS, Fairness, levels_of
 from longlook.report.layout import Grid, Place, make_grid
 from longlook.report.section import Section, slug
 
@@ -70,7 +70,7 @@ def make_matrix(content: ReportContent, rates: Mapping[str, str]) -> MatrixSecti
     study = content.study
     if study.figure.kind != MATRIX:
         return None
-    metric = matrix_metric(study)
+    metric = study.figure_metric
     facts = content.facts(metric)
     levels = levels_of(content, metric)
     known = [item.median for item in levels.values() if item.median is not None]

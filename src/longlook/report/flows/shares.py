@@ -6,26 +6,21 @@ from typing import Any, ClassVar
 
 import altair as alt
 
-from longlook.core.model import DOTS, MATRIX, TREND, Study
+from longlook.analysis.stats.levels import FAIR, PART
+from longlook.core.model import Study
+from longlook.core.problems import SettingError
 from longlook.core.results import ArmLevel
 from longlook.report import wording
 from longlook.report.charts.colours import INK_SOFT, arm_colours
 from longlook.report.charts.labels import LABEL_PX, apart
 from longlook.report.charts.theme import page_specification
 from longlook.report.content import ReportContent
-from longlook.report.flows.emulated import emulated_parts
 from longlook.report.layout import Grid, abbreviated, make_grid
 from longlook.report.section import Section, slug
-
-PART = "part"
-FAIR: Mapping[str, float | str] = {
-    "share_of_used": PART,
-    "share_of_link": PART,
-    "fair_share": 100.0,
-    "competitor_fair_share": 100.0,
-    "jain_index": 1.0,
-}
-"""Metrics of shares and their fair value: a number, or the first group's part of the competing flows in %."""
+from longlook.study.catalogue import Catalogue, installed
+from longlook.study.cells import cell_id, cells, labels_of
+from longlook.study.flow_groups import FlowGroup, groups_of
+from longlook.study.resolve import cell_settings
 
 LIMITS = {"share_of_used": 100.0, "share_of_link": 100.0, "jain_index": 1.0}
 """The greatest possible values."""
@@ -81,18 +76,6 @@ class ShareSection(Section):
         """Return one figure for each metric."""
         taken: set[str] = set()
         return {f"shares-{slug(each.metric, taken)}": each.figure for each in self.shares}
-
-
-def metrics_by_arm(study: Study) -> list[str]:
-    """Return the metrics for which the report shows the level of each arm, beside the contrasts."""
-    wanted = [contrast.metric for contrast in study.contrasts] if study.figure.kind == TREND else []
-    wanted += [matrix_metric(study)] if study.figure.kind in (MATRIX, DOTS) else []
-    return list(dict.fromkeys([*wanted, *(name for name in study.metrics if name in FAIR)]))
-
-
-def matrix_metric(study: Study) -> str:
-    """Return the metric of a matrix or a dot plot: the figure's own, or the first contrast's."""
-    return study.figure.metric or study.contrasts[0].metric
 
 
 class Fairness:
@@ -296,3 +279,46 @@ def _names(points: Rows, top: float) -> Any:
     return names.encode(
         x=alt.XValue("width"), y=alt.Y("at:Q"), text=alt.Text("name:N"), color=alt.Color("colour:N", scale=None)
     )
+
+
+_CUBIC = "cubic"
+_CUBIC_AFTER_LOSS = 0.7
+"""The share of its window that Cubic keeps after a loss (RFC 9438, 4.6)."""
+
+
+def emulated_parts(study: Study, catalogue: Catalogue | None = None) -> dict[tuple[str, str], float]:
+    """Return, by cell id and arm, the part in % that the arm's first group of flows would have of the competing flows
+    if each connection for which a flow acts were a flow: for one that acts for N, against M others, N/(M+N).
+
+    Only arms for which that is another part than that of their flows are there. A stack declares its number by the knob
+    `emulated_connections`, or by the share of its window that its Cubic keeps after a loss, (N−1+0.7)/N for N
+    connections. Arms that cannot be resolved here, such as those of another installation's plug-ins, are left out.
+
+    Source: Kakhki et al., IMC 2017, 5.1, which prints N/(M+1) and 2/(M+1): shares that do not add up to 1.
+    """
+    known = catalogue or installed()
+    found: dict[tuple[str, str], float] = {}
+    for cell in cells(study):
+        settings = cell_settings(study, cell)
+        for arm in study.arms:
+            try:
+                groups = [group for group in groups_of(arm, settings, known) if group.count and not group.cross]
+            except SettingError:
+                continue
+            counts = [group.count for group in groups]
+            acting = [group.count * connections_of(group, known) for group in groups]
+            if acting[0] * sum(counts) != counts[0] * sum(acting):
+                found[cell_id(labels_of(cell)), arm.name] = 100 * acting[0] / sum(acting)
+    return found
+
+
+def connections_of(group: FlowGroup, catalogue: Catalogue) -> int:
+    """Return for how many connections the sender of a group acts: 1 unless it is QUIC with a Cubic that says more."""
+    server = group.setup.server
+    knobs: Mapping[str, object] = server.knobs
+    if group.setup.congestion_control is not None or knobs.get("congestion_control") != _CUBIC:
+        return 1
+    if (count := knobs.get("emulated_connections")) is not None:
+        return int(str(count))
+    declared = catalogue.stacks[server.stack].knobs["congestion_control"].window_after_loss.get(_CUBIC)
+    return 1 if declared is None else round((1 - _CUBIC_AFTER_LOSS) / (1 - declared))

@@ -6,13 +6,13 @@
 from pathlib import Path
 
 from longlook.report.charts.export import export_figure
-from longlook.report.inside.content import InsideContent, Machine
+from longlook.report.inside.content import DrawnMachine, InsideContent
 from longlook.report.inside.figure import inside_figure
 from longlook.report.inside.page import chosen_round, full_label, render_inside
 
 FOLDER = "inside"
 
-__all__ = ["FOLDER", "InsideContent", "Machine", "inside_page", "inside_pages", "write_inside"]
+__all__ = ["FOLDER", "DrawnMachine", "InsideContent", "inside_page", "inside_pages", "write_inside"]
 
 
 def inside_page(report_dir: Path, cell_id: str) -> Path:

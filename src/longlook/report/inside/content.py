@@ -13,7 +13,7 @@ from longlook.timeline.collectors import CollectorCost
 
 
 @dataclass(frozen=True)
-class Machine:
+class DrawnMachine:
     """A state machine that was inferred from an arm's rounds, or the difference of two; `svg` is its drawing."""
 
     title: str
@@ -37,7 +37,7 @@ class InsideContent:
     absent: Sequence[tuple[str, str]] = ()
     remarks: Sequence[tuple[str, str]] = ()  # arm, what else is not here and why
     states: StateTimes | None = None
-    machines: Sequence[Machine] = ()
+    machines: Sequence[DrawnMachine] = ()
     costs: Sequence[CollectorCost] = ()
     flows: Mapping[str, str] = field(default_factory=dict)
     behind: frozenset[str] = frozenset()

@@ -10,7 +10,7 @@ from longlook.explain.inside.series import Series, thin_bands, thin_marks, thin_
 from longlook.report.charts import colours
 from longlook.report.charts.drawn import Drawn
 from longlook.report.inside.content import InsideContent
-from longlook.report.inside.panels import PANELS, TRACKS, Line, Panel
+from longlook.report.inside.panels import PANELS, TRACKS, Panel, PanelLine
 
 WIDTH_PX = 760
 VALUES = 2 * WIDTH_PX
@@ -92,7 +92,7 @@ def _last(inside: InsideContent) -> str:
     ][-1]
 
 
-def _mark(chart: Any, line: Line, colour: str) -> Any:
+def _mark(chart: Any, line: PanelLine, colour: str) -> Any:
     if line.style == "points":
         return chart.mark_point(filled=True, size=3, opacity=1, color=_pale(colour), shape="square")
     dash = [4, 3] if line.style == "dash" else [1, 0]
@@ -106,7 +106,7 @@ def _pale(colour: str) -> str:
     return "#" + "".join(f"{round(255 - (255 - part) * 0.4):02x}" for part in parts)
 
 
-def _points(line: Line, trial: Inside) -> tuple[Any, Any]:
+def _points(line: PanelLine, trial: Inside) -> tuple[Any, Any]:
     series = trial.series[line.series]
     if line.style == "rate":
         return _rate(series, trial.duration_s)

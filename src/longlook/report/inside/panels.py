@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Line:
+class PanelLine:
     """A series in a panel. `style`: `step` (holds until the next), `thin`, `dash`, `points`, or `rate` (of bytes)."""
 
     series: str
@@ -19,7 +19,7 @@ class Panel:
     name: str
     title: str
     unit: str  # bytes, us or bit/s
-    lines: tuple[Line, ...]
+    lines: tuple[PanelLine, ...]
     height: int  # CSS pixels
     about: str
 
@@ -29,25 +29,36 @@ PANELS = (
         "buffer",
         "Video in the buffer",
         "us",
-        (Line("buffer", "thin", "buffer"),),
+        (PanelLine("buffer", "thin", "buffer"),),
         130,
         "what the player has and has not shown",
     ),
-    Panel("rung", "Bitrate asked for", "bit/s", (Line("rung", "step", "bitrate"),), 90, "of the segment's rung"),
+    Panel("rung", "Bitrate asked for", "bit/s", (PanelLine("rung", "step", "bitrate"),), 90, "of the segment's rung"),
     Panel(
         "window",
         "Congestion window",
         "bytes",
-        (Line("cwnd", "step", "window"), Line("ssthresh", "dash", "slow-start threshold")),
+        (PanelLine("cwnd", "step", "window"), PanelLine("ssthresh", "dash", "slow-start threshold")),
         190,
         "as the sender's own trace gives it",
     ),
-    Panel("flight", "Bytes in flight", "bytes", (Line("in_flight", "thin", "in flight"),), 120, "as the sender counts"),
+    Panel(
+        "flight",
+        "Bytes in flight",
+        "bytes",
+        (PanelLine("in_flight", "thin", "in flight"),),
+        120,
+        "as the sender counts",
+    ),
     Panel(
         "rtt",
         "Round trip time",
         "us",
-        (Line("rtt", "points", "sample"), Line("srtt", "step", "smoothed"), Line("min_rtt", "dash", "least")),
+        (
+            PanelLine("rtt", "points", "sample"),
+            PanelLine("srtt", "step", "smoothed"),
+            PanelLine("min_rtt", "dash", "least"),
+        ),
         150,
         "as the sender measures it",
     ),
@@ -55,7 +66,7 @@ PANELS = (
         "throughput",
         "Throughput at the link",
         "bit/s",
-        (Line("passed", "rate", "throughput"),),
+        (PanelLine("passed", "rate", "throughput"),),
         130,
         "IP bytes that left the link towards the receiver",
     ),
@@ -63,11 +74,11 @@ PANELS = (
         "bytes",
         "Bytes acknowledged",
         "bytes",
-        (Line("acked", "step", "acknowledged"), Line("delivered", "dash", "delivered by the link")),
+        (PanelLine("acked", "step", "acknowledged"), PanelLine("delivered", "dash", "delivered by the link")),
         120,
         "so far; of UDP the link counts every payload as new",
     ),
-    Panel("queue", "Queue at the link", "bytes", (Line("queue", "thin", "queue"),), 120, "found by each packet"),
+    Panel("queue", "Queue at the link", "bytes", (PanelLine("queue", "thin", "queue"),), 120, "found by each packet"),
 )
 
 TRACKS = (

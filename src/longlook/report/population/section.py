@@ -15,7 +15,6 @@ from longlook.report.chart_section import ChartSection, panel_title
 from longlook.report.charts.colours import arm_colours
 from longlook.report.charts.theme import page_specification
 from longlook.report.content import ReportContent, records
-from longlook.report.flows.shares import matrix_metric
 
 PANEL_PX, PANEL_HEIGHT_PX = 400, 300
 _FAR_APART = 5.0
@@ -47,7 +46,7 @@ def make_population(content: ReportContent) -> list[PopulationSection]:
     study, table = content.study, content.table("population")
     if study.figure.kind != POPULATION or study.population is None or table is None:
         return []
-    facts = content.facts(matrix_metric(study))
+    facts = content.facts(study.figure_metric)
     about = (
         f"Share of the declared population in which {facts.label[:1].lower()}{facts.label[1:]} is below the value on "
         "the axis, or nothing was measured because nothing arrived. The shares of the population are the study’s input."

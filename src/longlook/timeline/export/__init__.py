@@ -1,4 +1,4 @@
-"""Traces, and trials with theirs, in formats that other tools read (docs/reference/exports.md).
+"""Traces, and trials with theirs, in formats that other tools read (docs/reference/capture.md).
 
 `export.convert` writes qlog, pcapng, HAR, plays of videos, Parquet or CSV, and `export.look` summarises a trace: the
 command line calls both. The pipeline imports `har` for the archives of a whole run, the command line `plays` for scores
@@ -68,11 +68,11 @@ class _Source:
 
 
 def convert(source: Path, to: str, out: Path, vantage: str | None = None) -> list[Written]:
-    """Write a trace or a trial's folder as one of the formats of docs/reference/exports.md; return what was written.
+    """Write a trace or a trial's folder as one of the formats of docs/reference/capture.md; return what was written.
 
-    Raise InputError for other input, for a trace without rows, for a pcapng of anything but a trial or a packet log,
-    for a HAR of anything but a trial with objects or a netlog of a page load, for a play of a trial without one, and if
-    `out` cannot be written.
+    Raise InputError for other input, for a trace without rows, for a play of a trial without one, and if `out` cannot
+    be written. A pcapng can be made of a trial or a packet log alone, a HAR of a trial with objects or a netlog of a
+    page load.
     """
     if not out.absolute().parent.is_dir():
         raise InputError(f"--out {out}: no such folder", f"make it first: mkdir -p {out.absolute().parent}")

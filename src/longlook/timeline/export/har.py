@@ -1,4 +1,4 @@
-"""Page loads as HTTP Archive 1.2, which browsers and waterfall viewers open (docs/reference/exports.md has the rules).
+"""Page loads as HTTP Archive 1.2, which browsers and waterfall viewers open (docs/reference/capture.md has the rules).
 
 A HAR is made from a trial's timeline and the URLs of its client's lines, so nothing is run again and the same trial
 gives the same bytes.
@@ -36,7 +36,7 @@ Row = Mapping[str, Any]
 
 @dataclass
 class Request:
-    """One object that a client asked for; times are ns since the trial's start, None where there was no such moment."""
+    """One object that a client asked for; times are ns since the trial's start, or None without such a moment."""
 
     path: str
     flow: str | None
@@ -51,7 +51,7 @@ class Request:
 
 
 @dataclass
-class Connection:
+class LoadConnection:
     """A connection that a load used, by the client's stamps; ns since the trial's start."""
 
     flow: str
@@ -75,7 +75,7 @@ class PageLoad:
     began_ns: int = 0
     loaded_ns: int | None = None  # None: it did not finish
     requests: list[Request] = field(default_factory=list)
-    connections: dict[str, Connection] = field(default_factory=dict)  # by flow
+    connections: dict[str, LoadConnection] = field(default_factory=dict)  # by flow
 
     def url(self, path: str) -> str:
         """Return the URL of a path; of one that the client gave no URL for, with the host of the others."""
@@ -130,7 +130,7 @@ def _load(name: str, urls: Mapping[str, str], rows: Iterable[Row], accepted: Map
 def _connect(load: PageLoad, row: Row, accepted: Mapping[str, int]) -> None:
     flow = row["flow"]
     if row["kind"] == Kind.CONNECTION_STARTED:
-        load.connections[flow] = Connection(flow, row["time_ns"], accepted_ns=accepted.get(flow))
+        load.connections[flow] = LoadConnection(flow, row["time_ns"], accepted_ns=accepted.get(flow))
     elif (known := load.connections.get(flow)) is not None:
         if row["vantage"] == "client":
             known.ready_ns = row["time_ns"]
@@ -185,7 +185,7 @@ def _is_between(flow: str | None, client_address: str, server_address: str) -> b
 
 @dataclass(frozen=True)
 class Timings:
-    """The phases of one request in ns, one after the other; None where a phase does not apply or is not known.
+    """The phases of one request in ns, one after the other; None if a phase does not apply or is not known.
 
     `ssl_ns` is part of `connect_ns`; the others add up to the request's whole time.
     """
@@ -220,11 +220,11 @@ def timings_of(load: PageLoad) -> Iterator[tuple[Request, Timings]]:
             yield request, _opening(request, connection)
 
 
-def _meets_handshake(request: Request, connection: Connection) -> bool:
+def _meets_handshake(request: Request, connection: LoadConnection) -> bool:
     return connection.ready_ns is None or request.asked_ns < connection.ready_ns
 
 
-def _opening(request: Request, connection: Connection) -> Timings:
+def _opening(request: Request, connection: LoadConnection) -> Timings:
     began_ns = min(max(connection.began_ns, request.asked_ns), request.ended_ns)
     blocked_ns = began_ns - request.asked_ns
     if connection.state == "0rtt":
@@ -241,7 +241,7 @@ def _opening(request: Request, connection: Connection) -> Timings:
     return _rest(request, ready_ns, blocked_ns=blocked_ns, connect_ns=connect_ns, ssl_ns=ssl_ns, comment=comment)
 
 
-def _ready_ns(request: Request, connection: Connection) -> int:
+def _ready_ns(request: Request, connection: LoadConnection) -> int:
     """Return when the connection let the request go; its answer's beginning or its failure if nothing says when."""
     known = (connection.ready_ns, request.first_byte_ns, request.ended_ns)
     return max(min(time_ns for time_ns in known if time_ns is not None), request.asked_ns)
@@ -288,7 +288,7 @@ _PHASES = ("blocked", "dns", "connect", "ssl", "send", "wait", "receive")
 def trial_har(folder: Path) -> dict[str, Any] | None:
     """Return the page loads of a trial's folder as a HAR: one page, or one for each flow that asked for objects.
 
-    None where no object was asked for. Raise InputError if the folder holds no finished trial.
+    None if no object was asked for. Raise InputError if the folder holds no finished trial.
     """
     trial, run, timeline = trial_of(folder)
     loads = loads_of(folder, timeline)

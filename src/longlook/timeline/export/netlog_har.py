@@ -1,4 +1,4 @@
-"""A netlog of Chromium → an HTTP Archive of its page loads (docs/reference/exports.md has the rules).
+"""A netlog of Chromium → an HTTP Archive of its page loads (docs/reference/capture.md has the rules).
 
 `longlook-trace decode --requests` writes the events of a netlog's requests, with the numbers of its own constants
 resolved. A request has a hop for each redirection, and each hop becomes an entry.
@@ -53,7 +53,7 @@ class _Hop:
 
     @property
     def body_bytes(self) -> int:
-        """What was transferred of the body; what no filter decoded is read as it came."""
+        """The bytes of the body that were transferred; bytes that no filter decoded are read as they came."""
         return self.raw_bytes if self.is_filtered or self.raw_bytes else self.read_bytes
 
 
@@ -68,7 +68,7 @@ class NetlogHar:
 def netlog_har(requests: Path, name: str, producer: str | None) -> NetlogHar:
     """Return the page loads of a netlog, by the lines of its requests; `name` is the log as messages call it.
 
-    Raise InputError where it has no page load.
+    Raise InputError if it has no page load.
     """
     with requests.open(encoding="utf-8") as file:
         constants = json.loads(next(file))

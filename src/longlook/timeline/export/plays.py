@@ -1,7 +1,7 @@
-"""What the viewer of a video saw, as a table over time and as the input of ITU-T P.1203 (docs/reference/video.md).
+"""A played video as its viewer saw it, as a table over time and as the input of ITU-T P.1203 (docs/reference/video.md).
 
 Source of the second format: ITU-T P.1203 (2017), I.GEN, I.11, I.13 and I.23 for mode 0, in the JSON of its authors'
-program: https://github.com/itu-p1203/itu-p1203. That program is for research that is not commercial and may not be
+program: https://github.com/itu-p1203/itu-p1203. The program is for research that is not commercial and may not be
 passed on, so it is no part of Longlook; `score` calls the user's own.
 """
 
@@ -14,7 +14,7 @@ from typing import Any
 
 from longlook.core.errors import InputError, MachineError
 from longlook.core.escape import CsvWriter
-from longlook.provision.video import PICTURES
+from longlook.core.workload import PICTURES
 from longlook.timeline.export.trials import timeline_of
 from longlook.timeline.playback import Playback
 
@@ -26,7 +26,7 @@ _LONGEST_S = 300
 
 
 def play_of(folder: Path) -> Playback:
-    """Return the play of a trial's folder. Raise InputError where it has none that came to its end."""
+    """Return the play of a trial's folder. Raise InputError if it has none that came to its end."""
     play = Playback.of(timeline_of(folder))
     if play is None:
         raise InputError(
@@ -38,7 +38,7 @@ def play_of(folder: Path) -> Playback:
 def write_table(play: Playback, out: Path) -> int:
     """Write COLUMNS as CSV, one row for each change, in order; return how many. Time 0 is the manifest's request.
 
-    Between two rows the buffer falls by the time that passes while the video plays, and stays where it does not.
+    Between two rows the buffer falls by the time that passes while the video plays, and stays while it does not.
     """
     rows = list(_rows(play))
     with _writing(out) as file:
@@ -57,8 +57,8 @@ def write_p1203(play: Playback, out: Path) -> int:
 def p1203(play: Playback) -> dict[str, Any]:
     """Return the input of P.1203, mode 0: what was shown, and the wait for the start and stalls in media time.
 
-    A rung's bitrate is all picture: sound is part of it, so I.11 is empty. Raise InputError where nothing was shown
-    and for a rung whose name stands for no size of picture.
+    A rung's bitrate is all picture: sound is part of it, so I.11 is empty. Raise InputError if nothing was shown, and
+    for a rung whose name stands for no size of picture.
     """
     shown = play.shown()
     if play.started_ns is None or not shown:
@@ -94,9 +94,9 @@ def p1203(play: Playback) -> dict[str, Any]:
 
 
 def score(report: Path) -> Mapping[str, Any]:
-    """Return what the user's own program of P.1203 says of a report: O23, O35, O46 and more.
+    """Return the scores of a report by the user's own program of P.1203: O23, O35, O46 and more.
 
-    Raise MachineError where it is not installed or does not answer.
+    Raise MachineError if it is not installed or does not answer.
     """
     program = shutil.which(PROGRAM)
     if program is None:

@@ -1,4 +1,4 @@
-"""What the account of a trace has to say of itself, in sentences: what was not read, and what contradicts the rest."""
+"""The problems of a trace by its account, in sentences: rows that were not read, and values that contradict others."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -7,9 +7,10 @@ MOST_WARNINGS = 5
 
 
 def problems_of(account: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what a reader of the rows has to know: contradictions, skipped events, a cut, and the first warnings.
+    """Yield everything that a reader of the rows has to know: contradictions, skipped events, a cut, the first
+    warnings.
 
-    `account` is that of a trace, or the metadata of a trial's events, which has accounts in `sources`.
+    `account` is a trace's account, or the metadata of a trial's events, which has accounts in `sources`.
     """
     for name, source in account.get("sources", {}).items():
         yield from (f"{name}: {problem}" for problem in problems_of(source))

@@ -1,9 +1,9 @@
-"""Events as qlog files (JSON text sequences), also those of the kernel's TCP.
+"""Events as qlog files (JSON text sequences), events of the kernel's TCP too.
 
 The drafts are draft-ietf-quic-qlog-main-schema-14 and -quic-events-13. An event has the draft's name if the meaning is
 the same, else a name of our own schema. Keys that begin with `longlook_` hold everything that the draft has no field
 for, so that reading a file back gives the rows that it was made of. Readers may ignore these keys.
-docs/reference/exports.md has the table.
+docs/reference/capture.md has the table.
 """
 
 import json
@@ -237,7 +237,7 @@ _RECORD = "\x1e"
 
 
 Key = tuple[str, str | None, bool]
-"""What distinguishes the traces of a table: vantage, flow, and whether it is priming."""
+"""The key of a trace within a table: vantage, flow, and whether it is priming."""
 Facts = Callable[[str, str | None], Mapping[str, Any]]
 """For a vantage and a flow what the table lacks: `connection_id`, `producer`, `reference_unix_ns`; each may be missing.
 """
@@ -258,7 +258,7 @@ class Trace:
 
     @property
     def name(self) -> str:
-        """Return a name for the file that differs from those of the other traces of most trials."""
+        """Return a file name that is unique among the traces of most trials."""
         parts = [self.vantage, *(self.flow or self.connection_id or "unknown").split()]
         kept = "".join(char if char.isalnum() or char in "-." else "-" for char in "-".join(parts[:3]))
         return f"{kept[:_LONGEST_NAME]}{'-priming' * self.priming}.sqlog"

@@ -1,8 +1,8 @@
 """Align two sequences of the same packets, one of which has gaps that the other has not. Pure.
 
-Both are in the order of sending. Sizes and times show where one lacks a packet: a run of pairs goes on while sizes
-agree and each lag (time in the second − time in the first) is possible. Where it breaks, the smallest shift that makes
-the next pairs agree begins the next run, at the place where the lags fit best.
+Both are in the order of sending. Sizes and times show the gaps: a run of pairs goes on while sizes agree and each lag
+(time in the second − time in the first) is possible. If it breaks, the smallest shift that makes the next pairs agree
+begins the next run, at the place at which the lags fit best.
 """
 
 from dataclasses import dataclass
@@ -68,7 +68,7 @@ def align(first: AlignedSequence, second: AlignedSequence, lags: Lags) -> Intege
 
 
 def _agree(first: AlignedSequence, second: AlignedSequence, members: slice, shift: int, lags: Lags) -> Mask:
-    """Return which of some packets of `first` may be those of `second` that are `shift` further on, up to the end."""
+    """Return which packets of `first` may be the packets of `second` that are `shift` further on, up to the end."""
     stop = max(members.start, min(members.stop, len(second) - shift))
     one, two = slice(members.start, stop), slice(members.start + shift, stop + shift)
     lag_ns = second.time_ns[two] - first.time_ns[one]
@@ -81,8 +81,9 @@ def _agree(first: AlignedSequence, second: AlignedSequence, members: slice, shif
 def _resume(first: AlignedSequence, second: AlignedSequence, at: int, other: int, lags: Lags) -> tuple[int, int]:
     """Return how many packets to leave out on each side so that the next agree; by time alone if no shift helps.
 
-    The fewest in all are left out, and of several ways the one whose lags are least; of equals the one that leaves out
-    most of `first`. Where another gap follows at once, fewer pairs must do, if their lags are like those before.
+    The way that leaves out the fewest packets is taken; among several, the way with the least lags, and among equals
+    the way that leaves out most of `first`. If another gap follows at once, fewer pairs must do, provided that their
+    lags are like the lags before.
     """
     found = _fewest(_run_costs(first, second, at, other, lags, _AGREEING))
     usual = _usual(first, second, at, other, lags)
@@ -108,7 +109,7 @@ def _usual(first: AlignedSequence, second: AlignedSequence, at: int, other: int,
 
 
 def _fewest(costs: Integers) -> tuple[int, int] | None:
-    """Return the skips with the fewest packets among those that cost less than _IMPOSSIBLE; None if all cost more."""
+    """Return the skips with the fewest packets among all that cost less than _IMPOSSIBLE; None if all cost more."""
     skips, other_skips = np.nonzero(costs < _IMPOSSIBLE)
     totals = skips + other_skips
     possible = (totals > 0) & (totals < 2 * _FURTHEST)
@@ -124,7 +125,7 @@ def _run_costs(
 ) -> Integers:
     """Return the cost of the next pairs after each two skips, shape (skips of first, skips of second).
 
-    It is the sum over so many pairs, or over those that are left, and _IMPOSSIBLE or more where one does not agree.
+    It is the sum over the next pairs, or over the pairs that are left, and _IMPOSSIBLE or more if one does not agree.
     """
     rows, columns = (min(_FURTHEST + _AGREEING, len(side) - begin) for side, begin in ((first, at), (second, other)))
     lag_ns = second.time_ns[None, other : other + columns] - first.time_ns[at : at + rows, None]
@@ -167,8 +168,8 @@ def _lengthen(
 def _place(first: AlignedSequence, second: AlignedSequence, members: slice, shifts: list[int], lags: Lags) -> list[int]:
     """Return from which packet on each of some shifts holds, one after the other, so that the sum of costs is least.
 
-    `best[i]` is the least cost of the first i packets whose last shift is the one at hand. Where it is entered is kept
-    as one bit for each packet: whether entering there is better than anywhere before.
+    `best[i]` is the least cost of the first i packets whose last shift is the one at hand. One bit for each packet
+    keeps whether entering the shift there is better than anywhere before.
     """
     count = members.stop - members.start
     best = _sums(first, second, members, shifts[0], lags)

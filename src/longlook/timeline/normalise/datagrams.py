@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from longlook.core.model import Trial, Vantage
-from longlook.network.extra_links import BEHIND
 from longlook.timeline.normalise.rows import NULL, Integers, Mask, Rows
 from longlook.timeline.timeline import Kind, Timeline, packet_of_same_bytes
 
@@ -54,7 +53,7 @@ class Datagrams:
         return Datagrams(*arrays, self.forms, self.form[chosen], self.sequence[chosen])
 
     def in_order_of_departure(self) -> "Datagrams":
-        """Return those that left the link, in the order in which the other end receives them."""
+        """Return the datagrams that left the link, in the order in which the other end receives them."""
         left = np.flatnonzero(self.delivered)
         return self.take(left[np.argsort(self.departure_ns[left], kind="stable")])
 
@@ -131,7 +130,7 @@ def _through(first: Datagrams, second: Datagrams) -> Datagrams:
 
 def links_of(timeline: Timeline, trial: Trial) -> dict[Vantage, LinkPackets]:
     """Return what each end's packets met: the one link, both links of a path, or with a proxy the link next to it."""
-    if BEHIND not in trial.further:
+    if not trial.has_middle:
         one = LinkPackets(timeline)
         return {Vantage.CLIENT: one, Vantage.SERVER: one}
     if trial.proxy is None:

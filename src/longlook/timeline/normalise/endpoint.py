@@ -46,7 +46,7 @@ def echo_events(add: Add) -> dict[str, Callable[[Line], None]]:
 
 
 PLAY_STATES = ("started", "stalled", "resumed", "ended")
-"""What a viewer sees begin, in `play` lines."""
+"""The states that `play` lines say have begun for the viewer."""
 
 _BY_CLIENT = {"vantage": Vantage.CLIENT, "priming": False}
 
@@ -128,8 +128,8 @@ class Endpoints:
 def read_endpoints(folder: Path, addresses: tuple[str, str] | None = None) -> Endpoints:
     """Return everything in `client.jsonl` and `server.jsonl` of a folder.
 
-    `addresses` are those of client and server if the laboratory knows better than the client, which may see its own as
-    a wildcard.
+    `addresses` are given for client and server if the laboratory knows them better than the client, which may see its
+    own address as a wildcard.
     """
     found = Endpoints()
     client = _Client(found, addresses)

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from longlook.core import files
-from longlook.network.stages import BOTTLENECKS
+from longlook.core.links import BOTTLENECKS
 
 MAGICS: Mapping[int, bytes] = {1: b"LLLINK1\n", 2: b"LLLINK2\n"}
 """The first bytes of a log of each version."""
@@ -31,12 +31,12 @@ _ALLOWED_TYPES = ("|u1", "<u2", "<u4", "<u8", "|V16")
 _REQUIRED = ("record_bytes", "fields", "clock", "verdicts")
 
 
-class LinkLogError(ValueError):
+class PacketLogError(ValueError):
     """The file is not a packet log, or cannot be read: the message names the file and the reason."""
 
 
 @dataclass(frozen=True)
-class Flow:
+class LoggedFlow:
     """Packets of one protocol between two addresses and ports, in both directions.
 
     Logs of version 1 have no addresses (None) and number flows by protocol and ports.
@@ -52,7 +52,7 @@ class Flow:
 
 
 @dataclass(frozen=True)
-class LinkLog:
+class PacketLog:
     """A packet log. Records are in the order in which fates were complete; `sequence` orders them per direction."""
 
     header: Mapping[str, Any]
@@ -116,7 +116,7 @@ class LinkLog:
         rank[np.argsort(first)] = np.arange(len(first))  # in the order in which they appear
         return np.asarray(rank[inverse])
 
-    def flows(self) -> list[Flow]:
+    def flows(self) -> list[LoggedFlow]:
         """Return the flows of the log in order of their numbers."""
         numbers = self.flow_numbers()
         unique, first, counts = np.unique(numbers, return_index=True, return_counts=True)
@@ -126,7 +126,7 @@ class LinkLog:
                 row = self.records[index]
                 client, server = (self._address(row, f"{side}_address") for side in ("client", "server"))
                 ports = int(row["client_port"]), int(row["server_port"])
-                found.append(Flow(number, int(row["ip_protocol"]), client, ports[0], server, ports[1], packets))
+                found.append(LoggedFlow(number, int(row["ip_protocol"]), client, ports[0], server, ports[1], packets))
         return found
 
     def _address(self, row: Any, name: str) -> str | None:
@@ -142,11 +142,11 @@ def address_text(ip_version: int, address: bytes) -> str | None:
     return str(IPv6Address(address)) if ip_version == 6 else None
 
 
-def read_link_log(path: Path) -> LinkLog:
+def read_link_log(path: Path) -> PacketLog:
     """Map a packet log of any version into memory.
 
-    Raise LinkLogError for a foreign, empty or damaged file, OSError if it cannot be opened. A last record that was cut
-    off is left out and its length noted in `truncated_bytes`.
+    Raise PacketLogError for a foreign, empty or damaged file, OSError if the file cannot be opened. A last record that
+    was cut off is left out and its length noted in `truncated_bytes`.
     """
     with files.open_regular(path) as file:
         header, records_offset = _read_header(path, file)
@@ -154,9 +154,9 @@ def read_link_log(path: Path) -> LinkLog:
         body_bytes = os.fstat(file.fileno()).st_size - records_offset
         count, truncated_bytes = divmod(body_bytes, dtype.itemsize)
         if count == 0:  # an empty range cannot be mapped
-            return LinkLog(header, np.empty(0, dtype), truncated_bytes)
+            return PacketLog(header, np.empty(0, dtype), truncated_bytes)
         records = np.memmap(file, dtype=dtype, mode="r", offset=records_offset, shape=(count,))
-    return LinkLog(header, records, truncated_bytes)
+    return PacketLog(header, records, truncated_bytes)
 
 
 def _read_header(path: Path, file: BinaryIO) -> tuple[dict[str, Any], int]:
@@ -165,35 +165,37 @@ def _read_header(path: Path, file: BinaryIO) -> tuple[dict[str, Any], int]:
     versions = [version for version, known in MAGICS.items() if magic and known.startswith(magic)]
     if not versions:
         known = " or ".join(map(repr, MAGICS.values()))
-        raise LinkLogError(f"{path} is not a packet log of longlook-link: it does not begin with {known}")
+        raise PacketLogError(f"{path} is not a packet log of longlook-link: it does not begin with {known}")
     if len(prefix) < _PREFIX_BYTES:
-        raise LinkLogError(f"{path} is cut off inside its header")
+        raise PacketLogError(f"{path} is cut off inside its header")
     (length,) = _LENGTH.unpack(prefix[_MAGIC_BYTES:])
     rest = file.read(length)
     if len(rest) < length:
-        raise LinkLogError(f"{path} is cut off inside its header: {length} bytes are announced, {len(rest)} are there")
+        raise PacketLogError(
+            f"{path} is cut off inside its header: {length} bytes are announced, {len(rest)} are there"
+        )
     try:
         header = json.loads(rest)
     except (ValueError, RecursionError) as error:
-        raise LinkLogError(f"{path} has a damaged header: {error}") from error
+        raise PacketLogError(f"{path} has a damaged header: {error}") from error
     _check_header(path, header, versions[0])
     return header, _PREFIX_BYTES + length
 
 
 def _check_header(path: Path, header: Any, version: int) -> None:
     if not isinstance(header, dict):
-        raise LinkLogError(f"{path} has a damaged header: it is no JSON object")
+        raise PacketLogError(f"{path} has a damaged header: it is no JSON object")
     if header.get("version") != version:
-        raise LinkLogError(f"{path} begins as version {version}; its header says {header.get('version')!r}")
+        raise PacketLogError(f"{path} begins as version {version}; its header says {header.get('version')!r}")
     if missing := set(_REQUIRED) - header.keys():
-        raise LinkLogError(f"{path} has a header without {', '.join(sorted(missing))}")
+        raise PacketLogError(f"{path} has a header without {', '.join(sorted(missing))}")
     try:
         codes = {int(code) for code in header["verdicts"].values()}
         moments = [int(header["clock"][name]) for name in ("unix_ns", "monotonic_ns")]
     except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
-        raise LinkLogError(f"{path} has a damaged clock or damaged verdicts in its header: {error}") from error
+        raise PacketLogError(f"{path} has a damaged clock or damaged verdicts in its header: {error}") from error
     if not codes <= set(range(256)) or not all(0 <= moment < 2**63 for moment in moments):
-        raise LinkLogError(f"{path} has an impossible clock or impossible verdicts in its header")
+        raise PacketLogError(f"{path} has an impossible clock or impossible verdicts in its header")
 
 
 def _dtype(path: Path, header: Mapping[str, Any]) -> np.dtype[Any]:
@@ -208,9 +210,9 @@ def _dtype(path: Path, header: Mapping[str, Any]) -> np.dtype[Any]:
             }
         )
     except (KeyError, TypeError, ValueError, OverflowError) as error:
-        raise LinkLogError(f"{path} has a damaged list of fields: {error}") from error
+        raise PacketLogError(f"{path} has a damaged list of fields: {error}") from error
     if dtype.itemsize == 0:
-        raise LinkLogError(f"{path} has a damaged list of fields: records without a byte")
+        raise PacketLogError(f"{path} has a damaged list of fields: records without a byte")
     return dtype
 
 
@@ -261,7 +263,7 @@ def capacity(link: Stages, phase_ns: int) -> dict[str, Any] | None:
 DIRECTIONS = ("up", "down")
 
 
-def conservation(log: LinkLog, summary: Mapping[str, Any] | None = None) -> list[str]:
+def conservation(log: PacketLog, summary: Mapping[str, Any] | None = None) -> list[str]:
     """Return what does not add up, one sentence each; empty if everything does, exactly.
 
     In each direction arrived + copied = delivered + dropped + queued, packets are numbered without a gap, times do not
@@ -278,7 +280,7 @@ def conservation(log: LinkLog, summary: Mapping[str, Any] | None = None) -> list
     return found
 
 
-def _records(log: LinkLog, records: npt.NDArray[Any]) -> Iterator[str]:
+def _records(log: PacketLog, records: npt.NDArray[Any]) -> Iterator[str]:
     """Return contradictions among the records of one direction."""
     numbers = np.unique(records["sequence"])
     if len(numbers) and (numbers[0] != 0 or numbers[-1] != len(numbers) - 1):
@@ -299,7 +301,7 @@ def _records(log: LinkLog, records: npt.NDArray[Any]) -> Iterator[str]:
     yield from (f"{np.count_nonzero(wrong)} records have {text}" for text, wrong in times if wrong.any())
 
 
-def _counters(log: LinkLog, records: npt.NDArray[Any], counters: Mapping[str, int]) -> Iterator[str]:
+def _counters(log: PacketLog, records: npt.NDArray[Any], counters: Mapping[str, int]) -> Iterator[str]:
     """Return contradictions between one direction's counters and its records."""
     arrived = len(np.unique(records["sequence"]))
     is_first = np.zeros(len(records), np.bool_)

@@ -158,7 +158,7 @@ TOLERANCE_NS = 20_000
 
 @dataclass(frozen=True)
 class Lag:
-    """The lag from one record of packets to the other, in ns: minimum, median and maximum over so many packets."""
+    """The lag from one record of packets to the other, in ns: minimum, median and maximum over `packets`."""
 
     packets: int
     least_ns: int

@@ -10,7 +10,7 @@ import pyarrow as pa
 from longlook.core.model import Vantage
 from longlook.timeline.competition import MARKED
 from longlook.timeline.normalise.endpoint import Connection
-from longlook.timeline.normalise.link_log import DELIVERED, QUEUED, TAG_FIELDS, LinkLog, address_text
+from longlook.timeline.normalise.link_log import DELIVERED, QUEUED, TAG_FIELDS, PacketLog, address_text
 from longlook.timeline.timeline import SAME_BYTES, Kind, constant_text, table_of_columns, texts
 
 Integers = npt.NDArray[np.int64]
@@ -28,7 +28,7 @@ _CE_MARKED, _CE = 1, 3
 
 
 def table_of_packets(
-    log: LinkLog, started_unix_ns: int, connections: Sequence[Connection], vantage: Vantage = Vantage.LINK
+    log: PacketLog, started_unix_ns: int, connections: Sequence[Connection], vantage: Vantage = Vantage.LINK
 ) -> pa.Table:
     """Return one row per usable record. Times count from `started_unix_ns`; flows and priming come from `connections`.
 
@@ -234,7 +234,7 @@ def _reasons(verdicts: Mapping[int, str], highest: int) -> list[str | None]:
 def _queue_wait_s(
     header: Mapping[str, Any], records: npt.NDArray[Any], delivered: npt.NDArray[np.bool_]
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
-    """Return how long each packet waited in queues until its transmission began, and where that is known.
+    """Return how long each packet waited in queues until its transmission began, and for which packets that is known.
 
     Logs of version 1 lack it; there it is the time to send what was queued, in a direction with one rate stage.
     """

@@ -66,7 +66,7 @@ class Rows:
         return Rows({name: array[chosen] for name, array in self.columns.items()}, self.texts)
 
     def without(self, kinds: Collection[str], columns: Collection[str]) -> "Rows":
-        """Return the rows but those of some kinds, with NULL in some columns of integers."""
+        """Return the rows without some kinds, with NULL in some columns of integers."""
         nulls = {name: np.full_like(array, NULL) for name, array in self.columns.items() if name in columns}
         kept = Rows({**self.columns, **nulls}, self.texts)
         return kept.take(~kept.matches("kind", *kinds)) if kinds else kept

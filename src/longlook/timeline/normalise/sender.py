@@ -69,7 +69,7 @@ class Sender:
 
     @cached_property
     def mss_bytes(self) -> int:
-        """The most frequent size of packets sent, at least that of RFC 9000, 14."""
+        """The most frequent size of packets sent, at least the minimum of RFC 9000, 14."""
         sizes = self.rows["size_bytes"][self.position(EventKind.PACKET_SENT)]
         sizes = sizes[sizes >= _COMMON_MSS]
         return int(np.median(sizes)) if len(sizes) else _COMMON_MSS

@@ -1,7 +1,7 @@
 """Packets that a sender declared lost, or sent again, although they arrived. Pure.
 
 The link's log proves it, else the peer's log. The kernel's TCP does not log which segment it sends again, but the
-link's log shows it: a retransmission is spurious if every byte in it had been sent before in segments that left the
+link's log shows it. A retransmission is spurious if every byte in it had been sent before in segments that left the
 link whole.
 """
 
@@ -27,7 +27,7 @@ _NS_PER_S = 1e9
 
 @dataclass(frozen=True)
 class Sent:
-    """The packets that one end sent, by key: those with a number, each once, in order of the key."""
+    """The packets with a number that one end sent, each once, in order of their keys."""
 
     keys: Integers
     time_ns: Integers
@@ -47,7 +47,7 @@ class Received:
     discards: int = 0
 
     def joined(self, others: "Sequence[Received]") -> "Received":
-        """Return these packets and those of further parts of the same log."""
+        """Return these packets together with further parts of the same log."""
         every = (self, *others)
         keys, times_ns = (np.concatenate([getattr(each, name) for each in every]) for name in ("keys", "time_ns"))
         order = np.lexsort((times_ns, keys))
@@ -158,9 +158,9 @@ def _without_sign(
 ) -> Mask:
     """Return which packets the other end had time to log or acknowledge, and did not.
 
-    That is so once it logged a packet that left the link later, or, without its log, once one that left the link later
-    was acknowledged. Where the sender's log names no packet that was acknowledged, the other end's log decides alone;
-    where there is neither, nothing is said of any.
+    It had time once it logged a packet that left the link later, or, without its log, once such a packet was
+    acknowledged. If the sender's log names no acknowledged packet, the other end's log decides alone. Without either,
+    no packet is returned.
     """
     known = np.sort(acked[acked != NULL])
     signs = known if received is None else received.keys
@@ -203,7 +203,7 @@ def agreement(sent: Sent, datagrams: Datagrams, received: Received) -> dict[str,
 
 
 def _look_up(wanted: Integers, keys: Integers) -> tuple[Mask, Integers]:
-    """Return which of some keys are among sorted ones, and where."""
+    """Return which of some keys are among sorted ones, and at which places."""
     position = np.minimum(np.searchsorted(keys, wanted), max(0, len(keys) - 1))
     found: Mask = (keys[position] == wanted) & (wanted != NULL) if len(keys) else np.zeros(len(wanted), np.bool_)
     return found, position

@@ -22,9 +22,7 @@ from longlook.timeline.states import State
 
 @dataclass(frozen=True)
 class CodeSteps:
-    """From `times_ns[i]` on the value is `codes[i]`; NULL before the first and where there is none. Times never
-    fall.
-    """
+    """From `times_ns[i]` on the value is `codes[i]`; NULL before the first and for no value. Times ascend."""
 
     times_ns: Integers
     codes: Integers
@@ -343,11 +341,11 @@ class StateRows:
 
 
 def find_states(rows: Rows, source: str, controller: str | None = None) -> StateRows:
-    """Return the merged view: the stack's own states, and by rules those that its log has no word for.
+    """Return the merged view: the stack's own states, and by rules the states that its log has no word for.
 
     `rows`: all events of one connection at one end, with sender.COLUMNS. `source`: the writer of the trace.
-    `controller`: the congestion controller that the sender was configured with; None means the one that the trace
-    names. If the stack logs no states, rules find all of them.
+    `controller`: the congestion controller that the sender was configured with; None means the controller that the
+    trace names. If the stack logs no states, rules find all of them.
     """
     sender = Sender(rows)
     rule = _derived(sender, source, controller)
@@ -374,12 +372,11 @@ def derive_states(rows: Rows, source: str = "", controller: str | None = None) -
 
 
 def _logged_limited(sender: Sender, source: str, own: CodeSteps) -> tuple[bool, CodeSteps]:
-    """Return whether the stack itself logs that it is limited by the application, and these times outside of its
-    states.
+    """Return whether the stack logs that the application limits it, and when, outside of its states.
 
-    The kernel's flag does not count: it is that of the last sample of the delivery rate that was kept, so it holds from
-    the connection's birth until a sample without it is faster (`tcp_rate_gen` of Linux), and does not come back for
-    slower ones at the end. For the kernel the rule uses its window and its bytes in flight.
+    The kernel's flag does not count, because it belongs to the last sample of the delivery rate that was kept. It holds
+    from the connection's birth until a sample without it is faster (`tcp_rate_gen` of Linux), and does not come back
+    for slower samples at the end. For the kernel the rule uses its window and its bytes in flight.
     """
     if source == TCP:
         return False, CodeSteps.none()

@@ -286,7 +286,7 @@ def _join_note(rows: Rows, datagrams: Datagrams, joined: Joined, lag: Lag | None
 
 
 def _rows_of(decoded: Path, index: int, connections: int, *, first_path: bool) -> Rows:
-    """Return the rows of one of a decoded trace's connections, or only those of its first path and of none."""
+    """Return the rows of one of a decoded trace's connections, or only the rows of its first path and of no path."""
     with pq.ParquetFile(decoded) as file:
         chosen = pc.equal(file.read([CONNECTION])[CONNECTION], index) if connections > 1 else None
         if first_path:

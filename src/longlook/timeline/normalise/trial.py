@@ -1,4 +1,4 @@
-"""One trial's artefacts → its timeline, and the events of its traces beside it."""
+"""One trial's artefacts → its timeline, and the events of its traces."""
 
 import tempfile
 from collections.abc import Iterable
@@ -8,22 +8,20 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from longlook.core import registry
+from longlook.core.links import BEHIND, MAIN, SECOND, link_file
+from longlook.core.metric import find_metric
 from longlook.core.model import SCHEMA_VERSION, Run, Trial, Vantage
-from longlook.network.extra_links import BEHIND, SECOND
 from longlook.timeline.decode import decode_to
 from longlook.timeline.events import EventKind, Events
 from longlook.timeline.normalise.competition import read_competition
 from longlook.timeline.normalise.endpoint import Connection, Endpoints, Row, read_endpoints
 from longlook.timeline.normalise.lines import Account
-from longlook.timeline.normalise.link_log import LINK_FILE, LinkLogError, capacity, read_link_log, read_stages
+from longlook.timeline.normalise.link_log import LINK_FILE, PacketLogError, capacity, read_link_log, read_stages
 from longlook.timeline.normalise.packets import table_of_packets
 from longlook.timeline.normalise.traces import normalise_traces
 from longlook.timeline.timeline import Kind, Timeline, merge_tables, table_of_rows
 
-LINK_LOG = "link.bin"
-SECOND_LOG, BEHIND_LOG = f"link-{SECOND}.bin", f"link-{BEHIND}.bin"
-FURTHER_LOGS = {SECOND: SECOND_LOG, BEHIND: BEHIND_LOG}
+LINK_LOG, SECOND_LOG, BEHIND_LOG = (link_file(name, ".bin") for name in (MAIN, SECOND, BEHIND))
 OVER_SECOND = "over the second link"
 """In `detail` of a packet's row."""
 NS_PER_S = 1_000_000_000
@@ -34,7 +32,7 @@ DAMAGE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, O
 def normalise_trial(folder: Path, trial: Trial, run: Run) -> Timeline:
     """Return everything that the client, the server and the link of a trial saw, on one clock.
 
-    Read `client.jsonl`, `server.jsonl` and the logs of the links of `folder`; with several flows also those of each
+    Read `client.jsonl`, `server.jsonl` and the logs of the links of `folder`; with several flows also the logs of each
     flow. Nothing that a program wrote raises an error: records that are missing or unusable are counted, with the
     reason, in the timeline's metadata under `sources`.
     """
@@ -43,10 +41,10 @@ def normalise_trial(folder: Path, trial: Trial, run: Run) -> Timeline:
     rows = [row | {"time_ns": row["time_ns"] - run.started_unix_ns} for row in endpoints.rows]
     packets, link_account = _packets(folder / LINK_LOG, run, endpoints.connections)
     accounts = {**endpoints.accounts, LINK_LOG: link_account}
-    if SECOND in trial.further:
+    if trial.has_second_path:
         over_second, accounts[SECOND_LOG] = _packets(folder / SECOND_LOG, run, endpoints.connections)
         packets += [_marked(each) for each in over_second]
-    if BEHIND in trial.further:
+    if trial.has_middle:
         behind, accounts[BEHIND_LOG] = _behind(folder, trial, run, endpoints)
         packets += behind
     table = merge_tables([table_of_rows(rows + _work_rows(run)), *packets])
@@ -67,15 +65,15 @@ def traffic_digest(folder: Path, trial: Trial) -> str | None:
 
     None if a log is missing or cannot be read: then nothing is known to be alike.
     """
-    names = (LINK_LOG, *(name for further, name in FURTHER_LOGS.items() if further in trial.further))
+    names = [link_file(name, ".bin") for name in trial.links]
     try:
         return " ".join(read_link_log(folder / name).traffic_digest() for name in names)
-    except (LinkLogError, OSError):
+    except (PacketLogError, OSError):
         return None
 
 
 def _video(known: dict[str, Any], folder: Path, trial: Trial) -> dict[str, Any]:
-    """Return what the player said of its video, with the link's rate towards it where that is known."""
+    """Return what the player said of its video, with the link's rate towards it if that is known."""
     rate = None if trial.further else capacity(read_stages(folder / LINK_FILE), trial.start_phase_ns)
     return known if rate is None else {**known, "capacity": rate}
 
@@ -91,8 +89,8 @@ def _marked(packets: pa.Table) -> pa.Table:
 def _behind(folder: Path, trial: Trial, run: Run, endpoints: Endpoints) -> tuple[list[pa.Table], Account]:
     """Return the packets of the link behind the middle.
 
-    A router passes on the client's own connections. Those of a proxy are no client's: the log names them, and they are
-    priming until the measured load begins, which with a proxy that keeps its connections is a matter of time alone.
+    A router passes on the client's own connections. A proxy's connections are no client's: the log names them, and they
+    are priming until the measured load begins, which with a proxy that keeps its connections is a matter of time alone.
     """
     connections = endpoints.connections if trial.proxy is None else []
     packets, account = _packets(folder / BEHIND_LOG, run, connections, Vantage.BEHIND)
@@ -151,7 +149,7 @@ def write_events(folder: Path, trial: Trial, run: Run, timeline: Timeline, out: 
 
 def needs_events(metrics: Iterable[str]) -> bool:
     """Return whether one of some metrics reads events of traces."""
-    return any(kind in set(EventKind) for name in metrics for kind in registry.get("metrics", name).needs)
+    return any(kind in set(EventKind) for name in metrics for kind in find_metric(name).needs)
 
 
 def full_timeline(folder: Path, trial: Trial, run: Run, metrics: Iterable[str]) -> Timeline:

@@ -3,7 +3,7 @@
 import pytest
 from scipy import stats
 
-from longlook.analysis.stats.shares import exact_interval
+from longlook.analysis.stats.procedures import exact_interval
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from longlook.explain.infer.diff import Difference, Standing, diff
 from longlook.explain.infer.matching import matched
 from longlook.explain.infer.significance import Deals, fisher_p
 from longlook.report.machines.diff_drawing import draw_diff
-from longlook.report.machines.dot import diff_to_dot, to_dot
 from longlook.report.machines.drawing import draw
 
 
@@ -137,14 +136,6 @@ def test_nothing_is_drawn_outside_and_every_time_the_same(different: Difference,
         assert y + high + top <= height
 
 
-def test_graphviz_is_given_every_state_and_step(different: Difference) -> None:
-    machine = machine_of(3, 0.2, 100)
-    text = to_dot(machine, 'a "title"')
-    assert text.count(" -> ") == len(machine.transitions)
-    assert text.startswith('digraph "a \\"title\\"" {')
-    assert diff_to_dot(different).count(" -> ") == len(different.transitions)
-
-
 def test_names_of_events_are_shown_whatever_they_hold() -> None:
     hostile = '</title><script>x"];\x1b[31m\u202e'
     machine = MachineInference(relations=()).fit([[(hostile, 0), (None, 5)]]).machine_
@@ -152,4 +143,3 @@ def test_names_of_events_are_shown_whatever_they_hold() -> None:
     root = ET.fromstring(draw(machine, hostile))
     assert next(root.iter("{http://www.w3.org/2000/svg}title")).text == shown
     assert not list(root.iter("{http://www.w3.org/2000/svg}script"))
-    assert '</title><script>x\\"];\\\\x1b[31m\\\\u202e' in to_dot(machine)

@@ -4,13 +4,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from longlook.core.model import Analysis, Better, Study
 from longlook.explain.answer import FoundBy
-from longlook.explain.cause import Change, Kind, Says, Target, Touches
+from longlook.explain.cause import Change, Purpose, Says, Target, Touches
 from longlook.explain.counterfactual import CounterfactualPlan
 from longlook.explain.judge import Gap
-from longlook.explain.search.factors import Factor
+from longlook.explain.search.factors import ScreenedFactor
 from longlook.explain.search.screen import (
     Design,
     admitted,
@@ -30,13 +31,15 @@ ONE_CELL = ("rate=10Mbit", "size=small")
 ROUNDS = (0, 1, 2)
 
 
-def factor(name: str, value: int, target: Target = Target.LOSER) -> Factor:
+def factor(name: str, value: int, target: Target = Target.LOSER) -> ScreenedFactor:
     change = Change(f"{name} {value}", {f"server_knobs.{name}": value})
-    return Factor(f"server_knobs.{name}", "server", target, change, f"its {name} is small", Change("the loser's", {}))
+    return ScreenedFactor(
+        f"server_knobs.{name}", "server", target, change, f"its {name} is small", Change("the loser's", {})
+    )
 
 
 WINDOW = factor("window", 123_456)
-DELAY = Factor("network.queue", "path", Target.BOTH, Change("a queue", {"network.down.queue": "8bdp"}), "short")
+DELAY = ScreenedFactor("network.queue", "path", Target.BOTH, Change("a queue", {"network.down.queue": "8bdp"}), "short")
 
 
 @pytest.fixture
@@ -124,15 +127,17 @@ def test_trials_that_failed_name_the_setting_with_which_they_do() -> None:
     assert failing(design, observed) == [1]
 
 
-def test_a_suspect_is_tested_by_a_single_change_and_by_the_loser_s_value_in_the_winner() -> None:
+def test_a_suspect_is_tested_by_a_single_change_and_by_the_loser_s_value_in_the_winner(
+    snapshot: SnapshotAssertion,
+) -> None:
     found = suspect(WINDOW, 45.0, "slow", {0: 2_000_000_000, 1: 1_000_000_000}, 57)
     assert (found.found_by, found.finding.cause, found.finding.arm) == (FoundBy.SCREENING, WINDOW.setting, "slow")
     assert found.finding.strength_ns == 675_000_000
     assert [(item.kind, item.target) for item in found.interventions] == [
-        (Kind.CURE, Target.LOSER),
-        (Kind.TRANSPLANT, Target.WINNER),
+        (Purpose.CURE, Target.LOSER),
+        (Purpose.TRANSPLANT, Target.WINNER),
     ]
-    assert found.cause.said_of(found.finding) == "its window is small"
+    assert found.cause.said_of(found.finding) == snapshot
     assert "57 trials" in found.finding.signs[0].evidence[0].text
 
 

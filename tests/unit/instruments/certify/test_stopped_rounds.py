@@ -6,7 +6,7 @@ from longlook.analysis.stats import sequential
 from longlook.core.model import Analysis, Verdict
 from longlook.instruments.certify.rates import RateFinding
 from longlook.instruments.certify.stopped_rounds import rounds_needed, run_until_decided, sequential_rates
-from longlook.study.rounds import MOST_DECIDING
+from longlook.study.build import MOST_DECIDING
 from tests.data.certification import normal, plain, skewed
 
 ANALYSIS = Analysis()

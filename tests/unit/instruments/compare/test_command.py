@@ -47,7 +47,7 @@ def test_an_explanation_that_cannot_be_given_loses_nothing_of_the_answer(
     def refuse(*_: object) -> None:
         raise InputError("it cannot be explained")
 
-    monkeypatch.setattr("longlook.instruments.compare.explain.explain_worse", refuse)
+    monkeypatch.setattr("longlook.instruments.compare.run.explain_worse", refuse)
     answer = compare(tmp_path, "--explain")
     assert isinstance(answer.exception, InputError)
     assert "worse" in answer.stdout

@@ -4,19 +4,22 @@ import base64
 from pathlib import Path
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from longlook.provision import decoder, encoder, players
 from longlook.provision.provenance.videos import of_decoder, of_encoder, of_players
 
 
-def test_encoder_is_known_where_it_is_not_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_encoder_is_known_where_it_is_not_fetched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
+) -> None:
     monkeypatch.setenv("LONGLOOK_CACHE", str(tmp_path))
     made = of_encoder()
     assert (made.name, made.sha256, made.licence) == ("ffmpeg@7.0.2", encoder.SHA256, "GPL-3.0-or-later")
     package, x264 = made.components or ()
     assert (package.ecosystem, package.name, package.version) == ("pypi", "imageio-ffmpeg", "0.6.0")
     assert package.digests == (f"sha256:{encoder.PACKAGE_SHA256}",)
-    assert package.vouched_by == "src/longlook/provision/encoder.py in the repository"
+    assert package.vouched_by == snapshot
     assert (x264.name, x264.licence) == ("x264", "GPL-2.0-or-later")
 
 
@@ -39,7 +42,9 @@ def test_player_is_its_script_of_a_pinned_package(tmp_path: Path, monkeypatch: p
     assert base64.b64encode(bytes.fromhex(digest)).decode() == players.PLAYERS["dash.js"].integrity
 
 
-def test_decoder_is_its_library_of_a_pinned_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_decoder_is_its_library_of_a_pinned_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
+) -> None:
     monkeypatch.setenv("LONGLOOK_CACHE", str(tmp_path))
     decoder.folder().mkdir(parents=True)
     (decoder.folder() / decoder.LIBRARY).write_bytes(b"")
@@ -48,4 +53,4 @@ def test_decoder_is_its_library_of_a_pinned_package(tmp_path: Path, monkeypatch:
     assert made.sha256 == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
     (package,) = made.components or ()
     assert (package.ecosystem, package.name, package.version) == ("pypi", "av", "15.1.0")
-    assert package.vouched_by == "src/longlook/provision/decoder.py in the repository"
+    assert package.vouched_by == snapshot

@@ -4,12 +4,11 @@ from dataclasses import replace
 
 import pytest
 
+from longlook.analysis.stats import metrics_by_arm
 from longlook.core.model import MATRIX, TREND, Contrast, Figure
-from longlook.report import metrics_by_arm
 from longlook.report.flows import shares
-from longlook.report.flows.emulated import emulated_parts
 from longlook.report.flows.section import make_flow_section
-from longlook.report.flows.shares import Fairness, make_shares
+from longlook.report.flows.shares import Fairness, emulated_parts, make_shares
 from longlook.study.files import find_study
 from tests.data.flows import competing_content, competing_study
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from longlook.core.errors import InputError, MachineError
 from longlook.timeline.export import convert, plays
@@ -71,13 +72,15 @@ def test_a_trial_without_a_play_is_refused(tmp_path: Path) -> None:
         convert(laid(tmp_path / "trial", []), "play", tmp_path / "play.csv")
 
 
-def test_scores_are_those_of_the_users_own_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scores_are_those_of_the_users_own_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
+) -> None:
     report = tmp_path / "play.json"
     report.write_text("{}")
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(MachineError) as missing:
         plays.score(report)
-    assert "p1203-standalone is not on PATH" in missing.value.message
+    assert missing.value.message == snapshot
     program = tmp_path / plays.PROGRAM
     program.write_text('#!/bin/sh\necho "{\\"$1\\": {\\"O46\\": 4.5}}"\n')
     program.chmod(0o755)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from longlook.core.model import Link, Stage
 from longlook.network.config import link_config
-from longlook.timeline.normalise.link_log import MAGICS, Flow, LinkLogError, address_text, read_link_log
+from longlook.timeline.normalise.link_log import MAGICS, LoggedFlow, PacketLogError, address_text, read_link_log
 from tests.data import trials
 
 MAGIC = MAGICS[1]
@@ -119,7 +119,7 @@ def with_field(**changes: Any) -> dict[str, Any]:
 )
 def test_a_foreign_or_damaged_file_is_refused(tmp_path: Path, content: bytes, expected: str) -> None:
     path = write(tmp_path, content)
-    with pytest.raises(LinkLogError, match=expected) as caught:
+    with pytest.raises(PacketLogError, match=expected) as caught:
         read_link_log(path)
     assert str(path) in str(caught.value)
 
@@ -170,9 +170,9 @@ def test_flows_of_version_2_have_addresses(tmp_path: Path) -> None:
     log = read_link_log(version_2(tmp_path, packets))
     assert log.flow_numbers().tolist() == [1, 0, 1, 2, -1]
     assert log.flows() == [
-        Flow(0, 17, "10.8.0.1", 40000, "10.8.0.2", 443, 1),
-        Flow(1, 6, "10.8.0.1", 40001, "10.8.0.2", 443, 2),
-        Flow(2, 17, "2001::1", 40000, ":".join(["fdfd"] * 8), 443, 1),
+        LoggedFlow(0, 17, "10.8.0.1", 40000, "10.8.0.2", 443, 1),
+        LoggedFlow(1, 6, "10.8.0.1", 40001, "10.8.0.2", 443, 2),
+        LoggedFlow(2, 17, "2001::1", 40000, ":".join(["fdfd"] * 8), 443, 1),
     ]
     assert address_text(0, bytes(16)) is None
 
@@ -235,7 +235,7 @@ def test_a_damaged_file_is_refused_or_read(
     path.write_bytes(content[:cut])
     try:
         log = read_link_log(path)
-    except LinkLogError as error:
+    except PacketLogError as error:
         assert str(path) in str(error)
         return
     assert log.truncated_bytes < log.records.dtype.itemsize

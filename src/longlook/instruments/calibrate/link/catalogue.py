@@ -1,35 +1,159 @@
-"""Every case of a calibration: the basic ones, and those of the other impairments. Imported in the guest, so light."""
+"""Every case of a calibration: the basic ones, and the cases of the other impairments."""
 
 from collections.abc import Mapping
 
 from longlook.core.model import Json, Stage
-from longlook.instruments.calibrate.link.cases import (
-    BASIC,
+from longlook.instruments.calibrate.link.laws import (
     Bernoulli,
     Bursts,
     Case,
-    ControlledDelay,
-    Coupled,
     Displacement,
     Doubling,
+    Gilbert,
+    Law,
+    Overtaking,
+    Propagation,
+    RandomDelay,
+    UniformDelay,
+)
+from longlook.instruments.calibrate.link.passages import Netem, Schedule
+from longlook.instruments.calibrate.link.queues import (
+    Bottleneck,
+    ControlledDelay,
+    Coupled,
     DropTail,
     EarlyDrop,
     FairShare,
-    Gilbert,
-    Law,
-    Netem,
     Opportunities,
-    RandomDelay,
-    Schedule,
     StepMarks,
     VaryingRate,
-    uniform_jitter,
 )
 
 _MS, _MBIT = 1_000_000, 1_000_000
 _FULL_BYTES, _SMALL_BYTES = 1_500, 100
-_GRACE_NS = 100 * _MS
+_GRACE_NS = 100 * _MS  # after the last packet must have come, in virtual time
 _PLENTY_BYTES = 100_000_000  # a queue that never fills
+
+
+def _rate_stage(rate_bps: int, queue_bytes: int) -> Stage:
+    return Stage("rate", {"rate_bps": rate_bps, "queue_bytes": queue_bytes})
+
+
+def _rate(mbit: int) -> Case:
+    rate_bps, count = mbit * _MBIT, 1_000
+    bits = count * _FULL_BYTES * 8
+    return Case(
+        name=f"rate {mbit} Mbit/s",
+        law=Bottleneck(rate_bps),
+        stages=(_rate_stage(rate_bps, count * _FULL_BYTES),),
+        netem=Netem(limit_packets=count, rate_bps=rate_bps),
+        schedule=Schedule(count, per_group=count),
+        size_bytes=_FULL_BYTES,
+        drain_ns=bits * 1_000_000_000 // rate_bps + _GRACE_NS,
+    )
+
+
+def _delay(milliseconds: int) -> Case:
+    delay_ns, count = milliseconds * _MS, 1_000
+    return Case(
+        name=f"delay {milliseconds} ms",
+        law=Propagation(delay_ns),
+        stages=(Stage("delay", {"delay_ns": delay_ns}),),
+        netem=Netem(limit_packets=count, delay_ns=delay_ns),
+        schedule=Schedule(count, period_ns=_MS),
+        size_bytes=_FULL_BYTES,
+        drain_ns=delay_ns + _GRACE_NS,
+    )
+
+
+def _drop_tail(mbit: int, queue_bytes: int, period_ns: int) -> Case:
+    """The period has no simple ratio to a packet's time, so that packets come at every phase of the transmission."""
+    rate_bps, held = mbit * _MBIT, queue_bytes // _FULL_BYTES
+    return Case(
+        name=f"queue {queue_bytes} B at {mbit} Mbit/s",
+        law=DropTail(rate_bps, queue_bytes),
+        stages=(_rate_stage(rate_bps, queue_bytes),),
+        netem=Netem(limit_packets=held, rate_bps=rate_bps),
+        schedule=Schedule(2_000, period_ns=period_ns),
+        size_bytes=_FULL_BYTES,
+        drain_ns=held * _FULL_BYTES * 8 * 1_000 // mbit + _GRACE_NS,
+    )
+
+
+def _loss(percent: int, count: int) -> Case:
+    return Case(
+        name=f"loss {percent} %",
+        law=Bernoulli(percent / 100),
+        stages=(Stage("loss", {"probability": percent / 100}),),
+        netem=Netem(limit_packets=count, loss=percent / 100),
+        schedule=Schedule(count, period_ns=_MS, per_group=50),
+        size_bytes=_SMALL_BYTES,
+        drain_ns=_GRACE_NS,
+    )
+
+
+def uniform_jitter(delay_ns: int, jitter_ns: int) -> Case:
+    """Packets so far apart that none meets another: the law of one draw."""
+    count = 3_000
+    return Case(
+        name=f"jitter {delay_ns // _MS} ± {jitter_ns // _MS} ms",
+        law=UniformDelay(delay_ns - jitter_ns, delay_ns + jitter_ns),
+        stages=(
+            Stage("delay", {"delay_ns": delay_ns}),
+            Stage("jitter", {"jitter_ns": jitter_ns, "reorder": True}),
+        ),
+        netem=Netem(limit_packets=count, delay_ns=delay_ns, jitter_ns=jitter_ns),
+        schedule=Schedule(count, period_ns=3 * jitter_ns),
+        size_bytes=_SMALL_BYTES,
+        drain_ns=delay_ns + jitter_ns + _GRACE_NS,
+    )
+
+
+def _access(max_ns: int) -> Case:
+    count = 3_000
+    return Case(
+        name=f"access up to {max_ns / _MS:g} ms",
+        law=UniformDelay(0, max_ns),
+        stages=(Stage("access", {"max_ns": max_ns}),),
+        netem=Netem(limit_packets=count, delay_ns=max_ns // 2, jitter_ns=max_ns // 2),
+        schedule=Schedule(count, period_ns=2 * max_ns),
+        size_bytes=_SMALL_BYTES,
+        drain_ns=max_ns + _GRACE_NS,
+    )
+
+
+def _reorder(delay_ns: int, jitter_ns: int, spacing_ns: int) -> Case:
+    """Pairs of packets; pairs are so far apart that they are independent of one another."""
+    count = 4_000
+    return Case(
+        name=f"pairs {spacing_ns // _MS} ms apart, ± {jitter_ns // _MS} ms",
+        law=Overtaking(spacing_ns, 2 * jitter_ns),
+        stages=(
+            Stage("delay", {"delay_ns": delay_ns}),
+            Stage("jitter", {"jitter_ns": jitter_ns, "reorder": True}),
+        ),
+        netem=Netem(limit_packets=count, delay_ns=delay_ns, jitter_ns=jitter_ns),
+        schedule=Schedule(count, period_ns=spacing_ns + 3 * jitter_ns, per_group=2, spacing_ns=spacing_ns),
+        size_bytes=_SMALL_BYTES,
+        drain_ns=delay_ns + jitter_ns + _GRACE_NS,
+    )
+
+
+BASIC: tuple[Case, ...] = (
+    _rate(1),
+    _rate(10),
+    _rate(100),
+    _delay(5),
+    _delay(18),
+    _delay(100),
+    _drop_tail(1, 15_000, 4_637_000),
+    _drop_tail(10, 100_000, 487_300),
+    _loss(1, 20_000),
+    _loss(10, 10_000),
+    uniform_jitter(20 * _MS, 10 * _MS),
+    _access(1_200_000),
+    _reorder(20 * _MS, 10 * _MS, 4 * _MS),
+)
 
 
 def _chance(
@@ -232,4 +356,4 @@ LIVE_CASES: tuple[Case, ...] = (
     *(_jitter(law, correlation, _TENTH_NS) for law, correlation in (("normal", 0.0), ("pareto", 0.0), ("normal", 0.8))),
     *(case for case in CASES if isinstance(case.law, VaryingRate | Opportunities | FairShare)),
 )
-"""The cases in real time: those that are quick and do not depend on the phase in which packets arrive."""
+"""The cases in real time, which are quick and do not depend on the phase in which packets arrive."""

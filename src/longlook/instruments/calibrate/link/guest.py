@@ -1,6 +1,9 @@
 """Pid 1 of a guest that calibrates the link. Light imports only."""
 
-from longlook.instruments.calibrate.link.catalogue import CASES
+import json
+
+from longlook.core import codec
+from longlook.instruments.calibrate.link.passages import PASSAGES, Passage
 from longlook.lab.guest import ENGINE, EXCHANGE, HOME, GuestRequest, copy_to_host, run_as_init
 from longlook.lab.timing import Timing
 
@@ -14,13 +17,13 @@ def main() -> None:
 
 
 def _calibrate(request: GuestRequest) -> None:
-    from longlook.instruments.calibrate.link.measure import (
-        measure_cases,  # pyroute2 reads /proc, which is the guest's only now
-    )
+    # Here, because pyroute2 reads /proc, which is the guest's only now.
+    from longlook.instruments.calibrate.link.measure import measure_passages
 
     folder = HOME / "calibration"
     folder.mkdir()
-    measure_cases(CASES, folder, Timing(ENGINE, virtual=True, exact=request.exact))
+    passages = [codec.decode(Passage, each) for each in json.loads((EXCHANGE / PASSAGES).read_text())]
+    measure_passages(passages, folder, Timing(ENGINE, virtual=True, exact=request.exact))
     copy_to_host(folder, EXCHANGE / RESULT)
 
 

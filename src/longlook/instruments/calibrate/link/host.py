@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 from longlook.core import codec
 from longlook.core.errors import LonglookError
 from longlook.core.escape import CsvWriter
-from longlook.instruments.calibrate.link.cases import NETEM, OURS, PACKETS, Case, DropTail
 from longlook.instruments.calibrate.link.catalogue import LIVE_CASES
-from longlook.instruments.calibrate.link.depth import mismatches
+from longlook.instruments.calibrate.link.laws import Case
 from longlook.instruments.calibrate.link.link_probe import LinkBed
 from longlook.instruments.calibrate.link.measure import COLUMNS
 from longlook.instruments.calibrate.link.netem import NetemBed
+from longlook.instruments.calibrate.link.passages import NETEM, OURS, PACKETS
 from longlook.instruments.calibrate.link.probe import (
     FLOOD_PRIORITY,
     Arrivals,
@@ -154,8 +154,8 @@ def _from_log(case: Case, log: Path, rows: Any, depth: Any) -> None:
     reverse = records[passed][::-1]
     due = dict(zip(reverse["sequence"].tolist(), reverse["due_ns"].tolist(), strict=True))
     _write(case.name, LOG, first["arrival_ns"].tolist(), due, times, rows)
-    if isinstance(case.law, DropTail):
-        differing = mismatches(first["arrival_ns"], first["size_bytes"], first["queue_bytes"], first["due_ns"], passed)
+    differing = case.law.other_depths(first, passed)
+    if differing is not None:
         largest = int((first["queue_bytes"].astype(np.int64) + np.where(passed, first["size_bytes"], 0)).max())
         depth.writerow((case.name, len(first), differing, largest))
 

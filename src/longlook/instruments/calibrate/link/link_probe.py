@@ -36,7 +36,7 @@ _LEAD_NS = 1_000_000  # the first packet waits for its time like all others, and
 
 @dataclass(frozen=True)
 class Arrival:
-    """One datagram that came through. Times are nanoseconds since 1970, the size is that of the IP packet.
+    """One datagram that came through. Times are nanoseconds since 1970, and the size counts the IP packet.
 
     `ecn` is the codepoint with which it came.
     """

@@ -21,10 +21,10 @@ from longlook.core.cpus import usable_cpus
 from longlook.core.errors import MachineError
 from longlook.core.programs import link_program
 from longlook.core.run_folder import write_json
-from longlook.instruments.calibrate.link.cases import NETEM, OURS, PACKETS
 from longlook.instruments.calibrate.link.catalogue import LIVE_CASES
 from longlook.instruments.calibrate.link.check import LIVE, VIRTUAL, QuantityCheck
 from longlook.instruments.calibrate.link.host import DEPTH, FULL_BYTES, LOG, RATES_MBIT, TIMES
+from longlook.instruments.calibrate.link.passages import NETEM, OURS, PACKETS
 from longlook.instruments.calibrate.link.verdicts import judge
 from longlook.lab.capability import has_realtime_priority
 from longlook.lab.topology import PACKET, TUN
@@ -43,7 +43,7 @@ _CURVE = np.concatenate((np.linspace(0, 0.99, 100), 1 - np.logspace(-2, -3.5, 40
 class LiveRow:
     """One quantity: measured from outside (`probe`) and by the router's log (`log`); `passed` is about both.
 
-    `log_tolerance` is that of the log: decisions are exact even if departures are late.
+    `log_tolerance` is for the log: decisions are exact even if departures are late.
     """
 
     case: str

@@ -10,9 +10,9 @@ from pathlib import Path
 from longlook.core import codec
 from longlook.core.errors import LonglookError
 from longlook.core.escape import CsvWriter
-from longlook.instruments.calibrate.link.cases import EMULATORS, OURS, PACKETS, Case
 from longlook.instruments.calibrate.link.link_probe import LinkBed, Sink, Source
 from longlook.instruments.calibrate.link.netem import NetemBed
+from longlook.instruments.calibrate.link.passages import EMULATORS, OURS, PACKETS, Passage
 from longlook.lab import link_options
 from longlook.lab.timing import Timing
 
@@ -22,14 +22,14 @@ _LINGER_NS = 50_000_000  # required by the link's configuration; a signal stops 
 
 
 @dataclass(frozen=True)
-class _Passage:
+class _Passed:
     sent_ns: list[int]
     received_ns: dict[int, int]
     times: Counter[int]
     marked: frozenset[int]
 
 
-def measure_cases(cases: Sequence[Case], folder: Path, timing: Timing) -> None:
+def measure_passages(passages: Sequence[Passage], folder: Path, timing: Timing) -> None:
     """Write `packets.csv`: a row per packet sent, in ns from the first of its case, when it first came, how often, and
     whether it came with a mark.
 
@@ -39,7 +39,7 @@ def measure_cases(cases: Sequence[Case], folder: Path, timing: Timing) -> None:
     with (folder / PACKETS).open("w", newline="") as file:
         rows = CsvWriter(file)
         rows.writerow(COLUMNS)
-        for seed, case in enumerate(cases):  # a seed for each: two cases with one stage would share its draws
+        for seed, case in enumerate(passages):  # a seed for each: two with one stage would share its draws
             for emulator in EMULATORS if case.netem is not None else (OURS,):
                 timing.align()
                 passage = _through_ours(case, seed, folder) if emulator == OURS else _through_netem(case)
@@ -52,7 +52,7 @@ def measure_cases(cases: Sequence[Case], folder: Path, timing: Timing) -> None:
                     rows.writerow((case.name, emulator, sequence, sent_ns - first_ns, came_ns, times, marked))
 
 
-def _through_ours(case: Case, seed: int, folder: Path) -> _Passage:
+def _through_ours(case: Passage, seed: int, folder: Path) -> _Passed:
     config = {
         "version": 2,
         "seed": seed,
@@ -71,26 +71,26 @@ def _through_ours(case: Case, seed: int, folder: Path) -> _Passage:
     return passage
 
 
-def _unseen(case: Case, passage: _Passage) -> int:
+def _unseen(case: Passage, passage: _Passed) -> int:
     """Return how many packets the link delivers and the receiver's kernel drops because of their checksum."""
     corrupts = any(stage.kind == "corrupt" for stage in case.stages)
     return case.schedule.count - passage.times.total() if corrupts else 0
 
 
-def _through_netem(case: Case) -> _Passage:
+def _through_netem(case: Passage) -> _Passed:
     if case.netem is None:
         raise ValueError(f"netem has no {case.name}")
     with NetemBed(case.netem) as bed:
         return _send(case, bed)
 
 
-def _send(case: Case, bed: LinkBed | NetemBed) -> _Passage:
+def _send(case: Passage, bed: LinkBed | NetemBed) -> _Passed:
     with ExitStack() as stack:
         sink = stack.enter_context(Sink(bed.server))
         source = stack.enter_context(Source(bed.client, case.ecn))
         sent_ns = source.follow(case.schedule.offsets_ns(), case.size_bytes, case.flow)
         time.sleep(case.drain_ns / 1e9)
-    return _Passage(
+    return _Passed(
         sent_ns,
         {arrival.sequence: arrival.received_ns for arrival in reversed(sink.arrivals)},
         Counter(arrival.sequence for arrival in sink.arrivals),

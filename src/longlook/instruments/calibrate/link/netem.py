@@ -8,7 +8,7 @@ from pyroute2.netlink import NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REQUEST
 from pyroute2.netlink.rtnl import RTM_NEWQDISC, TC_H_ROOT
 from pyroute2.netlink.rtnl.tcmsg import sched_netem, tcmsg
 
-from longlook.instruments.calibrate.link.cases import Netem
+from longlook.instruments.calibrate.link.passages import Netem
 from longlook.lab.linux.namespace import Namespace
 from longlook.lab.topology import CLIENT, PACKET, SERVER, EndpointNamespace
 

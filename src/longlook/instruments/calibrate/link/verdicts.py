@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from longlook.instruments.calibrate.link.cases import NETEM, OURS, Case
-from longlook.instruments.calibrate.link.check import VIRTUAL, QuantityCheck, Times, WakeUpDelay
-from longlook.instruments.calibrate.link.laws import checks
+from longlook.instruments.calibrate.link.check import VIRTUAL, QuantityCheck, WakeUpDelay
+from longlook.instruments.calibrate.link.laws import Case, ObservedPackets
+from longlook.instruments.calibrate.link.passages import NETEM, OURS
 
 
 @dataclass(frozen=True)
@@ -45,13 +45,10 @@ def verdicts(cases: Sequence[Case], packets: pd.DataFrame) -> list[Row]:
 def judge(case: Case, packets: pd.DataFrame, late: WakeUpDelay = VIRTUAL) -> list[QuantityCheck]:
     """Return the checks of a case from the packets of one emulator."""
     chosen = packets[packets["case"] == case.name].sort_values("sequence")
-    times = np.asarray(chosen["times"], dtype=np.int64) if "times" in chosen else None
+    times = np.asarray(chosen["times"], dtype=np.int64) if "times" in chosen else np.ones(len(chosen), dtype=np.int64)
     marked = np.asarray(chosen["marked"], dtype=np.bool_) if "marked" in chosen else None
-    return checks(case, _times(chosen["sent_ns"]), _times(chosen["received_ns"]), times, late, marked)
-
-
-def _times(column: "pd.Series[float]") -> Times:
-    return np.asarray(column, dtype=np.float64)
+    sent_ns, received_ns = (np.asarray(chosen[name], dtype=np.float64) for name in ("sent_ns", "received_ns"))
+    return case.checks(ObservedPackets(sent_ns, received_ns, times, marked, late))
 
 
 def _row(case: Case, ours: QuantityCheck, netem: QuantityCheck) -> Row:

@@ -20,9 +20,9 @@ from longlook.engines.virtual.bundle import make_bundle
 from longlook.engines.virtual.guest_run import GuestRun, run_guest
 from longlook.engines.virtual.probe import find_guest
 from longlook.engines.virtual.scratch import exchange_directory
-from longlook.instruments.calibrate.link.cases import PACKETS
 from longlook.instruments.calibrate.link.catalogue import CASES
 from longlook.instruments.calibrate.link.guest import RESULT
+from longlook.instruments.calibrate.link.passages import PACKETS, PASSAGES
 from longlook.instruments.calibrate.link.verdicts import Row, verdicts
 
 RAW = "packets.parquet"
@@ -56,6 +56,7 @@ def calibrate(say: Callable[[str], None], out: Path | None = None) -> Calibratio
     guest, link = find_guest(), link_program()
     say(f"measuring {len(CASES)} cases in a guest, about a minute …")
     with exchange_directory() as exchange:
+        write_json(exchange / PASSAGES, [codec.encode(case.passage) for case in CASES])
         bundle = make_bundle(MODULE, "longlook.instruments.calibrate.link.measure")
         ended = run_guest(guest, GuestRun(MODULE, bundle, (), _SEED, _WALL_LIMIT_S), exchange)
         measured = exchange / RESULT / PACKETS

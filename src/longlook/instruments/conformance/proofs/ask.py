@@ -1,12 +1,27 @@
 """The input of a proof: one knob of one endpoint, and methods that make the trials that show its effect."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import TypedDict, TypeVar, Unpack
 
 from longlook.core.model import ConnectionState, Endpoint, Link, Scalar, Workload
 from longlook.core.stack import Knob
-from longlook.instruments.conformance.checks import Check, Judge, Want, inapplicable
+from longlook.instruments.conformance.checks import Check, CheckFinding, Judge, Want, comparing, inapplicable
+from longlook.instruments.conformance.evidence import Seen
 from longlook.instruments.conformance.links import usual
+
+Measure = TypeVar("Measure")
+
+
+class TrialSetting(TypedDict, total=False):
+    """The arguments of `Ask.want` that trials of a comparison share."""
+
+    link: Link | None
+    workload: Workload | None
+    witnessed: bool
+    unlimited: bool
+    connection: ConnectionState
+    timeout_s: float
 
 
 def transfer(size_bytes: int) -> Workload:
@@ -76,6 +91,27 @@ class Ask:
         low = self.knob.minimum if self.knob.minimum is not None else wanted
         high = self.knob.maximum if self.knob.maximum is not None else wanted
         return self.knob.kind(min(max(wanted, low), high))
+
+    def compare(
+        self,
+        values: Mapping[str, Scalar | None],
+        read: Callable[[Seen], Measure | None],
+        judge: Callable[[Mapping[str, Measure]], CheckFinding],
+        *,
+        apart: Mapping[str, Scalar] | None = None,
+        **setting: Unpack[TrialSetting],
+    ) -> Check:
+        """Return the check that runs a trial for each value of the knob, reads one measure of each, and judges these.
+
+        `values` are by the trials' names; None leaves the knob as it is. `apart` are other knobs of all trials. A trial
+        that fails, or of which `read` returns None, makes the check fail by itself.
+        """
+        common = apart or {}
+        wants = {
+            name: self.want(common if value is None else {**common, self.name: value}, **setting)
+            for name, value in values.items()
+        }
+        return self.check(wants, comparing(read, judge))
 
     def check(self, wants: Mapping[str, Want], judge: Judge) -> Check:
         """Return the check of this proof."""

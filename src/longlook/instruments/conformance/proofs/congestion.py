@@ -5,8 +5,8 @@ from itertools import combinations
 
 import numpy as np
 
-from longlook.analysis.congestion_check import AFTER_LOSS
 from longlook.core.model import Link, Scalar, Stage
+from longlook.core.stack import RFC_WINDOW_AFTER_LOSS
 from longlook.instruments.conformance import wire
 from longlook.instruments.conformance.checks import Check, CheckFinding, verdict
 from longlook.instruments.conformance.evidence import RouterPackets, Seen
@@ -31,7 +31,7 @@ _NO_CUT = (0.85, float("inf"))
 _TURNS_OF_MODELS = 8
 _BELOW, _ABOVE = 0.1, 0.15
 """The margins around the share that a stack declares: the window grows in the two round trips that pass until it is
-counted, and faster where it acts for several connections."""
+counted, and faster if it acts for several connections."""
 
 _CONNECTIONS = (1, 2, 4)
 _NEAR = 0.06  # it grows a little while the loss is found
@@ -84,10 +84,10 @@ def initial_window(ask: Ask) -> Check:
     link = path(50, _SECOND_S)
     values = {"fewer": ask.value(_FEWER), "more": ask.value(_MORE)}
 
-    def judge(seen: Mapping[str, Seen]) -> CheckFinding:
-        if not all(found.ok for found in seen.values()):
-            return verdict(False, next(found.why for found in seen.values() if not found.ok))
-        sent = {name: wire.first_flight(found.packets, _SECOND_S)[0] for name, found in seen.items()}
+    def read(seen: Seen) -> int:
+        return wire.first_flight(seen.packets, _SECOND_S)[0]
+
+    def judge(sent: Mapping[str, int]) -> CheckFinding:
         text = ", ".join(f"{sent[name]} packets for {values[name]}" for name in values)
         fits = [int(values[name]) - 3 <= sent[name] <= int(values[name]) + _SURPLUS for name in values]
         return verdict(all(fits) and sent["more"] > sent["fewer"] + _SURPLUS, f"first flight: {text}")
@@ -95,10 +95,7 @@ def initial_window(ask: Ask) -> Check:
     workload = transfer(300_000)
     # A probe of the MTU may be sent long before the data, and would be taken for its first packet.
     quiet = ask.steady(_SECOND_S) | ({"disable_pmtud": True} if "disable_pmtud" in ask.siblings else {})
-    wants = {
-        name: ask.want({**quiet, ask.name: value}, link, workload, unlimited=True) for name, value in values.items()
-    }
-    return ask.check(wants, judge)
+    return ask.compare(values, read, judge, apart=quiet, link=link, workload=workload, unlimited=True)
 
 
 def emulated_connections(ask: Ask) -> Check:
@@ -109,7 +106,7 @@ def emulated_connections(ask: Ask) -> Check:
 
     def judge(seen: Mapping[str, Seen]) -> CheckFinding:
         left = {number: _left(seen[str(number)].packets, of_model=False) for number in _CONNECTIONS}
-        wanted = {number: 1 - (1 - AFTER_LOSS["cubic"]) / number for number in _CONNECTIONS}
+        wanted = {number: 1 - (1 - RFC_WINDOW_AFTER_LOSS["cubic"]) / number for number in _CONNECTIONS}
         text = ", ".join(
             f"{number}: {seen[str(number)].why if value is None else f'×{value:.2f}, expected ×{wanted[number]:.2f}'}"
             for number, value in left.items()
@@ -161,28 +158,25 @@ def initial_ssthresh(ask: Ask) -> Check:
 
 
 def _bounded(ask: Ask, measure: Callable[[RouterPackets], int], window: int) -> Check:
-    """Demand that a number of bytes is about a window of so many packets, and twice as large without the knob."""
+    """Demand that a number of bytes is about a window of `window` packets, and twice as large without the knob."""
     if ask.role == "client":
         return ask.without("a client sends only requests, which no window delays")
     link, workload = path(50, _SECOND_S), transfer(_SIZE_BYTES)
 
-    def judge(seen: Mapping[str, Seen]) -> CheckFinding:
-        if not all(found.ok for found in seen.values()):
-            return verdict(False, next(found.why for found in seen.values() if not found.ok))
-        size_bytes = wire.largest(seen["bound"].packets, "server") or 1
-        packets = {name: measure(found.packets) / size_bytes for name, found in seen.items()}
+    def read(seen: Seen) -> tuple[int, int]:
+        return measure(seen.packets), wire.largest(seen.packets, "server") or 1
+
+    def judge(found: Mapping[str, tuple[int, int]]) -> CheckFinding:
+        _, size_bytes = found["bound"]
+        packets = {name: in_bytes / size_bytes for name, (in_bytes, _) in found.items()}
         counts = f"{packets['bound']:.0f} packets in a round trip with {values['bound']}"
         text = f"{counts}, {packets['default']:.0f} by default"
         near = 0.7 * window <= packets["bound"] <= 1.25 * window
         return verdict(near and packets["default"] > 2 * packets["bound"], text)
 
-    values = {"bound": ask.value(window)}
+    values = {"bound": ask.value(window), "default": None}
     quiet = {**ask.steady(_SECOND_S), **_no_model(ask)}
-    wants = {
-        "bound": ask.want({**quiet, ask.name: values["bound"]}, link, workload, unlimited=True),
-        "default": ask.want(quiet, link, workload, unlimited=True),
-    }
-    return ask.check(wants, judge)
+    return ask.compare(values, read, judge, apart=quiet, link=link, workload=workload, unlimited=True)
 
 
 def min_window(ask: Ask) -> Check:
@@ -192,23 +186,27 @@ def min_window(ask: Ask) -> Check:
     link = path(_RATE_MBPS, _RTT_S, down=(Stage("loss", {"probability": _HEAVY}),))
     values = {"small": ask.value(_LEAST), "large": ask.value(_MOST)}
 
-    def judge(seen: Mapping[str, Seen]) -> CheckFinding:
-        if not all(found.ok for found in seen.values()):
-            return verdict(False, next(found.why for found in seen.values() if not found.ok))
-        took = {name: wire.sending_s(found.packets) / _RTT_S for name, found in seen.items()}
+    def read(seen: Seen) -> float:
+        return wire.sending_s(seen.packets) / _RTT_S
+
+    def judge(took: Mapping[str, float]) -> CheckFinding:
         text = ", ".join(f"{took[name]:.0f} round trips with {values[name]}" for name in values)
         return verdict(took["small"] > 2 * took["large"], f"with a fifth of all packets lost: {text}")
 
-    workload = transfer(500_000)
-    wants = {
-        name: ask.want({**_no_model(ask), ask.name: value}, link, workload, unlimited=True, timeout_s=120.0)
-        for name, value in values.items()
-    }
-    return ask.check(wants, judge)
+    return ask.compare(
+        values,
+        read,
+        judge,
+        apart=_no_model(ask),
+        link=link,
+        workload=transfer(500_000),
+        unlimited=True,
+        timeout_s=120.0,
+    )
 
 
 def _no_model(ask: Ask) -> dict[str, Scalar]:
-    """Return the choice of Cubic where there is one: a model of the path has no threshold and does not mind losses."""
+    """Return the choice of Cubic if there is one: a model of the path has no threshold and does not mind losses."""
     controller = ask.siblings.get("congestion_control")
     return {"congestion_control": "cubic"} if controller is not None and "cubic" in controller.choices else {}
 

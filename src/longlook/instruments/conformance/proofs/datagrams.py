@@ -100,15 +100,14 @@ def receive_queue(ask: Ask) -> Check:
     link = Link(up=usual().up, down=stages)
     values = {"short": ask.value(_SHORT_QUEUE), "long": ask.value(_LONG_QUEUE)}
 
-    def judge(seen: Mapping[str, Seen]) -> CheckFinding:
-        if not all(found.ok for found in seen.values()):
-            return verdict(False, next(found.why for found in seen.values() if not found.ok))
-        sent = {name: wire.data_packets(found.packets) for name, found in seen.items()}
+    def read(seen: Seen) -> int:
+        return wire.data_packets(seen.packets)
+
+    def judge(sent: Mapping[str, int]) -> CheckFinding:
         text = ", ".join(f"{sent[name]} packets for {values[name]}" for name in values)
         return verdict(sent["short"] > 1.1 * sent["long"], f"in bursts of {_BURST_BYTES} bytes: {text}")
 
-    workload = transfer(1_000_000)
-    return ask.check({name: ask.want({ask.name: value}, link, workload) for name, value in values.items()}, judge)
+    return ask.compare(values, read, judge, link=link, workload=transfer(1_000_000))
 
 
 PROOFS = {

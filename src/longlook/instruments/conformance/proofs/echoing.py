@@ -16,7 +16,7 @@ _WORKLOAD = Workload("echo", {"payload": "1480B", "tries": 2, "interval_s": 0.5}
 def dont_fragment(ask: Ask) -> Check:
     """See whether a datagram is answered that leaves its end in fragments alone: not with `set`, with all others.
 
-    What tells `kernel` from `unset` is a path that names its MTU (docs/results/middle.md).
+    A test that tells `kernel` from `unset` needs a path that names its MTU (docs/results/middle.md).
     """
 
     def judge(seen: Mapping[str, Seen]) -> CheckFinding:

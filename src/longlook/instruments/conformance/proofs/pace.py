@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from longlook.core.model import Scalar
 from longlook.instruments.conformance import wire
 from longlook.instruments.conformance.checks import Check, CheckFinding, verdict
 from longlook.instruments.conformance.evidence import Seen
@@ -23,17 +24,16 @@ def pacing(ask: Ask) -> Check:
         return ask.without("a client sends only requests: nothing to spread")
     link, workload = path(100, _RTT_S), transfer(1_000_000)
 
-    def judge(seen: Mapping[str, Seen]) -> CheckFinding:
-        share = {name: wire.spread(seen[name].packets, _RTT_S) for name in ("on", "off")}
+    def read(seen: Seen) -> float | None:
+        return wire.spread(seen.packets, _RTT_S)
+
+    def judge(share: Mapping[str, float]) -> CheckFinding:
         on, off = share["on"], share["off"]
-        if on is None or off is None or not all(found.ok for found in seen.values()):
-            return verdict(False, next((found.why for found in seen.values() if not found.ok), "no data was sent"))
         return verdict(
             on >= _PARTS_MORE * off, f"sends in {on:.0%} of a round trip's twentieths when on, {off:.0%} when off"
         )
 
-    wants = {name: ask.want({ask.name: name == "on"}, link, workload) for name in ("on", "off")}
-    return ask.check(wants, judge)
+    return ask.compare({"on": True, "off": False}, read, judge, link=link, workload=workload)
 
 
 def pacing_burst(ask: Ask) -> Check:
@@ -43,14 +43,14 @@ def pacing_burst(ask: Ask) -> Check:
     link, workload = path(100, _RTT_S), transfer(100_000)
     values = {"short": ask.value(_SHORT), "long": ask.value(_LONG)}
 
-    def judge(seen: Mapping[str, Seen]) -> CheckFinding:
-        if not all(found.ok for found in seen.values()):
-            return verdict(False, next(found.why for found in seen.values() if not found.ok))
-        sent = {name: wire.longest_train(found.packets, _TOGETHER_S) for name, found in seen.items()}
+    def read(seen: Seen) -> int:
+        return wire.longest_train(seen.packets, _TOGETHER_S)
+
+    def judge(sent: Mapping[str, int]) -> CheckFinding:
         text = ", ".join(f"{sent[name]} packets together with {values[name]}" for name in values)
         return verdict(all(abs(sent[name] - int(values[name])) <= _PACKETS_MORE for name in values), text)
 
-    return ask.check({name: ask.want({ask.name: value}, link, workload) for name, value in values.items()}, judge)
+    return ask.compare(values, read, judge, link=link, workload=workload)
 
 
 def max_pacing_rate(ask: Ask) -> Check:
@@ -59,17 +59,16 @@ def max_pacing_rate(ask: Ask) -> Check:
         return ask.without("a client sends only requests: nothing to pace")
     link, workload = path(_SLOW_BPS * 10 / 1e6, _RTT_S), transfer(2_000_000)
 
-    def judge(seen: Mapping[str, Seen]) -> CheckFinding:
-        if not all(found.ok for found in seen.values()):
-            return verdict(False, next(found.why for found in seen.values() if not found.ok))
-        bits = {name: 8 * (wire.most_in(found.packets, _HALF_S) or 0) / _HALF_S for name, found in seen.items()}
+    def read(seen: Seen) -> float:
+        return 8 * (wire.most_in(seen.packets, _HALF_S) or 0) / _HALF_S
+
+    def judge(bits: Mapping[str, float]) -> CheckFinding:
         text = (
             f"at most {bits['slow'] / 1e6:.2f} Mbit/s with {_SLOW_BPS / 1e6:g}, {bits['default'] / 1e6:.2f} by default"
         )
         return verdict(0.5 * _SLOW_BPS < bits["slow"] <= 1.15 * _SLOW_BPS and bits["default"] > 2 * bits["slow"], text)
 
-    wants = {"slow": ask.want({ask.name: _SLOW_BPS}, link, workload), "default": ask.want({}, link, workload)}
-    return ask.check(wants, judge)
+    return ask.compare({"slow": _SLOW_BPS, "default": None}, read, judge, link=link, workload=workload)
 
 
 def hystart(ask: Ask) -> Check:
@@ -77,20 +76,17 @@ def hystart(ask: Ask) -> Check:
     if ask.role == "client":
         return ask.without("a client sends only requests: no slow start to leave")
     link, workload = path(20, 0.06, _QUEUE_BYTES), transfer(3_000_000)
-    apart = {"congestion_control": "cubic"} if _offers_cubic(ask) else {}
+    apart: dict[str, Scalar] = {"congestion_control": "cubic"} if _offers_cubic(ask) else {}
 
-    def judge(seen: Mapping[str, Seen]) -> CheckFinding:
-        if not all(found.ok for found in seen.values()):
-            return verdict(False, next(found.why for found in seen.values() if not found.ok))
-        peak = {name: int(found.packets.of("server").queue_bytes.max()) for name, found in seen.items()}
-        lost = {name: found.run.link["down"]["dropped_queue"] for name, found in seen.items()}
-        text = (
-            f"queue's peak {peak['on']} bytes ({lost['on']} lost) when on, {peak['off']} ({lost['off']} lost) when off"
-        )
-        return verdict(peak["on"] < 0.8 * peak["off"] or lost["on"] < 0.5 * lost["off"], text)
+    def read(seen: Seen) -> tuple[int, int]:
+        return int(seen.packets.of("server").queue_bytes.max()), seen.run.link["down"]["dropped_queue"]
 
-    wants = {name: ask.want({**apart, ask.name: name == "on"}, link, workload) for name in ("on", "off")}
-    return ask.check(wants, judge)
+    def judge(found: Mapping[str, tuple[int, int]]) -> CheckFinding:
+        (peak, lost), (peak_off, lost_off) = found["on"], found["off"]
+        text = f"queue's peak {peak} bytes ({lost} lost) when on, {peak_off} ({lost_off} lost) when off"
+        return verdict(peak < 0.8 * peak_off or lost < 0.5 * lost_off, text)
+
+    return ask.compare({"on": True, "off": False}, read, judge, apart=apart, link=link, workload=workload)
 
 
 def _offers_cubic(ask: Ask) -> bool:

@@ -30,22 +30,19 @@ _FIRST = ("/video/tiny/init.mp4", "/video/tiny/000.m4s")
 def player(ask: Ask) -> Check:
     """See whether the first segment is asked for at once (shaka), or when its initialisation is there (dash.js)."""
 
-    def judge(seen: Mapping[str, Seen]) -> CheckFinding:
-        if failed := [f"{name}: {found.why}" for name, found in seen.items() if not found.ok]:
-            return verdict(False, "; ".join(failed))
-        waited = {name: _waits(found) for name, found in seen.items()}
+    def judge(waited: Mapping[str, bool]) -> CheckFinding:
         text = ", ".join(
             f"{name}: the first segment {'after' if late else 'beside'} its initialisation"
             for name, late in waited.items()
         )
         return verdict(waited == {"shaka": False, "dash.js": True}, text)
 
-    link = path(20, _RTT_S)
-    return ask.check({str(name): ask.want({ask.name: name}, link, _WORKLOAD) for name in ask.knob.choices}, judge)
+    values = {str(name): name for name in ask.knob.choices}
+    return ask.compare(values, _waits, judge, link=path(20, _RTT_S), workload=_WORKLOAD)
 
 
 def _waits(seen: Seen) -> bool | None:
-    """Return whether the first segment was asked for when the initialisation was there; None where one is missing."""
+    """Return whether the first segment was asked for when the initialisation was there; None if one is missing."""
     asked: dict[str, Line] = {str(line.get("path")): line for line in seen.events("client", "object")}
     initial, segment = (asked.get(name, {}) for name in _FIRST)
     if initial.get("t_end_ns") is None or segment.get("t_start_ns") is None:

@@ -5,17 +5,17 @@ from dataclasses import replace
 from typing import Any
 
 from longlook.core.model import Stage
-from longlook.instruments.conformance.checks import Check, CheckFinding, Want, verdict
+from longlook.instruments.conformance.checks import Check, CheckFinding, Want, comparing, verdict
 from longlook.instruments.conformance.evidence import Seen
 from longlook.instruments.conformance.links import path
 from longlook.instruments.conformance.proofs.ask import Ask
 
 _RTT_S = 0.04
 _PORT = 443
-"""Where the laboratory's servers listen."""
+"""The port on which the laboratory's servers listen."""
 _SHORT_S, _LONG_S = 0.2, 1.0
 _PACKETS_OF_A_HANDSHAKE = 12
-"""Of each direction: the handshake is complete before, and the object is not there."""
+"""Packets of each direction: the handshake is complete before, and the object is not there."""
 _SLACK_S = 0.15
 """For the handshake before a connection can fall silent, and for the first round trips of an answer."""
 
@@ -57,33 +57,30 @@ def _alt_svc(seen: Seen) -> str | None:
 def memory(ask: Ask) -> Check:
     """Look for QUIC, of which a client knows only by what it remembers, and for the page that it loaded before."""
 
-    def judge(seen: Mapping[str, Seen]) -> CheckFinding:
-        if failed := [f"{name}: {found.why}" for name, found in seen.items() if not found.ok]:
-            return verdict(False, "; ".join(failed))
-        begun = {name: _first_over(found) for name, found in seen.items()}
-        pages = {name: len(found.events("client", "earlier_load")) for name, found in seen.items()}
-        text = ", ".join(f"{name}: the page over {begun[name]} after {pages[name]} pages" for name in seen)
-        return verdict(begun == {"none": "h2", "alt-svc": "h3", "page": "h3"} and pages["page"] == 1, text)
+    def read(seen: Seen) -> tuple[str | None, int]:
+        return _first_over(seen), len(seen.events("client", "earlier_load"))
+
+    def judge(found: Mapping[str, tuple[str | None, int]]) -> CheckFinding:
+        begun = {name: protocol for name, (protocol, _) in found.items()}
+        text = ", ".join(f"{name}: the page over {over} after {pages} pages" for name, (over, pages) in found.items())
+        return verdict(begun == {"none": "h2", "alt-svc": "h3", "page": "h3"} and found["page"][1] == 1, text)
 
     def want(value: str) -> Want:
         asked = ask.want({ask.name: value}, path(20, _RTT_S))
         return replace(asked, server=replace(asked.server, knobs={"alt_svc_port": _PORT}))
 
-    return ask.check({value: want(value) for value in ("none", "alt-svc", "page")}, judge)
+    return ask.check({value: want(value) for value in ("none", "alt-svc", "page")}, comparing(read, judge))
 
 
 def resolver(ask: Ask) -> Check:
     """Look for QUIC, of which a client that was never there before knows only by an HTTPS record."""
 
-    def judge(seen: Mapping[str, Seen]) -> CheckFinding:
-        if failed := [f"{name}: {found.why}" for name, found in seen.items() if not found.ok]:
-            return verdict(False, "; ".join(failed))
-        begun = {name: _first_over(found) for name, found in seen.items()}
+    def judge(begun: Mapping[str, str]) -> CheckFinding:
         text = ", ".join(f"{name}: the page over {protocol}" for name, protocol in begun.items())
         return verdict(begun == {"none": "h2", "addresses": "h2", "https-record": "h3"}, text)
 
-    values = ("none", "addresses", "https-record")
-    return ask.check({value: ask.want({ask.name: value}, path(20, _RTT_S)) for value in values}, judge)
+    values = {value: value for value in ("none", "addresses", "https-record")}
+    return ask.compare(values, _first_over, judge, link=path(20, _RTT_S))
 
 
 def _first_over(seen: Seen) -> str | None:

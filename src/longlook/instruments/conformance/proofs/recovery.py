@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from longlook.core.model import Link, Scalar, Stage
 from longlook.instruments.conformance import wire
-from longlook.instruments.conformance.checks import Check, CheckFinding, Want, verdict
+from longlook.instruments.conformance.checks import Check, CheckFinding, Want, comparing, verdict
 from longlook.instruments.conformance.evidence import Seen
 from longlook.instruments.conformance.links import path
 from longlook.instruments.conformance.proofs.ask import Ask, transfer
@@ -51,23 +51,20 @@ def undo_spurious_losses(ask: Ask) -> Check:
     """
     if ask.role == "client":
         return ask.without("a client sends only requests: no window to reduce")
-    fixed = {"adaptive_reordering": False}
     link = _late(_DEPTH, _SHORT_SHARE * _RTT_S)
 
-    def judge(seen: Mapping[str, Seen]) -> CheckFinding:
-        if not all(found.ok for found in seen.values()):
-            return verdict(False, next(found.why for found in seen.values() if not found.ok))
-        took_s = {name: wire.sending_s(found.packets) for name, found in seen.items()}
+    def read(seen: Seen) -> float:
+        return wire.sending_s(seen.packets)
+
+    def judge(took_s: Mapping[str, float]) -> CheckFinding:
         text = (
             f"2 MB take {took_s['kept']:.2f} s where reductions are kept, {took_s['undone']:.2f} s where they are not"
         )
         return verdict(took_s["kept"] > _UNDONE_FASTER * took_s["undone"], text)
 
-    wants = {
-        "kept": ask.want({**fixed, ask.name: False}, link, transfer(2_000_000)),
-        "undone": ask.want({**fixed, ask.name: True}, link, transfer(2_000_000)),
-    }
-    return ask.check(wants, judge)
+    fixed = {"adaptive_reordering": False}
+    values = {"kept": False, "undone": True}
+    return ask.compare(values, read, judge, apart=fixed, link=link, workload=transfer(2_000_000))
 
 
 def persistent_congestion_threshold(ask: Ask) -> Check:
@@ -78,16 +75,14 @@ def persistent_congestion_threshold(ask: Ask) -> Check:
     link = path(10, _RTT_S, _SHORT_QUEUE_BYTES, down=(Stage("loss", {"probability": outage}),))
     values = {"soon": ask.value(1), "late": ask.value(100)}
 
-    def judge(seen: Mapping[str, Seen]) -> CheckFinding:
-        if not all(found.ok for found in seen.values()):
-            return verdict(False, next(found.why for found in seen.values() if not found.ok))
-        sent = {name: wire.sent_after_outage(found.packets, _RTT_S) for name, found in seen.items()}
+    def read(seen: Seen) -> int:
+        return wire.sent_after_outage(seen.packets, _RTT_S)
+
+    def judge(sent: Mapping[str, int]) -> CheckFinding:
         text = ", ".join(f"{sent[name]} packets with {values[name]}" for name in values)
         return verdict(sent["late"] > 3 * sent["soon"] > 0, f"in the second round trip after an outage: {text}")
 
-    workload = transfer(4_000_000)
-    wants = {name: ask.want({ask.name: value}, link, workload, unlimited=True) for name, value in values.items()}
-    return ask.check(wants, judge)
+    return ask.compare(values, read, judge, link=link, workload=transfer(4_000_000), unlimited=True)
 
 
 def _nothing(_seen: Mapping[str, Seen]) -> CheckFinding:
@@ -100,7 +95,7 @@ def _late(depth: int, wait_s: float) -> Link:
 
 
 def _spurious(ask: Ask, link: Link, strict: Mapping[str, Scalar], patient: Mapping[str, Scalar]) -> Check:
-    """Demand that of packets that are late in both trials, the strict threshold sends many twice.
+    """Demand that the strict threshold sends many packets twice that are late in both trials.
 
     The witness acknowledges late packets at once. A stack that learns from the first packet that it took for lost sends
     few twice: its own log then has to report lost packets with the strict threshold, and none with the patient one.
@@ -109,25 +104,26 @@ def _spurious(ask: Ask, link: Link, strict: Mapping[str, Scalar], patient: Mappi
         return ask.without("a client sends only requests, of which none comes late")
     workload = transfer(2_000_000)
 
-    def judge(seen: Mapping[str, Seen]) -> CheckFinding:
-        if not all(found.ok for found in seen.values()):
-            return verdict(False, next(found.why for found in seen.values() if not found.ok))
-        sent = {name: wire.data_packets(found.packets) for name, found in seen.items()}
-        late = wire.overtaken(seen["strict"].packets)
-        twice = sent["strict"] - sent["patient"]
-        lost = {name: count(found.qlogs.get("server", ()), "packet_lost") for name, found in seen.items()}
+    def read(seen: Seen) -> tuple[int, int, int]:
+        """Return the numbers of packets with data, of late ones, and of lost ones in the server's log."""
+        lost = count(seen.qlogs.get("server", ()), "packet_lost")
+        return wire.data_packets(seen.packets), wire.overtaken(seen.packets), lost
+
+    def judge(found: Mapping[str, tuple[int, int, int]]) -> CheckFinding:
+        (sent, late, lost), (sent_patient, _, lost_patient) = found["strict"], found["patient"]
+        twice = sent - sent_patient
         text = (
             f"{late} packets late, {twice} more sent with {strict[ask.name]} than with {patient[ask.name]} "
-            f"({sent['strict']} and {sent['patient']}); its log has {lost['strict']} and {lost['patient']} lost"
+            f"({sent} and {sent_patient}); its log has {lost} and {lost_patient} lost"
         )
         often = twice >= 0.3 * late and twice >= 2
-        return verdict(late > 0 and (often or lost["strict"] > 0 == lost["patient"]), text)
+        return verdict(late > 0 and (often or lost > 0 == lost_patient), text)
 
     wants: dict[str, Want] = {
         "strict": ask.want(strict, link, workload, witnessed=True),
         "patient": ask.want(patient, link, workload, witnessed=True),
     }
-    return ask.check(wants, judge)
+    return ask.check(wants, comparing(read, judge))
 
 
 PROOFS = {

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from longlook.core.model import ConnectionState, Scalar, Stage
 from longlook.instruments.conformance import wire
-from longlook.instruments.conformance.checks import Check, CheckFinding, Want, verdict
+from longlook.instruments.conformance.checks import Check, CheckFinding, Want, comparing, verdict
 from longlook.instruments.conformance.evidence import Seen
 from longlook.instruments.conformance.links import path
 from longlook.instruments.conformance.proofs.ask import Ask
@@ -36,10 +36,10 @@ def allow_0rtt(ask: Ask) -> Check:
 def fast_open(ask: Ask) -> Check:
     """Look for data in the SYN of a client that has a cookie: with the setting at both ends, and not without."""
 
-    def judge(seen: Mapping[str, Seen]) -> CheckFinding:
-        if failed := [f"{name}: {found.why}" for name, found in seen.items() if not found.ok]:
-            return verdict(False, "; ".join(failed))
-        carried = {name: int(found.packets.of("client").payload_bytes[0]) for name, found in seen.items()}
+    def read(seen: Seen) -> int:
+        return int(seen.packets.of("client").payload_bytes[0])
+
+    def judge(carried: Mapping[str, int]) -> CheckFinding:
         text = f"the client's SYN carries {carried['on']} bytes when on, {carried['off']} when off"
         return verdict(carried["on"] > 0 and carried["off"] == 0, text)
 
@@ -48,7 +48,7 @@ def fast_open(ask: Ask) -> Check:
         want = ask.want({}, path(20, _RTT_S), connection=ConnectionState.RESUMED)
         return replace(want, server=end, client=end)
 
-    return ask.check({"on": both(True), "off": both(False)}, judge)
+    return ask.check({"on": both(True), "off": both(False)}, comparing(read, judge))
 
 
 def _last_used_0rtt(seen: Seen) -> bool | None:
@@ -79,14 +79,14 @@ def _handshake_s(seen: Seen) -> float | None:
 
 
 def initial_rtt(ask: Ask) -> Check:
-    """Measure the time until the first retransmission where nothing comes back: it grows with the initial RTT."""
+    """Measure the time until the first retransmission if nothing comes back: it grows with the initial RTT."""
     values = {"short": ask.value(_SHORT_S), "long": ask.value(_LONG_S)}
     low, high = (share * float(values["short"]) for share in _TIMEOUTS)
     return _sent_again(ask, values, " s", low, high)
 
 
 def pto_factor(ask: Ask) -> Check:
-    """Measure the time until the first retransmission where nothing comes back: it grows with the factor."""
+    """Measure the time until the first retransmission if nothing comes back: it grows with the factor."""
     return _sent_again(ask, {"short": ask.value(_EARLIER), "long": ask.value(_LATER)}, "", 0.0, math.inf)
 
 

@@ -21,38 +21,30 @@ def max_incoming_streams(ask: Ask) -> Check:
     # Some stacks double the limit as it is used: 4, 8, 16, … at once. The first group may be asked for with the page.
     least_s = (math.ceil(math.log2(_OBJECTS / _FEW + 1)) - 1) * _RTT_S
 
-    def judge(seen: Mapping[str, Seen]) -> CheckFinding:
-        took = {name: images_s(found) for name, found in seen.items()}
-        few_s, usual_s = took["few"], took["default"]
-        if few_s is None or usual_s is None:
-            return verdict(False, next(found.why for found in seen.values() if not found.ok))
+    def judge(took_s: Mapping[str, float]) -> CheckFinding:
+        few_s, usual_s = took_s["few"], took_s["default"]
         text = f"{_OBJECTS} objects in {few_s:.2f} s with {_FEW} at once, {usual_s:.2f} s by default (RTT {_RTT_S:g} s)"
         return verdict(few_s >= least_s and few_s > 2 * usual_s, text)
 
-    wants = {
-        "default": ask.want(ask.steady(_RTT_S), link, workload, unlimited=True),
-        "few": ask.want({**ask.steady(_RTT_S), ask.name: ask.value(_FEW)}, link, workload, unlimited=True),
-    }
-    return ask.check(wants, judge)
+    values = {"default": None, "few": ask.value(_FEW)}
+    steady = ask.steady(_RTT_S)
+    return ask.compare(values, images_s, judge, apart=steady, link=link, workload=workload, unlimited=True)
 
 
 def threads(ask: Ask) -> Check:
     """Measure the time for a page's images: with one thread, the handshakes of their connections wait in line."""
     link, workload = path(50, _RTT_S), Workload("page", {"objects": _OBJECTS, "object_bytes": 1_000})
 
-    def judge(seen: Mapping[str, Seen]) -> CheckFinding:
-        one_s, many_s = images_s(seen["one"]), images_s(seen["many"])
-        if one_s is None or many_s is None:
-            return verdict(False, next(found.why for found in seen.values() if not found.ok))
+    def judge(took_s: Mapping[str, float]) -> CheckFinding:
+        one_s, many_s = took_s["one"], took_s["many"]
         text = f"{_OBJECTS} objects in {one_s:.2f} s with one thread, {many_s:.2f} s with many (RTT {_RTT_S:g} s)"
         return verdict(one_s >= _OBJECTS * _RTT_S and one_s > 2 * many_s, text)
 
-    wants = {"one": ask.want({ask.name: False}, link, workload), "many": ask.want({ask.name: True}, link, workload)}
-    return ask.check(wants, judge)
+    return ask.compare({"one": False, "many": True}, images_s, judge, link=link, workload=workload)
 
 
 def images_s(seen: Seen) -> float | None:
-    """Return the time from the end of the page's document to the last image's end; None where not all arrived."""
+    """Return the time from the end of the page's document to the last image's end; None if not all arrived."""
     if not seen.ok:
         return None
     ends = [int(line["t_end_ns"]) for line in seen.events("client", "object")]

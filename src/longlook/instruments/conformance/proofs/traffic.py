@@ -63,7 +63,7 @@ def off(ask: Ask) -> Check:
 
 
 def law(ask: Ask) -> Check:
-    """Measure the spread of the lengths as a share of their mean: 0 where they are fixed, 1 where exponential."""
+    """Measure the spread of the lengths as a share of their mean: 0 if they are fixed, 1 if exponential."""
     knobs: dict[str, Scalar] = {"rate": _FINE_BPS, "on": _SHORT_S, "off": _SHORT_S}
     bands = {"fixed": (0.0, _REGULAR), "exponential": _RANDOM}
 

@@ -15,7 +15,7 @@ _OFFERED = 300_007
 
 _RTT_S = 0.2
 _SMALL, _ABOVE_INITIAL = 200_000, 1_200_000
-"""Values of the largest window: below most initial ones where those can be set too, else above."""
+"""Values of the largest window: below most initial ones if those can be set too, else above."""
 _HEADERS = 1.08
 """Bytes of packets, with headers of packets and frames, over the bytes that flow control counts."""
 
@@ -38,7 +38,7 @@ def initial_connection_window(ask: Ask) -> Check:
 def offered(ask: Ask, parameter: str, wanted: float, scale: float = 1.0) -> Check:
     """Demand that the peer's qlog has the parameter as it was set, and another value without the knob.
 
-    `scale` converts the knob's unit to that of the parameter.
+    `scale` converts the knob's unit to the parameter's.
     """
     value = ask.value(wanted)
     expected = round(float(value) * scale)

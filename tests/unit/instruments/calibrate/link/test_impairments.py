@@ -7,23 +7,19 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from longlook.instruments.calibrate.link.cases import (
-    Bursts,
-    Case,
-    ControlledDelay,
-    Displacement,
-    Doubling,
-    EarlyDrop,
-    FairShare,
-    Gilbert,
-    Opportunities,
-    RandomDelay,
-    VaryingRate,
-)
 from longlook.instruments.calibrate.link.catalogue import CASES, IMPAIRMENTS
 from longlook.instruments.calibrate.link.check import LIVE, VIRTUAL, QuantityCheck, Times
-from longlook.instruments.calibrate.link.impairments import codel, runs_of
-from longlook.instruments.calibrate.link.laws import checks
+from longlook.instruments.calibrate.link.laws import (
+    Bursts,
+    Case,
+    Displacement,
+    Doubling,
+    Gilbert,
+    ObservedPackets,
+    RandomDelay,
+    runs_of,
+)
+from longlook.instruments.calibrate.link.queues import ControlledDelay, EarlyDrop, FairShare, Opportunities, VaryingRate
 
 
 def case_of(kind: type, **wanted: Any) -> Case:
@@ -39,8 +35,13 @@ def sent(case: Case) -> Times:
     return np.array(case.schedule.offsets_ns(), dtype=float)
 
 
+def observed(case: Case, received_ns: Times, times: NDArray[np.int64] | None) -> ObservedPackets:
+    once = np.ones(case.schedule.count, dtype=np.int64)
+    return ObservedPackets(sent(case), received_ns, once if times is None else times)
+
+
 def judged(case: Case, received_ns: Times, times: NDArray[np.int64] | None = None) -> dict[str, bool]:
-    return {check.quantity: check.passed for check in checks(case, sent(case), received_ns, times)}
+    return {check.quantity: check.passed for check in case.checks(observed(case, received_ns, times))}
 
 
 def gilbert(case: Case, p: float, r: float) -> Times:
@@ -164,7 +165,7 @@ def test_codel_drops_faster_and_faster() -> None:
     """The k-th drop follows the one before by interval/√k; until the first, the delay has been high for an interval."""
     case = case_of(ControlledDelay)
     assert isinstance(case.law, ControlledDelay)
-    delays_ns = codel(case.law, case.size_bytes, sent(case))
+    delays_ns = case.law.delays_ns(case.size_bytes, sent(case))
     lost = np.flatnonzero(np.isnan(delays_ns))
     before = delays_ns[lost[0] - 1]
     assert case.law.interval_ns / 2 < before < case.law.interval_ns
@@ -177,9 +178,9 @@ def test_codel_drops_faster_and_faster() -> None:
 def test_a_codel_that_drops_nothing_fails() -> None:
     case = case_of(ControlledDelay)
     assert isinstance(case.law, ControlledDelay)
-    assert all(judged(case, sent(case) + codel(case.law, case.size_bytes, sent(case))).values())
+    assert all(judged(case, sent(case) + case.law.delays_ns(case.size_bytes, sent(case))).values())
     lazy = replace(case.law, interval_ns=10**12)
-    assert not any(judged(case, sent(case) + codel(lazy, case.size_bytes, sent(case))).values())
+    assert not any(judged(case, sent(case) + lazy.delays_ns(case.size_bytes, sent(case))).values())
 
 
 def test_shares_of_flows() -> None:
@@ -225,7 +226,7 @@ def test_every_case_has_its_own_name_and_all_its_checks_if_nothing_arrives() -> 
     assert len({case.name for case in CASES}) == len(CASES)
     for case in CASES:
         nothing = np.array([], dtype=float)
-        found = checks(case, nothing, nothing)
+        found = case.checks(ObservedPackets(nothing, nothing, np.ones(0, dtype=np.int64)))
         assert found
         assert all(check.value is None and not check.passed and check.reason for check in found)
 

@@ -14,20 +14,11 @@ from typer.testing import CliRunner
 from longlook.cli import app
 from longlook.core import calibration as certificate
 from longlook.instruments.calibrate.link import virtual
-from longlook.instruments.calibrate.link.cases import (
-    BASIC,
-    EMULATORS,
-    NETEM,
-    OURS,
-    Bernoulli,
-    Bottleneck,
-    Case,
-    DropTail,
-    Overtaking,
-    Propagation,
-    UniformDelay,
-)
+from longlook.instruments.calibrate.link.catalogue import BASIC
 from longlook.instruments.calibrate.link.check import Times
+from longlook.instruments.calibrate.link.laws import Bernoulli, Case, Overtaking, Propagation, UniformDelay
+from longlook.instruments.calibrate.link.passages import EMULATORS, NETEM, OURS
+from longlook.instruments.calibrate.link.queues import Bottleneck, DropTail
 from longlook.instruments.calibrate.link.verdicts import Row, verdicts
 
 Emulate = Callable[[Case, Times], Times]

@@ -11,13 +11,14 @@ from typer.testing import CliRunner
 
 from longlook.cli import app
 from longlook.instruments.calibrate.link import live
-from longlook.instruments.calibrate.link.cases import OURS, PACKETS, Bernoulli
 from longlook.instruments.calibrate.link.catalogue import LIVE_CASES
-from longlook.instruments.calibrate.link.depth import mismatches
 from longlook.instruments.calibrate.link.host import DEPTH, LOG, RATES_MBIT, TIMES
+from longlook.instruments.calibrate.link.laws import Bernoulli
 from longlook.instruments.calibrate.link.live import LiveCalibration
+from longlook.instruments.calibrate.link.passages import OURS, PACKETS
+from longlook.instruments.calibrate.link.queues import DropTail
 
-CASE = next(case for case in LIVE_CASES if isinstance(case.law, Bernoulli))
+CASE, LAW = next((case, case.law) for case in LIVE_CASES if isinstance(case.law, Bernoulli))
 
 
 def leave_raw_times(folder: Path, lateness_ns: float = 0.0, *, slow_probe: bool = False) -> None:
@@ -33,7 +34,7 @@ def leave_raw_times(folder: Path, lateness_ns: float = 0.0, *, slow_probe: bool 
     for emulator in (OURS, LOG):
         sent_ns = np.array(CASE.schedule.offsets_ns())
         received = pd.array(sent_ns, dtype="Int64")
-        received[random.random(len(sent_ns)) < CASE.law.probability] = pd.NA  # type: ignore[union-attr]
+        received[random.random(len(sent_ns)) < LAW.probability] = pd.NA  # type: ignore[union-attr]
         frames.append(
             pd.DataFrame(
                 {
@@ -114,5 +115,7 @@ def test_depths_follow_from_arrivals() -> None:
     size, accepted = np.full(4, 1500, dtype=np.uint32), np.array([True, True, False, True])
     due = np.array([50, 100, 0, 150], dtype=np.uint64)
     right = np.array([0, 1500, 3000, 0], dtype=np.uint32)
-    assert mismatches(arrival, size, right, due, accepted) == 0
-    assert mismatches(arrival, size, right + 1500, due, accepted) == 4
+    law, names = DropTail(240_000_000, 4_500), ["arrival_ns", "size_bytes", "queue_bytes", "due_ns"]
+    for wrong_bytes, differing in ((0, 0), (1500, 4)):
+        records = np.rec.fromarrays([arrival, size, right + wrong_bytes, due], names=names)
+        assert law.other_depths(records, accepted) == differing

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from longlook.instruments.calibrate.link.cases import Case, Coupled, StepMarks
 from longlook.instruments.calibrate.link.catalogue import CASES
 from longlook.instruments.calibrate.link.check import Times
-from longlook.instruments.calibrate.link.laws import checks
+from longlook.instruments.calibrate.link.laws import Case, ObservedPackets
+from longlook.instruments.calibrate.link.queues import Coupled, StepMarks
 
 MS = 1e6
 STEP = next(case for case in CASES if isinstance(case.law, StepMarks))
@@ -18,8 +18,12 @@ def sent(case: Case) -> Times:
     return np.array(case.schedule.offsets_ns(), dtype=float)
 
 
+def observed(case: Case, received_ns: Times, marked: NDArray[np.bool_] | None) -> ObservedPackets:
+    return ObservedPackets(sent(case), received_ns, np.ones(case.schedule.count, dtype=np.int64), marked)
+
+
 def judged(case: Case, received_ns: Times, marked: NDArray[np.bool_] | None) -> dict[str, bool]:
-    return {check.quantity: check.passed for check in checks(case, sent(case), received_ns, marked=marked)}
+    return {check.quantity: check.passed for check in case.checks(observed(case, received_ns, marked))}
 
 
 @pytest.mark.parametrize(("unmarked", "passes"), [(11, True), (12, True), (9, False), (14, False)])
@@ -66,7 +70,9 @@ def test_an_l4s_packet_that_is_lost_fails() -> None:
 
 def test_where_nobody_looked_for_marks_there_is_no_value() -> None:
     (found,) = [
-        each for each in checks(BOTH, sent(BOTH), coupled(BOTH, 0.2, 0.9, 15.0)[0]) if "marked" in each.quantity
+        each
+        for each in BOTH.checks(observed(BOTH, coupled(BOTH, 0.2, 0.9, 15.0)[0], None))
+        if "marked" in each.quantity
     ]
     assert found.value is None
     assert not found.passed

@@ -1,0 +1,359 @@
+"""The pages of docs/reference that are made from the code as a whole: `make generate` writes them.
+
+`python -m scripts.reference PAGE…` writes some of them alone. Each begins with MARK, by which readers and
+`scripts.counts` tell it from a page that is written by hand.
+"""
+
+import inspect
+import re
+import sys
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from longlook.core.model import Plan, Study
+    from longlook.explain.cause import Cause
+    from longlook.metrics import Metric
+    from longlook.study.schema import Table
+
+ROOT = Path(__file__).parents[1]
+STUDIES = ROOT / "src" / "longlook" / "studies"
+MADE_BY = "<!-- Made by "
+"""The begin of a page that a command makes as a whole: this one, or `longlook stacks docs`."""
+MARK = f"{MADE_BY}`make generate`: change the code and not this page. -->\n"
+LONGEST_LINE = 190
+
+_SENTENCE_END = re.compile(r"(?<=[.!?)]) (?=[A-Z`(])(?<! al\. )(?<!e\.g\. )")
+_SIGN, _CHANGES = "Return a sign where ", "Return "
+_VALUE = re.compile(r"\{\w+(:[^}]*)?\}")
+
+
+def is_generated(page: str) -> bool:
+    """Return whether the text of a page says that it is made as a whole."""
+    return page.startswith(MADE_BY)
+
+
+def sentences(text: str) -> str:
+    """Return a text with one sentence a line, each cut between words if it is too long for one line."""
+    return "\n".join(line for sentence in _SENTENCE_END.split(" ".join(text.split())) for line in _cut(sentence))
+
+
+def _cut(sentence: str) -> Iterator[str]:
+    while len(sentence) > LONGEST_LINE:
+        head, _, _ = sentence[:LONGEST_LINE].rpartition(" ")
+        yield head
+        sentence = sentence[len(head) + 1 :]
+    yield sentence
+
+
+def _page(title: str, head: str, body: Iterable[str]) -> str:
+    return "\n\n".join([f"{MARK}# {title}", sentences(head), *(part.strip("\n") for part in body)]) + "\n"
+
+
+def metrics() -> str:
+    """Return the page of metrics: a section for each, in alphabetical order."""
+    from longlook.core import registry
+
+    return _page(
+        "Metrics",
+        "A metric is one number per trial, computed from the trial's [timeline](timeline.md) and nothing else. "
+        "A missing value is never zero: if the timeline does not hold what a metric needs, the sample has no value "
+        "and gives the reason. Priming connections, their objects and their packets are never measured. "
+        "[The glossary](glossary.md#terms-of-metrics) defines the terms.",
+        map(metric_section, registry.load("metrics").values()),
+    )
+
+
+def metric_section(metric: "Metric") -> str:
+    """Return a metric as a section of Markdown with one sentence a line."""
+    needs = ", ".join(f"`{kind}`" for kind in metric.needs)
+    facts = f"{metric.label} ({metric.unit}); {metric.better.value} is better; reads {needs}."
+    without = "\nHas no meaning in virtual time without processors ([processors](../explanation/processors.md))."
+    engine = without if metric.real_time else ""
+    engine += "\nIn real time alone." if metric.counted else ""
+    return f"## `{metric.name}`\n{facts}\n{sentences(metric.summary)}{engine}\n"
+
+
+def causes() -> str:
+    """Return the page of causes: a section for each, in alphabetical order."""
+    from longlook.explain.cause import causes as known
+
+    return _page(
+        "Causes",
+        "[`longlook explain`](../guide/explain.md) can suspect these causes if an arm lost. "
+        "Each is a file in `src/longlook/causes/`; [a new cause](../../CONTRIBUTING.md#add-a-cause) is one new file. "
+        "A detector sees one round of both arms: packets at the link, the logs of the ends, and "
+        "[the ledger](ledger.md) of each. It does not look at the names of arms, so it cannot be tuned to one. "
+        "Its finding is *suspected*, with a strength: by how much longer the loser was in the classes of time that "
+        "could be shorter without the cause, and at most as long as the cause itself lasted. "
+        "If both arms are slowed alike, there is no excess, and nothing is suspected that explains less than 5 % of "
+        "the gap. Trials in which one thing is changed decide between causes of the same time. "
+        "A cure of both arms is one of the path, one by [surgery](link.md#surgery) means single packets of the loser. "
+        "A transplant gives the cause to the winner, a dose tries several values. "
+        "A change that neither a stack nor the kernel can make is *untestable*, and the reason names the stacks that "
+        "can, if any. "
+        "In brackets stands whose doing a cause is: the server's, the client's or the path's. "
+        "“Its” and “it” in a sentence are the arm that lost. "
+        "A number in a sentence stands as … here, and is the median over the rounds that showed the cause.",
+        map(cause_section, known().values()),
+    )
+
+
+def cause_section(cause: "Cause") -> str:
+    """Return a cause as a section of Markdown with one sentence a line."""
+    from longlook.explain.cause import Says
+
+    classes = ", ".join(f"`{name}`" for name in cause.classes) or "the whole load"
+    needs = ", ".join(f"`{kind}`" for kind in cause.needs) or "the link's log alone"
+    begin = "the load takes longer, because" if cause.says is Says.WHY else "the gap arises"
+    lines = [
+        f"## `{cause.name}`",
+        f"{cause.title} ({cause.role}): {begin} {_VALUE.sub('…', cause.sentence)}.",
+        f"It is suspected if {first_sentence(cause.detect.__doc__, _SIGN)}.",
+        f"To test it: {first_sentence(cause.interventions.__doc__, _CHANGES)}.",
+        f"Without it {classes} can be shorter; its detector needs {needs}.",
+        f"Source: {cause.source}.",
+    ]
+    return "\n".join(part for line in lines for part in _cut(line)) + "\n"
+
+
+def first_sentence(text: str | None, begin: str) -> str:
+    """Return a docstring's first sentence without its beginning and full stop; SystemExit if it begins otherwise."""
+    paragraph = " ".join(inspect.cleandoc(text or "").split("\n\n")[0].split())
+    if not paragraph.startswith(begin):
+        raise SystemExit(f"the docstring {paragraph!r} does not begin with {begin!r}: state what is seen, or changed")
+    return paragraph.removeprefix(begin).partition(". ")[0].rstrip(".")
+
+
+def commands() -> str:
+    """Return the page of commands: a section for each, with its arguments and options."""
+    import typer
+
+    from longlook.cli import app
+
+    root = typer.main.get_command(app)
+    return _page(
+        "Commands",
+        "`longlook COMMAND --help` prints the same on a terminal. "
+        "[README](../../README.md#more-commands) has examples and the exit codes.",
+        (_command_section(f"longlook {name}", command) for name, command in _leaves(root)),
+    )
+
+
+def _leaves(command: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the commands below a group of typer's, whose classes have no public names, with their paths."""
+    inner: Mapping[str, Any] = getattr(command, "commands", {})
+    for name in sorted(inner):
+        yield from _leaves(inner[name], f"{path} {name}".strip())
+    if not inner and not command.hidden:
+        yield path, command
+
+
+def _command_section(name: str, command: Any) -> str:
+    arguments = [each for each in command.params if each.param_type_name == "argument"]
+    usage = " ".join([f"    {name}", *(_argument(each) for each in arguments), "[OPTIONS]"])
+    help_text = inspect.cleandoc(command.help or "").replace("\b", "").partition("\f")[0]
+    paragraphs = [sentences(_plain(paragraph)) for paragraph in help_text.split("\n\n")]
+    options = [each for each in command.params if each not in arguments and not each.hidden and each.name != "help"]
+    items = [_option(each) for each in (*arguments, *options)]
+    return "\n\n".join([f"## {name}", usage, *paragraphs, "\n".join(filter(None, items))]) + "\n"
+
+
+def _argument(each: Any) -> str:
+    shown = _metavar(each).rstrip("…") + ("…" if each.nargs == -1 else "")
+    return shown if each.required else f"[{shown}]"
+
+
+def _metavar(each: Any) -> str:
+    return str(each.metavar or each.name or "").strip("[]").upper()
+
+
+def _option(each: Any) -> str:
+    names = f"`{_metavar(each)}`"
+    if each.param_type_name == "option":
+        value = "" if each.is_flag else f" {each.metavar or 'VALUE'}"
+        names = ", ".join(f"`{name}{value}`" for name in each.opts)
+        names += "".join(f", `{name}`" for name in each.secondary_opts)
+    text = _plain(" ".join((getattr(each, "help", None) or "").split()))
+    default = each.default
+    if default not in (None, False, (), []) and not callable(default):
+        text += f" Default: `{getattr(default, 'value', default)}`."
+    return "\n  ".join(_cut(f"- {names}: {text}" if text else f"- {names}"))
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|").replace("<", "\\<").replace("*", "\\*")
+
+
+KEY_TABLES = {
+    "study": ("Top level", "StudyTable"),
+    "arms": ("`[arms.NAME]` and `[defaults]`", None),
+    "workload": ("`[workload]`", None),
+    "network": ("`[network]`, `[behind]`, `[second]`", None),
+    "factors": ("`[[factors]]`", "FactorTable"),
+    "contrasts": ("`[[contrasts]]`", "ContrastTable"),
+    "analysis": ("`[analysis]`", "AnalysisTable"),
+    "capture": ("`[capture]`", "CaptureTable"),
+    "figure": ("`[figure]`", "FigureTable"),
+    "population": ("`[population]`", "PopulationTable"),
+    "claims": ("`[[claims]]`", "ClaimTable"),
+}
+"""The tables of study/keys.toml: the heading of each, and its shape in study/schema.py if it has one."""
+
+
+def study_keys() -> str:
+    """Return the page of keys of study files, from study/keys.toml and the shapes of study/schema.py."""
+    from longlook.study import schema
+
+    texts = tomllib.loads((ROOT / "src" / "longlook" / "study" / "keys.toml").read_text(encoding="utf-8"))
+    return _page(
+        "Keys of study files",
+        "[Study files](studies.md) has the rules that hold for several keys, and units. "
+        "The value of a key that is marked V may [vary with time](study-network.md#values-that-vary).",
+        (
+            f"## {heading}\n| key | meaning | default |\n|---|---|---|\n"
+            + "\n".join(_key_row(each, getattr(schema, shape) if shape else None) for each in texts[name])
+            for name, (heading, shape) in KEY_TABLES.items()
+        ),
+    )
+
+
+def _key_row(row: Mapping[str, Any], shape: "type[Table] | None") -> str:
+    names = ", ".join(f"`{key}`" for key in row["keys"]) + (" V" if row.get("varies") else "")
+    return f"| {names} | {row['meaning']} | {row.get('default') or _default(row['keys'][0], shape)} |"
+
+
+def _default(key: str, shape: "type[Table] | None") -> str:
+    fields = {field.alias or name: field for name, field in shape.model_fields.items()} if shape else {}
+    field = fields.get(key)
+    if field is None or field.default is None:
+        return "none"
+    if field.is_required():
+        return "required"
+    return f"`{field.default}`" if isinstance(field.default, str | bool) else f"{field.default:g}"
+
+
+@cache
+def shipped(name: str) -> "tuple[Study, Plan]":
+    """Return a study that comes with Longlook, and its plan."""
+    from longlook.study.files import read_study
+    from longlook.study.plan import make_plan
+
+    study = read_study(STUDIES / f"{name}.toml")
+    return study, make_plan(study)
+
+
+def studies() -> str:
+    """Return the page of shipped studies: by source, with cells, trials and question."""
+    from longlook.instruments.atlas.papers import PAPERS, paper_key, reading_order
+
+    sections = []
+    names = sorted((path.stem for path in STUDIES.glob("*.toml")), key=reading_order)
+    for paper in PAPERS:
+        rows = []
+        for name in names:
+            if paper_key(name) == paper.key:
+                study, plan = shipped(name)
+                cells = len({trial.cell_id for trial in plan.trials})
+                size = f"{cells} cell{'s' * (cells > 1)}, {len(plan.trials)} trials"
+                rows.append(f"- `{name}` ({size}): {study.question}")
+        items = ["\n  ".join(_cut(row)) for row in rows]
+        if items:
+            sections.append(f"## {paper.title}\n{sentences(paper.cited + '.')}\n\n" + "\n".join(items))
+    return _page(
+        "The studies",
+        "These studies come with Longlook; `longlook study show NAME` prints one, `longlook run NAME` runs it. "
+        "The `notes` of a study list where conditions differ from its source's. "
+        "[The papers' studies](../results/papers.md) has the findings, [a table](atlas-table.md) the claims by result.",
+        sections,
+    )
+
+
+def atlas() -> str:
+    """Return the page of the atlas' entries: claims by study, and kinds of replication."""
+    from longlook.analysis.claims.judge import REPRODUCED
+    from longlook.instruments.atlas.claims.entries import EntryFolder
+    from longlook.instruments.atlas.content import ReplicationKind, SummaryRow, kind_of, summary_row
+    from longlook.instruments.atlas.page import summary_markdown
+    from longlook.instruments.atlas.papers import PAPERS, checks_laboratory, paper_key, reading_order
+
+    files = {path.stem: path for path in STUDIES.glob("*.toml")}
+    entries = EntryFolder(ROOT / "docs" / "data" / "entries", files).all()
+    papers = [paper.key for paper in PAPERS]
+    rows = []
+    for name in sorted(files, key=lambda name: (papers.index(paper_key(name)), reading_order(name))):
+        study, plan = shipped(name)
+        if name in entries:
+            rows.append(summary_row(study, entries[name], plan.hash))
+        elif not checks_laboratory(study.source):
+            rows.append(SummaryRow(name, paper_key(name), {}, None, "not run yet"))
+    results = [found for entry in entries.values() for found in entry.claim_results()]
+    kinds = Counter(kind_of(found) for found in results if found.result == REPRODUCED)
+    return _page(
+        "The atlas: results by study",
+        "These are the entries of this repository (`docs/data/entries`); [the atlas](../guide/atlas.md) shows them "
+        "cell by cell. *Reproduced* says that a direction, a level or “no difference” is found again "
+        "([method](../explanation/method.md#published-claims)), not that an effect has the published size. "
+        "One published number can be several claims: two cells of `kakhki2017-large-objects` are ten, and `demo` "
+        "repeats twelve of fig. 6a.",
+        (
+            "| of what is reproduced | claims |\n|---|---:|\n"
+            + "\n".join(f"| {kind} | {kinds[kind]} |" for kind in ReplicationKind),
+            summary_markdown(rows),
+        ),
+    )
+
+
+def row_kinds() -> str:
+    """Return the page of the kinds of rows of a trial's two tables, and of the states of senders."""
+    from longlook.timeline.events import EVENT_KINDS, SOURCES
+    from longlook.timeline.states import STATES
+    from longlook.timeline.timeline import KINDS
+
+    def table(header: str, rows: Mapping[Any, str]) -> str:
+        lines = (f"| `{name}` | {summary} |" for name, summary in rows.items())
+        return f"| {header} |\n|---|---|\n" + "\n".join(lines)
+
+    def item(name: object, summary: str) -> str:
+        return f"- `{name}`: {sentences(summary)}".replace("\n", "\n  ")
+
+    return _page(
+        "Kinds of rows",
+        "[The timeline](timeline.md) has the columns and the rules of both tables, [states](states-rules.md) how a "
+        "state is found.",
+        (
+            "## `timeline.parquet`\n" + table("kind | the observer: the event; the columns that are used", KINDS),
+            "## `events.parquet`\n" + "\n".join(item(*each) for each in EVENT_KINDS.items()),
+            "### Sources\n" + table("source | what it is", SOURCES),
+            "## States\n" + table("state | what it means", STATES),
+        ),
+    )
+
+
+PAGES: Mapping[str, Callable[[], str]] = {
+    "docs/reference/metrics.md": metrics,
+    "docs/reference/causes.md": causes,
+    "docs/reference/commands.md": commands,
+    "docs/reference/row-kinds.md": row_kinds,
+    "docs/reference/study-keys.md": study_keys,
+    "docs/reference/study-list.md": studies,
+    "docs/reference/atlas-table.md": atlas,
+}
+"""The pages that this module makes, each with its function."""
+
+
+def main(pages: list[str]) -> None:
+    """Write the pages that are named; raise SystemExit with those that there are if one is not made here."""
+    unknown = [page for page in pages if page not in PAGES]
+    if unknown or not pages:
+        sys.exit(f"usage: python -m scripts.reference PAGE…, of {', '.join(PAGES)}")
+    for page in pages:
+        (ROOT / page).write_text(PAGES[page](), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,108 @@
+"""`longlook atlas` and `longlook claims`: arguments to calls; no logic of their own."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from longlook.core.cpus import usable_cpus
+from longlook.core.errors import MachineError
+from longlook.terminal.options import AsJsonLines, expand_options
+
+
+@dataclass(frozen=True)
+class ChosenStudies:
+    """The studies that are run; the page shows all."""
+
+    paper: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Run the studies of a paper, e.g. kakhki2017; repeat.")
+    ] = None
+    live: Annotated[bool, typer.Option("--live", help="Also run studies with trials in real time.")] = False
+
+
+@dataclass(frozen=True)
+class Instead:
+    """The actions in place of running studies."""
+
+    adopt: Annotated[
+        list[Path] | None, typer.Option(metavar="RUN", help="Take this run folder for the run of its study; repeat.")
+    ] = None
+    page: Annotated[bool, typer.Option("--page", help="Run nothing: build the page from what is there.")] = False
+    to_run: Annotated[
+        bool, typer.Option("--list", help="Print what each study would run and how long that takes, and run nothing.")
+    ] = False
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How trials are run."""
+
+    jobs: Annotated[int | None, typer.Option(min=1, help="Trials at once; default: one for each CPU.")] = None
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Run again what the cache holds.")] = False
+
+
+@expand_options
+def atlas(
+    chosen: ChosenStudies,
+    instead: Instead,
+    effort: Effort,
+    studies: Annotated[
+        list[str] | None, typer.Argument(metavar="STUDY…", help="Studies to run; default: every one.")
+    ] = None,
+    out: Annotated[Path, typer.Option(help="The folder of the atlas: begun there, or continued.")] = Path("atlas"),
+    entries: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="The folder of entries; default: entries in that of the atlas."),
+    ] = None,
+    as_json: AsJsonLines = False,
+) -> None:
+    """Run every study once, and show every published figure beside what is found today, on one page."""
+    from longlook.engines.choice import DEFAULT, make_engine
+    from longlook.instruments.atlas import runs as atlas_runs
+    from longlook.instruments.atlas.run import AtlasFolder
+    from longlook.instruments.atlas.show import atlas_shown, to_run_shown
+    from longlook.terminal.printer import document_printer, lines_printer
+    from longlook.terminal.run_display import RunDisplay, going_on
+
+    options = atlas_runs.AtlasOptions(
+        out,
+        lambda: make_engine(DEFAULT),
+        tuple(studies or ()),
+        tuple(chosen.paper or ()),
+        live=chosen.live,
+        jobs=effort.jobs or len(usable_cpus()),
+        use_cache=not effort.no_cache,
+        entries=entries,
+    )
+    folder = AtlasFolder(options)
+    for path in instead.adopt or ():
+        atlas_runs.adopt(path, out, folder.installed)
+    if instead.to_run:
+        document_printer(as_json=as_json).show(to_run_shown(folder.to_run(), folder.choice.left_out))
+        return
+    again = f"ended runs and finished trials are kept: repeat the command with --out {out}"
+    printer = lines_printer(as_json=as_json)
+    display = RunDisplay(printer)
+    with going_on(lambda: again), display:
+        built = folder.build() if instead.page else folder.run(display.observer())
+    printer.show(atlas_shown(built))
+    if built.failed:
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in built.failed.items())
+        raise MachineError(f"studies that could not run: {len(built.failed)}. {reasons}", again)
+
+
+def claims(
+    runs: Annotated[
+        list[Path], typer.Argument(metavar="RUN…", help="Run folders or entries of an atlas, of different studies.")
+    ],
+    out: Annotated[Path, typer.Option(help="Folder for index.html, claims.json and figures/.")] = Path("claims"),
+    as_json: Annotated[bool, typer.Option("--json", help="Print the content of claims.json.")] = False,
+) -> None:
+    """Compare everything published with what the runs found: each claim, and sources that contradict each other."""
+    from longlook.instruments.atlas.claims.run import survey_runs
+    from longlook.instruments.atlas.claims.show import claims_shown
+    from longlook.terminal.printer import document_printer
+
+    survey, page = survey_runs(runs, out)
+    document_printer(as_json=as_json).show(claims_shown(survey, page))
