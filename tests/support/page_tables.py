@@ -135,7 +135,7 @@ TABLES = (
         [{**size, "rtt": rtt} for rtt in ("20ms", "100ms") for size in TO_1_MB],
     ),
     Table(
-        "results/reordering.md",
+        "results/kakhki2017.md",
         "| page load time, 50 Mbit/s |",
         "reordering-undo",
         {
@@ -167,14 +167,14 @@ TABLES = (
         words=False,
     ),
     Table(
-        "results/reordering.md",
+        "results/kakhki2017.md",
         "| threshold |",
         "kakhki2017-fig10",
         THRESHOLDS,
         [place for rate in (10, 50, 100) for place in ({"rate": f"{rate}Mbit"}, None)],
     ),
     Table(
-        "results/reordering.md",
+        "results/kakhki2017.md",
         "| sender | steady |",
         "reordering-by-stack",
         {
