@@ -233,13 +233,14 @@ def study_walk_files(checkout: Checkout) -> int:
 def places_of_a_table(checkout: Checkout) -> int:
     """Lines below src/longlook that name the run's table cpu_work in code, outside of the section that draws it.
 
-    A name is an identifier, an attribute, an argument, or a text that is `cpu_work` or begins with `cpu_work.`.
+    A name is an identifier, an attribute, an argument, or a text that is `cpu_work` or begins with `cpu_work.`. The
+    face of a package is left out, which names its module of that name.
     """
     return len(
         {
             (file.place, node.lineno)
             for file in checkout.source
-            if not file.place.as_posix().startswith(f"{TABLE_SECTION}/")
+            if not file.place.as_posix().startswith(f"{TABLE_SECTION}/") and file.place.name != "__init__.py"
             for node in file.nodes
             if isinstance(node, (ast.expr, ast.arg, ast.keyword)) and _names_table(node)
         }
