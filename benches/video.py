@@ -4,10 +4,9 @@ import statistics
 from typing import Any
 
 from benches import virtual
-from longlook.core.model import Plan
+from longlook.core import Plan
 from longlook.engines.virtual import VirtualEngine
-from longlook.study.files import find_study
-from longlook.study.plan import make_plan
+from longlook.study import find_study, make_plan
 
 STUDY, CELL = "langley2017-table3-video", ["country=South Korea", "quality=hd720"]
 ROUNDS = 3

@@ -12,16 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from longlook.core.model import Outcome, Plan, Trial
+from longlook.core import Outcome, Plan, Trial, find_metric
 from longlook.engines import Engine
 from longlook.engines.live import LiveEngine
 from longlook.engines.virtual import VirtualEngine
-from longlook.metrics import find_metric
-from longlook.pipeline.provide import provide
-from longlook.run.execute import make_job
-from longlook.study.files import find_study
-from longlook.study.plan import make_plan
-from longlook.timeline.normalise import normalise_trial
+from longlook.pipeline import provide_for
+from longlook.run import make_job
+from longlook.study import find_study, make_plan
+from longlook.timeline import normalise_trial
 
 STUDY = str(Path(__file__).with_name("virtual.toml"))
 FIG6A = "kakhki2017-fig6a"
@@ -100,7 +98,7 @@ def costs(engine: Engine, protocol: str, rate: str, size: str, repeats: int = 5)
 
 def run(engine: Engine, plan: Plan, wanted: Callable[[Trial], bool]) -> list[Cost]:
     """Return what the wanted trials of a plan cost one by one, without the cache; those that failed are left out."""
-    provisions = provide(plan, engine, lambda _text: None)
+    provisions = provide_for(plan, engine, lambda _text: None)
     costs = []
     with tempfile.TemporaryDirectory() as place:
         for trial in filter(wanted, plan.trials):

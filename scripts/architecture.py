@@ -17,7 +17,8 @@ from typing import Any
 
 import graphlay
 
-from longlook.report.charts.colours import INK, INK_SOFT, PAPER, RULE
+from longlook.report import INK, INK_SOFT, RULE
+from longlook.report.charts.colours import PAPER
 from longlook.report.charts.theme import EXPORT_FONT
 from longlook.report.machines.lettering import text_width, wrapped
 

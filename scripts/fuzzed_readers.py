@@ -7,23 +7,18 @@ from functools import cache
 from pathlib import Path
 from typing import get_args
 
-from longlook.core import codec
-from longlook.core.document import read_toml
-from longlook.core.errors import InputError
-from longlook.core.job import Content
-from longlook.core.model import Run, Study, Trial
-from longlook.core.run_folder import RunFolder
+from longlook.core import Content, InputError, Run, RunFolder, Study, Trial, codec, read_toml
 from longlook.instruments.atlas.claims.dispute import read_dispute
 from longlook.instruments.atlas.claims.entries import read_entry
 from longlook.instruments.infer.sources import read_one
 from longlook.lab.judge import judge
 from longlook.lab.observations import FlowCase, FlowKind, Observations, Stopped
-from longlook.network.traces import Role, TraceError, parse_trace
-from longlook.provision.recorded.har import HarError, read_har
-from longlook.study.files import read_study, study_files
-from longlook.study.plan import make_plan
-from longlook.timeline.normalise.link_log import PacketLogError, read_link_log
-from longlook.timeline.normalise.trial import normalise_trial
+from longlook.network import Role, TraceError
+from longlook.network.traces import parse_trace
+from longlook.provision import HarError, read_har
+from longlook.study import make_plan, study_files
+from longlook.study.files import read_study
+from longlook.timeline import PacketLogError, normalise_trial, read_link_log
 
 ROOT = Path(__file__).parents[1]
 CORPUS = ROOT / "fuzz" / "corpus"

@@ -29,7 +29,7 @@ class GeneratedFile:
 
 def classes_of_time(current: str) -> str:
     """Return docs/reference/ledger.md with the classes that a ledger has."""
-    from longlook.explain.ledger import CLASSES
+    from longlook.explain import CLASSES
 
     return with_table(
         current, "| class | it holds while", [f"| `{name}` | {sentence} |" for name, sentence in CLASSES.items()]
@@ -38,7 +38,7 @@ def classes_of_time(current: str) -> str:
 
 def tables_of_trials(current: str) -> str:
     """Return docs/reference/run-folders.md with the tables that an analysis makes of all trials."""
-    from longlook.analysis.outputs import TABLES
+    from longlook.analysis import TABLES
 
     rows = []
     for each in TABLES:

@@ -10,7 +10,7 @@ import tempfile
 from importlib import import_module
 from pathlib import Path
 
-from longlook.core.paths import adapters_dir, kernel_dir
+from longlook.core import adapters_dir, kernel_dir
 from longlook.provision.apt import Package, PrivateApt
 from longlook.provision.debian import listed_packages, open_archive, pins_of
 from longlook.provision.guest_kernel.source import PIN, SUITE, newest_source

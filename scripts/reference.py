@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from longlook.core.model import Plan, Study
-    from longlook.explain.cause import Cause
+    from longlook.core import Plan, Study
+    from longlook.explain import Cause
     from longlook.metrics import Metric
-    from longlook.study.schema import Table
+    from longlook.study import Table
 
 ROOT = Path(__file__).parents[1]
 STUDIES = ROOT / "src" / "longlook" / "studies"
@@ -80,7 +80,7 @@ def metric_section(metric: "Metric") -> str:
 
 def causes() -> str:
     """Return the page of causes: a section for each, in alphabetical order."""
-    from longlook.explain.cause import causes as known
+    from longlook.explain import causes as known
 
     return _page(
         "Causes",
@@ -105,7 +105,7 @@ def causes() -> str:
 
 def cause_section(cause: "Cause") -> str:
     """Return a cause as a section of Markdown with one sentence a line."""
-    from longlook.explain.cause import Says
+    from longlook.explain import Says
 
     classes = ", ".join(f"`{name}`" for name in cause.classes) or "the whole load"
     needs = ", ".join(f"`{kind}`" for kind in cause.needs) or "the link's log alone"
@@ -240,8 +240,8 @@ def _default(key: str, shape: "type[Table] | None") -> str:
 @cache
 def shipped(name: str) -> "tuple[Study, Plan]":
     """Return a study that comes with Longlook, and its plan."""
+    from longlook.study import make_plan
     from longlook.study.files import read_study
-    from longlook.study.plan import make_plan
 
     study = read_study(STUDIES / f"{name}.toml")
     return study, make_plan(study)
@@ -275,7 +275,7 @@ def studies() -> str:
 
 def atlas() -> str:
     """Return the page of the atlas' entries: claims by study, and kinds of replication."""
-    from longlook.analysis.claims.judge import REPRODUCED
+    from longlook.analysis import REPRODUCED
     from longlook.instruments.atlas.claims.entries import EntryFolder
     from longlook.instruments.atlas.content import ReplicationKind, SummaryRow, kind_of, summary_row
     from longlook.instruments.atlas.page import summary_markdown

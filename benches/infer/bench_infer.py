@@ -8,8 +8,8 @@ import time
 from typing import Any
 
 from benches.infer.walk import walk
-from longlook.explain.infer import MachineInference, check
-from longlook.explain.infer.traces import as_table
+from longlook.explain import MachineInference, as_table
+from longlook.explain.infer import check
 
 SIZES = (100_000, 1_000_000)
 TARGET_EVENTS_PER_S = 100_000

@@ -11,7 +11,7 @@ from statistics import median
 from typing import Any
 
 from benches.trace.long_trace import write_long_trace
-from longlook.core.programs import trace_program
+from longlook.core import trace_program
 
 FIXTURES = Path(__file__).parents[2] / "tests" / "fixtures" / "qlogs"
 TRACES = ("quic-go-v0.18.1", "quic-go-v0.31.1", "quic-go-v0.65.0", "quiche-0.30.0", "netty", "ngtcp2-0.12.1-cubic")

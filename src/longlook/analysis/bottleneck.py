@@ -4,8 +4,7 @@ import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from longlook.core.model import Outcome, Run, Study, Trial, Verdict
-from longlook.core.results import Estimate
+from longlook.core import Estimate, Outcome, Run, Study, Trial, Verdict
 
 _LIVE = "live"
 _PROGRAMS = ("client", "server")

@@ -6,32 +6,34 @@ from statistics import median
 import numpy as np
 
 from longlook.core import units
-from longlook.explain import changes
-from longlook.explain.cause import (
+from longlook.explain import (
+    MOST_EVIDENCE,
+    QUEUE_REASONS,
+    RANDOM_REASONS,
+    Booleans,
     Cause,
     Change,
     Evidence,
     Finding,
+    Integers,
     Intervention,
+    LedgerClass,
+    Pair,
     Says,
+    Side,
     Sign,
+    Steps,
     Target,
     Touches,
     Untestable,
-)
-from longlook.explain.effective_settings import effective_value, longer_queues
-from longlook.explain.facts import Booleans, Integers, Steps
-from longlook.explain.ledger import LedgerClass
-from longlook.explain.pair import Pair, Side
-from longlook.explain.signs import (
-    MOST_EVIDENCE,
-    QUEUE_REASONS,
-    RANDOM_REASONS,
+    changes,
     datagram_bytes,
     dropped_for,
     drops,
     drops_shown,
+    effective_value,
     false_losses,
+    longer_queues,
     losses_on_path,
     numbers,
     windows_kept,

@@ -4,26 +4,25 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from longlook.explain import changes
-from longlook.explain.cause import (
+from longlook.explain import (
+    Booleans,
     Cause,
     Change,
     Evidence,
     Finding,
     Intervention,
+    LedgerClass,
+    Pair,
     Purpose,
+    Side,
     Sign,
+    Stretches,
     Target,
     Touches,
     Untestable,
-)
-from longlook.explain.facts import Booleans
-from longlook.explain.ledger import LedgerClass
-from longlook.explain.pair import Pair, Side
-from longlook.explain.signs import (
-    Stretches,
     bdp_bytes,
     bounded_ns,
+    changes,
     datagram_bytes,
     drops,
     drops_shown,

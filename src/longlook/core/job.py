@@ -15,7 +15,7 @@ class Program:
 
 
 @dataclass(frozen=True)
-class Expected:
+class ExpectedAnswer:
     """A correct answer to one request."""
 
     bytes: int
@@ -42,7 +42,7 @@ class Content:
 
     root: str  # folder that the server serves; it also holds `prime`, one byte, for priming connections
     phases: tuple[tuple[str, ...], ...]  # absolute URL paths, e.g. ("/index.html",), ("/i/000.png", …)
-    expected: Mapping[str, Expected]  # URL path → expected answer
+    expected: Mapping[str, ExpectedAnswer]  # URL path → expected answer
     connections: int = 1  # opened at the same moment; each fetches all phases
     waits_s: tuple[float, ...] = ()  # before each phase, the first counted from the completed handshake; empty: none
     video: Mapping[str, Scalar] = field(default_factory=dict)

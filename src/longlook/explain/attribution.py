@@ -17,10 +17,8 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from longlook.analysis.stats import libraries, procedures, rare_losses, sequential
-from longlook.analysis.stats.procedures import Paired
-from longlook.analysis.stats.stopping import looks
-from longlook.core.model import Analysis
+from longlook.analysis import Paired, libraries, looks, procedures, rare_losses, sequential
+from longlook.core import Analysis
 
 Floats = npt.NDArray[np.float64]
 

@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from longlook.core import registry, units
-from longlook.core.model import Scalar
+from longlook.core import Scalar, registry, units
 from longlook.explain.ledger.classes import LedgerClass
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from longlook.core import codec
-from longlook.core.model import Trial
+from longlook.core import Trial, codec
 from longlook.explain.cause import Cause, Finding, Intervention, Purpose, Says, Sign, Target, Touches, Untestable
 from longlook.explain.facts import DoubtError
 from longlook.explain.pair import Pair

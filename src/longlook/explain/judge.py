@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from longlook.analysis.stats import procedures
-from longlook.core.model import Analysis, Better
+from longlook.analysis import procedures
+from longlook.core import Analysis, Better
 from longlook.explain.answer import Dose, Explained, Judged, Together, direct
 from longlook.explain.attribution import Closed, Conclusion, Look, Parts, closed, concludes, monotone
 from longlook.explain.cause import Cause, Finding, Purpose, Sign, Touches, Untestable

@@ -19,9 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from longlook.core import codec
-from longlook.core.errors import InputError, LonglookError, MachineError
-from longlook.core.job import Job
+from longlook.core import InputError, Job, LonglookError, MachineError, codec
 from longlook.lab.linux import limit_groups
 from longlook.lab.linux.isolation import mount_own, run_isolated
 from longlook.lab.linux.users import Claim

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from longlook.core.stack import ClientJob
+from longlook.core import ClientJob
 from longlook.lab.artefacts import write_json
 from longlook.lab.linux.confine import Confinement
 from longlook.lab.linux.cpuquota import CpuQuota

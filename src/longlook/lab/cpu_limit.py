@@ -16,8 +16,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from longlook.core.errors import MachineError
-from longlook.core.model import Link
+from longlook.core import Link, MachineError
 from longlook.lab.environment import Environment
 from longlook.lab.linux import receive_cost
 from longlook.lab.linux.cpuquota import CpuQuota
@@ -26,7 +25,7 @@ from longlook.lab.linux.offload import switch_off
 from longlook.lab.linux.proctable import cpu_of_tree
 from longlook.lab.process import Process, start, watch
 from longlook.lab.topology import CLIENT, PACKET, EndpointNamespace, join
-from longlook.network.config import linger_of, link_config
+from longlook.network import linger_of, link_config
 
 BACKLOG_PACKETS = 1024  # as many as Linux lets wait for a CPU (net.core.netdev_max_backlog is 1,000)
 _TO_CLIENT, _TO_ROUTER = ("ci", "02:00:00:00:02:01"), ("ri", "02:00:00:00:02:02")

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from threading import Timer
 
-from longlook.core.stack_files import FACTS, FOLDER
+from longlook.core import FACTS, FOLDER
 from longlook.lab.environment import Environment
 from longlook.lab.linux.namespace import Namespace
 from longlook.lab.perf_script import SYSTEM_CALLS, folded, read_samples, script_options

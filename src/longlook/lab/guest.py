@@ -19,10 +19,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from longlook.core import codec
-from longlook.core.errors import InputError, LonglookError
-from longlook.core.job import Job
-from longlook.core.registry import ModulePlace, load_only
+from longlook.core import InputError, Job, LonglookError, ModulePlace, codec, load_only
 from longlook.lab import limits
 from longlook.lab.linux import system, view
 from longlook.lab.linux.program_view import RoomSize

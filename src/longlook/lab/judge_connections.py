@@ -5,9 +5,7 @@ Pure, as `judge` is.
 
 from collections.abc import Iterator, Sequence
 
-from longlook.core.flows import moves
-from longlook.core.model import ConnectionState, Outcome
-from longlook.core.protocol import EITHER, find_protocol
+from longlook.core import EITHER, ConnectionState, Outcome, find_protocol, moves
 from longlook.lab.observations import FlowCase, FlowKind, Judgement, Line
 
 _MOST_OF_A_BROWSER = 10

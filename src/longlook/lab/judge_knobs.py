@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from longlook.core.model import ConnectionState, Endpoint, Outcome, Scalar
+from longlook.core import ConnectionState, Endpoint, Outcome, Scalar
 from longlook.lab import judge_windows
 from longlook.lab.link_log import CORRUPTED, DELIVERED, DOWN, SYN, TCP, UDP, UP
 from longlook.lab.observations import FlowCase, Judgement, Line

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from longlook.core.model import Outcome
+from longlook.core import Outcome
 from longlook.lab.observations import FlowCase, Judgement, Line, Observations, Span, bounded
 
 MOST = 2**62

@@ -7,8 +7,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from longlook.core.model import Outcome, Scalar
-from longlook.core.protocol import find_protocol
+from longlook.core import Outcome, Scalar, find_protocol
 from longlook.lab.judge_lines import clock_bound_ns
 from longlook.lab.link_log import ACK, CWR, DELIVERED, DOWN, ECE, SYN, UP, LinkLog, TcpSegment, ahead
 from longlook.lab.observations import FlowCase, FlowKind, Judgement, Line

@@ -8,7 +8,7 @@ round trip.
 from collections import deque
 from collections.abc import Iterable
 
-from longlook.core.model import Link, Scalar, Stage
+from longlook.core import Link, Scalar, Stage
 from longlook.lab.link_log import DELIVERED, DOWN, UDP
 from longlook.lab.observations import FlowCase
 

@@ -7,9 +7,7 @@ are, so that a body takes at least its own bytes, after the request and before i
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
-from longlook.core.flows import has_second_address
-from longlook.core.model import ConnectionState, Outcome
-from longlook.core.protocol import EITHER, UDP_ECHO
+from longlook.core import EITHER, UDP_ECHO, ConnectionState, Outcome, has_second_address
 from longlook.lab.judge_lines import clock_bound_ns
 from longlook.lab.link_data import Delivered
 from longlook.lab.link_log import TCP, UDP

@@ -5,8 +5,7 @@ import resource
 from contextlib import suppress
 from pathlib import Path
 
-from longlook.core.job import Job
-from longlook.core.model import Run
+from longlook.core import Job, Run
 from longlook.lab.environment import Environment
 from longlook.lab.linux.proctable import children_of
 from longlook.lab.linux.users import FIRST_USER

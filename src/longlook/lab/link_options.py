@@ -1,7 +1,6 @@
 """The options of the router's program: how it waits for a packet to be due, and how many packets its rings hold."""
 
-from longlook.core.cpus import usable_cpus
-from longlook.core.job import Job
+from longlook.core import Job, usable_cpus
 
 _SPIN_US = 100
 _CPUS_TO_SPARE = 4

@@ -7,8 +7,7 @@ use plain TCP.
 
 from collections.abc import Iterable, Mapping
 
-from longlook.core.flows import over_several_paths
-from longlook.core.model import Outcome, Trial
+from longlook.core import Outcome, Trial, over_several_paths
 from longlook.lab.linux import mptcp
 from longlook.lab.linux.namespace import Namespace
 from longlook.lab.observations import Judgement, Observations

@@ -10,9 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from longlook.core.job import Content
-from longlook.core.model import Outcome, Scalar, Trial
-from longlook.core.protocol import find_protocol
+from longlook.core import Content, Outcome, Scalar, Trial, find_protocol
 from longlook.lab.link_log import LinkLog
 
 Line = Mapping[str, Any]

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
-from longlook.core.stack_files import KERNEL, UNNAMED
+from longlook.core import KERNEL, UNNAMED
 
 SYSTEM_CALLS = "raw_syscalls:sys_enter"
 """The kernel's tracepoint at which every system call begins."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from longlook.core.errors import MachineError
+from longlook.core import MachineError
 from longlook.lab import limits
 from longlook.lab.linux.compartment import Compartment
 from longlook.lab.linux.confine import Confinement, Spawn, Started

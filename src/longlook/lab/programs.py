@@ -4,12 +4,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from longlook.core import registry
-from longlook.core.errors import InputError
-from longlook.core.flows import offers_preferred_address
-from longlook.core.job import Job, Program
-from longlook.core.model import Endpoint, Scalar
-from longlook.core.stack import Command, ProxyJob, RelayJob, ServerJob, Stack
+from longlook.core import (
+    Command,
+    Endpoint,
+    InputError,
+    Job,
+    Program,
+    ProxyJob,
+    RelayJob,
+    Scalar,
+    ServerJob,
+    Stack,
+    offers_preferred_address,
+    registry,
+)
 from longlook.lab import multipath
 from longlook.lab.clients import PlainClient, Prepared
 from longlook.lab.environment import Environment

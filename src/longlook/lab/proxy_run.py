@@ -5,8 +5,7 @@ that never runs.
 from collections.abc import Iterator
 from dataclasses import replace
 
-from longlook.core.job import Job
-from longlook.core.model import Trial
+from longlook.core import Job, Trial
 from longlook.lab.flow_run import observations_of
 from longlook.lab.observations import Observations
 from longlook.lab.process import Process

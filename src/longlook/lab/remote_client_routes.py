@@ -14,7 +14,7 @@ from ipaddress import IPv4Network
 from pathlib import Path
 from typing import Any
 
-from longlook.core.errors import MachineError
+from longlook.core import MachineError
 from longlook.lab.linux import system
 from longlook.lab.linux.namespace import CurrentNamespace, Namespace
 from longlook.lab.linux.nat import Nat

@@ -4,10 +4,7 @@ from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from longlook.core.digests import file_digest
-from longlook.core.job import Identity, Program
-from longlook.core.model import Capture
-from longlook.core.stack import Stack
+from longlook.core import Capture, Identity, Program, Stack, file_digest
 from longlook.lab.cpu_limit import Slow, SlowSide
 from longlook.lab.environment import Environment
 from longlook.lab.linux.namespace import Namespace

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from io import BufferedReader
 from pathlib import Path
 
-from longlook.core.files import open_below, open_regular
+from longlook.core import open_below, open_regular
 from longlook.lab import limits
 from longlook.lab.linux.trees import entries
 from longlook.lab.session import ClientSession

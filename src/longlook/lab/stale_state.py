@@ -12,8 +12,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
-from longlook.core import paths
-from longlook.core.files import remove_tree
+from longlook.core import paths, remove_tree
 from longlook.lab.linux import cpuquota, limit_groups
 
 _PREFIX = "longlook-"

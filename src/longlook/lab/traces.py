@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
-from longlook.core.files import open_below, remove_tree
+from longlook.core import open_below, remove_tree
 from longlook.lab import limits
 from longlook.lab.linux import system
 from longlook.lab.linux.program_view import RoomSize, is_full

@@ -6,7 +6,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from longlook.core.files import open_regular
+from longlook.core import open_regular
 from longlook.lab import limits
 
 ROLES = ("server", "client")

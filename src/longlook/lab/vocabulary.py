@@ -6,8 +6,7 @@ A line of another kind's vocabulary is no slip: nothing of such a program prints
 from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
 
-from longlook.core.flows import MULTIPATH, has_second_address
-from longlook.core.model import Outcome
+from longlook.core import MULTIPATH, Outcome, has_second_address
 from longlook.lab.observations import FlowCase, FlowKind, Judgement, Line, Observations, bounded
 
 _HINT = "see {file}; adapters/CONTRACT.md lists what each kind of program prints"

@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping
 
-from longlook.core.model import Scalar
-from longlook.core.problems import SettingError
+from longlook.core import Scalar, SettingError
 from longlook.network import marks
 from longlook.network.stages import OFF, DirectionSettings
 

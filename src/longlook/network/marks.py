@@ -7,9 +7,7 @@ and `ecn_remark_behind` are a middlebox that writes another ECN codepoint, befor
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from longlook.core import units
-from longlook.core.model import Json, Scalar, Stage
-from longlook.core.registry import nearest
+from longlook.core import Json, Scalar, Stage, nearest, units
 
 DUALPI2, STEP = "dualpi2", "step"
 MARKING = (DUALPI2, STEP)

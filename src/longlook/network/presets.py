@@ -7,7 +7,7 @@ overrides the preset's values of both directions, and `network.rtt` its delays.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from longlook.core.model import Scalar
+from longlook.core import Scalar
 
 PRESET = "network.preset"
 

@@ -8,9 +8,7 @@ import subprocess
 from dataclasses import dataclass
 from functools import lru_cache
 
-from longlook.core.errors import MachineError
-from longlook.core.model import Link
-from longlook.core.programs import link_program
+from longlook.core import Link, MachineError, link_program
 from longlook.network.config import link_text, with_traces
 
 _MOST_LINKS = 4096

@@ -22,10 +22,7 @@ its mean. Parameters: docs/reference/link-formats.md.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 
-from longlook.core import units
-from longlook.core.model import Json, Link, Scalar
-from longlook.core.problems import SettingError
-from longlook.core.registry import nearest
+from longlook.core import Json, Link, Scalar, SettingError, nearest, units
 from longlook.network import marks, surgery, values
 from longlook.network.checks import check_rtt, check_together
 from longlook.network.loss import loss_text

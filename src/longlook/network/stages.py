@@ -4,10 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from longlook.core import units
-from longlook.core.links import BOTTLENECKS, RATE
-from longlook.core.model import Json, Scalar, Stage, trace_of
-from longlook.core.problems import SettingError
+from longlook.core import BOTTLENECKS, RATE, Json, Scalar, SettingError, Stage, trace_of, units
 from longlook.network import marks, surgery, trace_store, values
 from longlook.network.loss import loss_stage
 from longlook.network.varying import largest, mean, resolved, smallest

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from longlook.core.registry import nearest
+from longlook.core import nearest
 from longlook.network.traces import LARGEST_BYTES, TraceError
 
 Row = tuple[str, Mapping[str, str]]

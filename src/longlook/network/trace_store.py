@@ -11,9 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
-from longlook.core import codec, files, kept_files, packed, paths
-from longlook.core.errors import InputError
-from longlook.core.model import Json
+from longlook.core import InputError, Json, codec, files, kept_files, packed, paths
 from longlook.network import traces
 from longlook.network.traces import Role, TraceError
 

@@ -17,8 +17,7 @@ docs/reference/link-paths.md lists the parts of these formats that are not taken
 from collections.abc import Callable
 from typing import Literal
 
-from longlook.core.model import Json
-from longlook.core.units import UnitError
+from longlook.core import Json, UnitError
 
 Role = Literal["rate", "delay", "jitter", "loss", "queue", "duplicate"]
 """The setting that a trace is for; it chooses the column of TheaterQ's lines."""

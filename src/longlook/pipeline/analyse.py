@@ -7,34 +7,48 @@ from pathlib import Path
 
 import pandas as pd
 
-from longlook.analysis.bottleneck import attribute_bottlenecks
-from longlook.analysis.claims.judge import judge
-from longlook.analysis.effects import said, unmeasured
-from longlook.analysis.measure import MeasuredAttempt, measure_all
-from longlook.analysis.outputs import TABLES, filled_tables
-from longlook.analysis.results_digest import ResultsDigest, results_digest
-from longlook.analysis.samples import samples_table
-from longlook.analysis.statistics_cache import Statistics, statistics_of
-from longlook.analysis.stats import dependences_table, estimates_table, metrics_by_arm
-from longlook.analysis.stats.population import population_curves
-from longlook.analysis.stats.tails import spread_table
-from longlook.core import codec
-from longlook.core.errors import InputError
-from longlook.core.model import Outcome, Study
-from longlook.core.results import ClaimResult, Estimate
-from longlook.core.run_folder import DEPENDENCES, SAMPLES, RunFolder, write_json
-from longlook.explain.rounds import Wanted, find_cells
+from longlook.analysis import (
+    TABLES,
+    MeasuredAttempt,
+    ResultsDigest,
+    Statistics,
+    attribute_bottlenecks,
+    dependences_table,
+    digest_of_results,
+    estimates_table,
+    filled_tables,
+    judge,
+    measure_all,
+    metrics_by_arm,
+    population_curves,
+    said,
+    samples_table,
+    spread_table,
+    statistics_of,
+    unmeasured,
+)
+from longlook.core import (
+    DEPENDENCES,
+    SAMPLES,
+    ClaimResult,
+    Estimate,
+    InputError,
+    Outcome,
+    RunFolder,
+    Study,
+    codec,
+    write_json,
+)
+from longlook.explain import Wanted, find_cells
 from longlook.pipeline.answers import FOLDER, read_answers
 from longlook.pipeline.evidence import ALTERED, note_altered
 from longlook.pipeline.inside import collected, write_inside_pages
 from longlook.pipeline.options import Observer
-from longlook.report import ReportContent, write_report
-from longlook.report.content import metric_facts
-from longlook.report.inside import inside_pages
-from longlook.run.verification import Verification
-from longlook.run.verify import load as load_verification
-from longlook.study.releases import Release
-from longlook.timeline.collectors import collector_costs, in_doubt, not_recorded
+from longlook.report import ReportContent, inside_pages, metric_facts, write_report
+from longlook.run import Verification
+from longlook.run import load as load_verification
+from longlook.study import Release
+from longlook.timeline import collector_costs, in_doubt, not_recorded
 
 POPULATION_TABLE = "population.parquet"
 WINS, TAILS = "wins.parquet", "tails.parquet"
@@ -63,7 +77,7 @@ class Result:
     unmeasured: str = ""  # which settings and knobs nothing in the trials measured
 
 
-def analyse(folder: RunFolder, observer: Observer, wanted: Wanted | None = None) -> Result:
+def analyse_run(folder: RunFolder, observer: Observer, wanted: Wanted | None = None) -> Result:
     """Measure, estimate, judge and report a run; `wanted` are the cells whose inside is drawn too.
 
     Raises InputError if the folder holds no finished trial.
@@ -115,7 +129,7 @@ def measure(folder: RunFolder, observer: Observer) -> list[MeasuredAttempt]:
 
 def write_digest(folder: RunFolder, measured: Sequence[MeasuredAttempt]) -> ResultsDigest | None:
     """Note the digest of all exact results in the manifest; None if no trial is exact."""
-    found = results_digest((entry.run, entry.values) for entry in measured)
+    found = digest_of_results((entry.run, entry.values) for entry in measured)
     if found is not None:
         folder.note(results=codec.encode(found))
     return found

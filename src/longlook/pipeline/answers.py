@@ -6,11 +6,8 @@ from typing import Any
 
 import pandas as pd
 
-from longlook.core import codec, files
-from longlook.core.errors import InputError
-from longlook.core.run_folder import write_json
-from longlook.explain.answer import Answer, Explained, Judged
-from longlook.explain.ledger import LedgerClass
+from longlook.core import InputError, codec, files, write_json
+from longlook.explain import Answer, Explained, Judged, LedgerClass
 
 FOLDER = "explain"
 """The folder of a run folder that holds its explanations."""

@@ -2,15 +2,12 @@
 
 from pathlib import Path
 
-from longlook.core.errors import InputError
-from longlook.core.model import Plan, Study
-from longlook.core.paths import cache_dir
-from longlook.core.run_folder import RunFolder
+from longlook.core import InputError, Plan, RunFolder, Study, cache_dir
 from longlook.pipeline.by_engine import trials_by_engine
 from longlook.pipeline.evidence import refuse_altered
 from longlook.pipeline.options import RunOptions
-from longlook.run.verify import refuse_unrepeatable
-from longlook.study.virtual_time import check_live, check_remote, check_virtual
+from longlook.run import refuse_unrepeatable
+from longlook.study import check_live, check_remote, check_virtual
 
 
 def check(study: Study, plan: Plan, out: Path, options: RunOptions) -> None:

@@ -2,9 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from longlook.core.errors import InputError, LonglookError
-from longlook.core.model import Trial
-from longlook.core.run_folder import RunFolder
+from longlook.core import InputError, LonglookError, RunFolder, Trial
 from longlook.pipeline.options import Observer
 
 ALTERED = "altered"

@@ -6,19 +6,21 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 
-from longlook.analysis.measure import MeasuredAttempt, measure_trials, with_comparisons
-from longlook.analysis.samples import samples_table
-from longlook.analysis.stats import estimate
-from longlook.analysis.stats.stopping import looks, undecided
-from longlook.core.calibration import certificate
-from longlook.core.model import Plan, Trial
-from longlook.core.run_folder import RunFolder
+from longlook.analysis import (
+    MeasuredAttempt,
+    estimate,
+    looks,
+    measure_trials,
+    samples_table,
+    undecided,
+    with_comparisons,
+)
+from longlook.core import Plan, RunFolder, Trial, certificate_entry
 from longlook.engines import Engine
 from longlook.pipeline.by_engine import trials_by_engine
 from longlook.pipeline.evidence import set_aside_altered
 from longlook.pipeline.options import Observer, RunOptions
-from longlook.run.execute import Executor, Progress, Provisions, Tally
-from longlook.run.trial_cache import TrialCache
+from longlook.run import Executor, Progress, Provisions, Tally, TrialCache
 
 
 def execute(plan: Plan, folder: RunFolder, provisions: Provisions, options: RunOptions, observer: Observer) -> None:
@@ -106,7 +108,7 @@ def _note_setting(folder: RunFolder, engine: str, setting: Mapping[str, str], li
     """
     folder.note(settings={**folder.manifest["settings"], engine: dict(setting)})
     if "kernel" in setting:
-        folder.note(calibration=certificate(link_digest, setting["kernel"]))
+        folder.note(calibration=certificate_entry(link_digest, setting["kernel"]))
 
 
 def run_until_decided(

@@ -4,11 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from longlook.core.errors import InputError
-from longlook.core.problems import allowed
-from longlook.core.run_folder import RunFolder
-from longlook.explain.rounds import find_cells
-from longlook.timeline.export import Written, har
+from longlook.core import InputError, RunFolder, allowed
+from longlook.explain import find_cells
+from longlook.timeline import Written, har
 
 _ALL = "all"
 

@@ -16,17 +16,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from longlook.core import codec
-from longlook.core.digests import file_digest
-from longlook.core.errors import InputError, LonglookError
-from longlook.core.job import Job, Program
-from longlook.core.model import Plan
-from longlook.core.registry import nearest
-from longlook.core.run_folder import RunFolder
-from longlook.engines.choice import ENGINES, make_engine
-from longlook.pipeline.provide import provide
-from longlook.run.execute import make_job
-from longlook.study.virtual_time import VIRTUAL
+from longlook.core import InputError, Job, LonglookError, Plan, Program, RunFolder, codec, file_digest, nearest
+from longlook.engines import ENGINES, make_engine
+from longlook.pipeline.provide import provide_for
+from longlook.run import make_job
+from longlook.study import VIRTUAL
 
 
 def job_of(run: Path, trial_id: str, folder: Path, engine: str = VIRTUAL) -> Job:
@@ -41,7 +35,7 @@ def job_of(run: Path, trial_id: str, folder: Path, engine: str = VIRTUAL) -> Job
         known = f"ls {run / 'trials'} lists them{nearest(trial_id, trials)}"
         raise InputError(f"{run} has no trial {trial_id!r}", known)
     trial = trials[trial_id]
-    provisions = provide(Plan(trial.study, "", (trial,)), make_engine(engine), _log)
+    provisions = provide_for(Plan(trial.study, "", (trial,)), make_engine(engine), _log)
     traces = {
         digest: str((found.traces / f"{digest.removeprefix('sha256:')}.json").resolve()) for digest in trial.traces()
     }

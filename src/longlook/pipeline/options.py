@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from longlook.core.model import Plan
+from longlook.core import Plan
 from longlook.engines import Engine
-from longlook.run.execute import Progress
-from longlook.study.plan import MOST_TRIALS
+from longlook.run import Progress
+from longlook.study import MOST_TRIALS
 
 
 @dataclass(frozen=True)

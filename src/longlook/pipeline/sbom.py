@@ -9,10 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote
 
-from longlook.core import codec, files
-from longlook.core.errors import InputError
-from longlook.core.provenance import Component, Made
-from longlook.core.run_folder import RunFolder, write_json
+from longlook.core import Component, InputError, Made, RunFolder, codec, files, write_json
 
 COMPONENTS = "components.json"
 """The file of a run folder with everything that its programs are made of."""

@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from longlook.core.digests import file_digest
-from longlook.core.errors import MachineError
+from longlook.core import MachineError, file_digest
 from longlook.provision.build_steps import BuildProgress, run
 
 INSTEAD = "or set LONGLOOK_KERNEL to a kernel built after kernel/README.md, or use `--engine live`"

@@ -5,9 +5,7 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from longlook.core.errors import MachineError
-from longlook.core.job import Program
-from longlook.core.paths import adapters_dir
+from longlook.core import MachineError, Program, adapters_dir
 from longlook.provision import pins
 from longlook.provision.progress import report_step
 

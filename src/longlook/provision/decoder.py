@@ -9,10 +9,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from longlook.core.codec import content_hash
-from longlook.core.digests import file_digest
-from longlook.core.errors import MachineError
-from longlook.core.paths import cache_dir
+from longlook.core import MachineError, cache_dir, content_hash, file_digest
 from longlook.provision.build_cache import compile_with, filled
 from longlook.provision.python import environment_of_tools, unpack
 

@@ -6,9 +6,7 @@ Debian's ffmpeg changes with security updates, and with it the bytes that it mak
 import shutil
 from pathlib import Path
 
-from longlook.core.digests import file_digest
-from longlook.core.job import Program
-from longlook.core.paths import cache_dir
+from longlook.core import Program, cache_dir, file_digest
 from longlook.provision.build_cache import filled
 from longlook.provision.python import unpack
 

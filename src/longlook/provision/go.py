@@ -20,11 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from longlook.core.digests import file_digest
-from longlook.core.errors import InputError, MachineError
-from longlook.core.job import Program
-from longlook.core.paths import adapters_dir
-from longlook.core.versions import untuned_name
+from longlook.core import InputError, MachineError, Program, adapters_dir, file_digest, untuned_name
 from longlook.provision.build_cache import build, compile_with, is_built, toolchain_version
 
 OWN_GO = (1, 26)

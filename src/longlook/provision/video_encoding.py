@@ -14,12 +14,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from longlook.core.errors import MachineError
-from longlook.core.job import Content
-from longlook.core.model import Scalar
-from longlook.core.workload import PICTURES
+from longlook.core import PICTURES, Content, MachineError, Scalar
 from longlook.provision import mp4
-from longlook.provision.content import Writer, content
+from longlook.provision.content import Writer, make_content
 from longlook.provision.encoder import SHA256, encoder
 from longlook.provision.progress import report_step
 from longlook.provision.video import LADDER_BPS, MANIFEST_PATH, Video
@@ -59,7 +56,7 @@ def encoded_content(video: Video) -> Content:
         "length_ns": video.length_ns,
         "format": FORMAT,
     }
-    return content("encoded", resolved, lambda to: _write(to, video))
+    return make_content("encoded", resolved, lambda to: _write(to, video))
 
 
 def is_encoded(content: Content) -> bool:

@@ -6,8 +6,7 @@ from itertools import product
 
 import pandas as pd
 
-from longlook.core.model import Contrast, Factor, Study
-from longlook.core.results import Estimate
+from longlook.core import Contrast, Estimate, Factor, Study
 from longlook.report.content import ReportContent, printable
 
 CellKey = tuple[str, ...]

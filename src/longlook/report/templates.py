@@ -13,7 +13,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from longlook.core.escape import visible
+from longlook.core import visible
 from longlook.report.charts.export import javascript
 
 _PACKAGES = ("longlook.report", "longlook")

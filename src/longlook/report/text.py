@@ -4,10 +4,8 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from longlook.analysis.claims.judge import NOT_RUN, welch_verdict
-from longlook.core.escape import visible
-from longlook.core.model import Study
-from longlook.core.results import ClaimResult, Estimate
+from longlook.analysis import NOT_RUN, welch_verdict
+from longlook.core import ClaimResult, Estimate, Study, visible
 from longlook.report import wording
 from longlook.report.content import short_labels
 from longlook.report.layout import cell_label, ordered

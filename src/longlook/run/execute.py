@@ -6,13 +6,26 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from longlook.core import registry
-from longlook.core.errors import InputError
-from longlook.core.flows import content_parameters, endpoints_of, program_role, runs_tcp
-from longlook.core.job import Content, Identity, Job, Program
-from longlook.core.model import Endpoint, Outcome, Plan, Run, Study, Trial
-from longlook.core.provenance import Made
-from longlook.core.run_folder import RunFolder
+from longlook.core import (
+    Content,
+    Endpoint,
+    Identity,
+    InputError,
+    Job,
+    Made,
+    Outcome,
+    Plan,
+    Program,
+    Run,
+    RunFolder,
+    Study,
+    Trial,
+    content_parameters,
+    endpoints_of,
+    program_role,
+    registry,
+    runs_tcp,
+)
 from longlook.engines import Engine
 from longlook.run.trial_cache import TrialCache
 

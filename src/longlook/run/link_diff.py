@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from longlook.timeline.normalise.link_log import PacketLog
-from longlook.timeline.normalise.packets import DIRECTIONS
+from longlook.timeline import DIRECTIONS, PacketLog
 
 BEHAVIOUR = ("direction", "arrival_ns", "size_bytes", "verdict", "departure_ns")
 """Columns about what a path does to a packet and when; ports and sequence numbers differ between any two seeds."""

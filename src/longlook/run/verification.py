@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from longlook.core.model import Outcome, Trial
+from longlook.core import Outcome, Trial
 
 LINK_LOG, TIMELINE, SAMPLES = "link.bin", "timeline", "samples"
 RUN_RECORD = "run.json"

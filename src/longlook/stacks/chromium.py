@@ -9,17 +9,22 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from longlook.core.codec import content_hash
-from longlook.core.digests import file_digest
-from longlook.core.errors import MachineError
-from longlook.core.job import Identity, Program
-from longlook.core.knobs import MEMORY, PLAYER, RESOLVER
-from longlook.core.model import ConnectionState
-from longlook.core.paths import adapters_dir
-from longlook.core.stack import Command, Stack, Version
-from longlook.provision import players
-from longlook.provision.build_cache import sources_digest
-from longlook.provision.python import shared_digest
+from longlook.core import (
+    MEMORY,
+    PLAYER,
+    RESOLVER,
+    Command,
+    ConnectionState,
+    Identity,
+    MachineError,
+    Program,
+    Stack,
+    Version,
+    adapters_dir,
+    content_hash,
+    file_digest,
+)
+from longlook.provision import players, shared_digest, sources_digest
 
 _NAME = "chromium"
 _SYSTEM = "system"

@@ -11,14 +11,21 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from longlook.core.codec import content_hash
-from longlook.core.digests import file_digest
-from longlook.core.errors import InputError, MachineError
-from longlook.core.job import Identity, Program
-from longlook.core.model import ConnectionState
-from longlook.core.paths import adapters_dir, cache_dir
-from longlook.core.stack import Command, Stack, Version
-from longlook.provision.python import shared_digest
+from longlook.core import (
+    Command,
+    ConnectionState,
+    Identity,
+    InputError,
+    MachineError,
+    Program,
+    Stack,
+    Version,
+    adapters_dir,
+    cache_dir,
+    content_hash,
+    file_digest,
+)
+from longlook.provision import shared_digest
 
 VARIABLE = "LONGLOOK_PHONES"
 

@@ -6,16 +6,21 @@ import shutil
 import sys
 from pathlib import Path
 
-from longlook.core.codec import content_hash
-from longlook.core.errors import MachineError
-from longlook.core.job import Identity, Program
-from longlook.core.knobs import MEMORY, PLAYER, RESOLVER
-from longlook.core.model import ConnectionState
-from longlook.core.paths import adapters_dir
-from longlook.core.stack import Command, Stack, Version
-from longlook.provision import decoder, players
-from longlook.provision.build_cache import sources_digest
-from longlook.provision.python import shared_digest
+from longlook.core import (
+    MEMORY,
+    PLAYER,
+    RESOLVER,
+    Command,
+    ConnectionState,
+    Identity,
+    MachineError,
+    Program,
+    Stack,
+    Version,
+    adapters_dir,
+    content_hash,
+)
+from longlook.provision import decoder, players, shared_digest, sources_digest
 
 _NAME = "firefox"
 _SYSTEM = "system"

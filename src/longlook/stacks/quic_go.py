@@ -5,14 +5,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from longlook.core import knobs
-from longlook.core.job import Program
-from longlook.core.knobs import with_default
-from longlook.core.model import ConnectionState
-from longlook.core.protocol import EITHER
-from longlook.core.stack import Command, Knob, ServerJob, Stack, Version, server_arguments
-from longlook.core.versions import tunable_name
-from longlook.provision.go import NO_PATCHES, GoAdapter, Patches, release_of
+from longlook.core import (
+    EITHER,
+    Command,
+    ConnectionState,
+    Knob,
+    Program,
+    ServerJob,
+    Stack,
+    Version,
+    knobs,
+    server_arguments,
+    tunable_name,
+    with_default,
+)
+from longlook.provision import NO_PATCHES, GoAdapter, Patches, release_of
 
 _NAME = "quic-go"
 _MODULE = "github.com/quic-go/quic-go"

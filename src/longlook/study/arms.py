@@ -3,11 +3,20 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from longlook.core.flows import MULTIPATH, PREFERRED_ADDRESS
-from longlook.core.links import BEHIND, SECOND
-from longlook.core.model import Arm, ConnectionState, Link, Processor, Scalar, Study
-from longlook.core.problems import SettingError
-from longlook.core.protocol import find_protocol
+from longlook.core import (
+    BEHIND,
+    MULTIPATH,
+    PREFERRED_ADDRESS,
+    SECOND,
+    Arm,
+    ConnectionState,
+    Link,
+    Processor,
+    Scalar,
+    SettingError,
+    Study,
+    find_protocol,
+)
 from longlook.network import extra_links
 from longlook.network import settings as network
 from longlook.study import tcp

@@ -21,16 +21,24 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeVar
 
-from longlook.core import codec, units
-from longlook.core.links import BOTTLENECKS, as_further, as_main, link_of, names_in
-from longlook.core.model import Link, Scalar, Study, Trial, Workload
-from longlook.core.problems import SettingError
-from longlook.core.workload import ORDERS, WorkloadKind
-from longlook.network import extra_links
-from longlook.network.presets import with_preset
-from longlook.network.settings import DEFAULTS
-from longlook.network.stages import LIMITED_BY_LINUX, OFF, PACKET_BYTES
-from longlook.network.values import call
+from longlook.core import (
+    BOTTLENECKS,
+    ORDERS,
+    Link,
+    Scalar,
+    SettingError,
+    Study,
+    Trial,
+    Workload,
+    WorkloadKind,
+    as_further,
+    as_main,
+    codec,
+    link_of,
+    names_in,
+    units,
+)
+from longlook.network import DEFAULTS, LIMITED_BY_LINUX, OFF, PACKET_BYTES, call, extra_links, with_preset
 from longlook.study import laws
 from longlook.study.catalogue import Catalogue
 from longlook.study.laws import uniform

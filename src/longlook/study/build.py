@@ -4,8 +4,9 @@ from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import Any
 
-from longlook.core.links import BEHIND, SECOND, link_of, names_in
-from longlook.core.model import (
+from longlook.core import (
+    BEHIND,
+    SECOND,
     Analysis,
     Arm,
     Capture,
@@ -14,12 +15,17 @@ from longlook.core.model import (
     Figure,
     Level,
     Population,
+    Problems,
     Scalar,
+    SettingError,
     Stopping,
     Study,
+    WorkloadKind,
+    allowed,
+    flatten,
+    link_of,
+    names_in,
 )
-from longlook.core.problems import Problems, SettingError, allowed, flatten
-from longlook.core.workload import WorkloadKind
 from longlook.network import settings as network
 from longlook.study import laws
 from longlook.study.catalogue import Catalogue

@@ -3,11 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from longlook.core import registry
-from longlook.core.errors import InputError
-from longlook.core.metric import Metric
-from longlook.core.stack import Stack
-from longlook.core.workload import WorkloadKind
+from longlook.core import InputError, Metric, Stack, WorkloadKind, registry
 
 
 @dataclass(frozen=True)

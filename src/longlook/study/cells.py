@@ -12,14 +12,13 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import product
 
-from longlook.core.codec import content_hash
-from longlook.core.model import Level, Study
+from longlook.core import Level, Study, content_hash
 
 _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+-]{0,39}")
 _LONGEST = 120  # file systems allow 255
 
 
-def cells(study: Study) -> Iterator[dict[str, Level]]:
+def cells_of(study: Study) -> Iterator[dict[str, Level]]:
     """Yield all cells in the order of factors and levels."""
     for levels in product(*(factor.levels for factor in study.factors)):
         cell = {factor.name: level for factor, level in zip(study.factors, levels, strict=True)}

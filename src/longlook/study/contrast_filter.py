@@ -7,9 +7,7 @@ the study concludes about these.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from longlook.core.errors import InputError
-from longlook.core.model import Contrast, Study
-from longlook.core.registry import nearest
+from longlook.core import Contrast, InputError, Study, nearest
 
 CONTRAST = "contrast"
 """The word before `=` that chooses contrasts; so no factor has this name."""

@@ -7,11 +7,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from longlook.core.document import check_document, read_toml
-from longlook.core.errors import InputError
-from longlook.core.model import Study
-from longlook.core.problems import Problems, allowed, flatten, shown
-from longlook.core.registry import nearest, toml_files
+from longlook.core import (
+    InputError,
+    Problems,
+    Study,
+    allowed,
+    check_document,
+    flatten,
+    nearest,
+    read_toml,
+    shown,
+    toml_files,
+)
 from longlook.study import tcp
 from longlook.study.build import build_study
 from longlook.study.catalogue import Catalogue, installed

@@ -17,9 +17,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from longlook.core import codec, units
-from longlook.core.links import BESIDE_MAIN, as_further
-from longlook.core.problems import SettingError, allowed
+from longlook.core import BESIDE_MAIN, SettingError, allowed, as_further, codec, units
 
 STANDARD, NONE = "standard", "none"
 

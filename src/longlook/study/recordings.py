@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from longlook.core.problems import Problems
-from longlook.provision.recorded import store
-from longlook.provision.recorded.har import HarError
+from longlook.core import Problems
+from longlook.provision import HarError, store
 
 _KEY = f"workload.{store.PARAMETER}"
 

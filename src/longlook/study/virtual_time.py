@@ -3,13 +3,8 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from longlook.core import registry
-from longlook.core.errors import InputError
-from longlook.core.flows import endpoints_of
-from longlook.core.links import BOTTLENECKS
-from longlook.core.metric import find_metric
-from longlook.core.model import Plan, Study, Trial
-from longlook.network.stages import largest_rate_bps
+from longlook.core import BOTTLENECKS, InputError, Plan, Study, Trial, endpoints_of, find_metric, registry
+from longlook.network import largest_rate_bps
 from longlook.study import processors, tcp
 from longlook.study.catalogue import Catalogue
 from longlook.study.laws import NONE, STANDARD

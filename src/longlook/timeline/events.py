@@ -13,8 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from longlook.core import files
-from longlook.core.errors import InputError
+from longlook.core import InputError, files
 
 
 class EventKind(StrEnum):

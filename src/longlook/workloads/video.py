@@ -3,14 +3,18 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from longlook.core import units
-from longlook.core.errors import InputError
-from longlook.core.job import Content
-from longlook.core.model import Scalar
-from longlook.core.stack import PLAYER_RULES as RULES
-from longlook.core.workload import Parameter, WorkloadKind
-from longlook.provision.video import DISTINCT_SEGMENTS, LADDER_BPS, MANIFEST_PATH, Video, video_content
-from longlook.provision.video_encoding import LENGTH_S, SEGMENTS_S, encoded_content
+from longlook.core import PLAYER_RULES as RULES
+from longlook.core import Content, InputError, Parameter, Scalar, WorkloadKind, units
+from longlook.provision import (
+    DISTINCT_SEGMENTS,
+    LADDER_BPS,
+    LENGTH_S,
+    MANIFEST_PATH,
+    SEGMENTS_S,
+    Video,
+    encoded_content,
+    video_content,
+)
 
 CONTENTS = ("noise", "cmaf")
 """The kinds of contents: bytes of declared sizes, or encoded pictures."""

@@ -11,10 +11,8 @@ import pandas as pd
 
 from longlook.analysis.samples import FACTOR_PREFIX, RANDOM_LOSSES
 from longlook.analysis.stats.procedures import Floats, advantages, effect_pct
-from longlook.core.errors import InputError
-from longlook.core.model import Contrast, Outcome, Study
-from longlook.metrics import find_metric
-from longlook.study.around import COLUMN_PREFIX
+from longlook.core import Contrast, InputError, Outcome, Study, find_metric
+from longlook.study import COLUMN_PREFIX
 
 FAILED = frozenset({Outcome.FAILED, Outcome.TIMED_OUT})
 JUDGED = FAILED | {Outcome.OK}

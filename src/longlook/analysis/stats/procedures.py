@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from longlook.analysis.stats import libraries
-from longlook.core.model import Better
+from longlook.core import Better
 
 Floats = npt.NDArray[np.float64]
 

@@ -7,8 +7,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from longlook.run.diff import DatedEvent, FileDifference, RunDifference, TrialDifference
-from longlook.run.link_diff import FirstDifference, Packet, PacketPair
+from longlook.run import DatedEvent, FileDifference, FirstDifference, Packet, PacketPair, RunDifference, TrialDifference
 
 _NAMES = {
     "direction": "way",

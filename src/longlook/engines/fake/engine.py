@@ -8,18 +8,24 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from longlook.core.job import Job
-from longlook.core.links import BEHIND, MAIN, SECOND, counter_name, link_file
-from longlook.core.model import ConnectionState, Outcome, Run
-from longlook.engines import SequentialEngine
+from longlook.core import BEHIND, MAIN, SECOND, ConnectionState, Job, Outcome, Run, counter_name, link_file
+from longlook.engines.engine import SequentialEngine
 from longlook.engines.fake.collectors import write_profile, write_server_trace
 from longlook.engines.fake.flows import write_flows
 from longlook.engines.fake.lines import FIRST_PORT, Reported, client_lines, server_lines
 from longlook.engines.fake.link_log import TCP, UDP, ConnectionLoad, packets_of, through, write_link_log
 from longlook.engines.fake.path import EPOCH_NS, path_of
-from longlook.lab.artefacts import digests, seal, write_json, write_lines
-from longlook.lab.topology import CLIENT_ADDRESS, SECOND_CLIENT_ADDRESS, SERVER_ADDRESS, SERVER_PORT
-from longlook.network.config import link_text
+from longlook.lab import (
+    CLIENT_ADDRESS,
+    SECOND_CLIENT_ADDRESS,
+    SERVER_ADDRESS,
+    SERVER_PORT,
+    digests,
+    seal,
+    write_json,
+    write_lines,
+)
+from longlook.network import link_text
 
 _HANDSHAKE_ROUND_TRIPS = {"h3": 1, "h2": 2}
 _LINGER_NS = 100_000_000

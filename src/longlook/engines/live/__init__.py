@@ -8,15 +8,11 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
-from longlook.core import codec
-from longlook.core.errors import InputError, MachineError
-from longlook.core.job import Job
-from longlook.core.model import Run
-from longlook.engines import SequentialEngine
+from longlook.core import InputError, Job, MachineError, Run, codec
+from longlook.engines.engine import SequentialEngine
 from longlook.engines.live.agent_process import AgentDiedError, AgentProcess
 from longlook.engines.lost import lost_run
-from longlook.lab.stale_state import clear_stale_state
-from longlook.lab.topology import PACKET, datapath
+from longlook.lab import PACKET, clear_stale_state, datapath
 
 _LOST_HINT = "the next trial gets a new agent; if this happens again, report it with the reason"
 _OVERHEAD_S = 120.0  # for set-up and teardown beyond a trial's limit; only a bug of the agent takes longer

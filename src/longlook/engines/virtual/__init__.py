@@ -18,13 +18,18 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from longlook.core import codec, files, registry
-from longlook.core.cpus import usable_cpus
-from longlook.core.digests import code_digest, file_digest
-from longlook.core.errors import LonglookError
-from longlook.core.flows import endpoints_of
-from longlook.core.job import Job
-from longlook.core.model import Run
+from longlook.core import (
+    Job,
+    LonglookError,
+    Run,
+    code_digest,
+    codec,
+    endpoints_of,
+    file_digest,
+    files,
+    registry,
+    usable_cpus,
+)
 from longlook.engines.lost import lost_run
 from longlook.engines.virtual.boot import CONSOLE, BootResult, Guest
 from longlook.engines.virtual.break_out import attacks, judged
@@ -33,8 +38,7 @@ from longlook.engines.virtual.guest_run import GuestRun, run_guest
 from longlook.engines.virtual.probe import fence_note, find_guest, note_on
 from longlook.engines.virtual.watch import SPIN_TIMEOUT
 from longlook.engines.virtual.watch import wall_limit_s as usual_wall_limit_s
-from longlook.lab.artefacts import digests, raise_if_full, seal
-from longlook.lab.guest import ENGINE
+from longlook.lab import ENGINE, digests, raise_if_full, seal
 
 _GUEST = "longlook.lab.guest"
 _LARGEST_RUN_BYTES = 64 << 20  # of a `run.json`, which has a digest for each of 20,000 files at most

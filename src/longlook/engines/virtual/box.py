@@ -13,11 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
-from longlook.core.errors import MachineError
-from longlook.core.programs import box_program
-from longlook.core.trust import TRUST_HINT, programs_are_trusted
-from longlook.lab.linux.folders import both_ends, outermost, raise_if_unreadable
-from longlook.lab.linux.limit_groups import LimitGroup
+from longlook.core import TRUST_HINT, MachineError, box_program, programs_are_trusted
+from longlook.lab import LimitGroup, both_ends, outermost, raise_if_unreadable
 
 SYSTEM = (
     "/usr",

@@ -3,7 +3,7 @@
 import re
 from dataclasses import replace
 
-from longlook.core.model import Outcome, Run
+from longlook.core import Outcome, Run
 
 _ATTACK = re.compile(r"longlook: (.{1,16})\[\d+\] was ended by the kernel: (.*)")
 _TRIAL = re.compile(r"longlook: trial (\d+)")

@@ -7,8 +7,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from longlook.lab.linux.limit_groups import MEMORY, TASKS, Controllers, LimitGroup, own_controllers
-from longlook.lab.stale_state import boot_id, is_same_process, start_ticks
+from longlook.lab import MEMORY, TASKS, Controllers, LimitGroup, boot_id, is_same_process, own_controllers, start_ticks
 
 _PREFIX = "longlook-guest-"
 

@@ -17,19 +17,33 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from longlook.core import codec, files, paths, registry
-from longlook.core.errors import InputError, LonglookError, MachineError
-from longlook.core.flows import endpoints_of
-from longlook.core.job import Job
-from longlook.core.trust import TRUST
+from longlook.core import (
+    TRUST,
+    InputError,
+    Job,
+    LonglookError,
+    MachineError,
+    codec,
+    endpoints_of,
+    files,
+    paths,
+    registry,
+)
 from longlook.engines.virtual import bundle_loader
 from longlook.engines.virtual.boot import Boot, BootResult, Guest, boot
 from longlook.engines.virtual.box import shown_in_box
 from longlook.engines.virtual.cpus import one_cpu
-from longlook.lab.artefacts import raise_if_full
-from longlook.lab.guest import ERROR, REQUEST, GuestError, GuestRequest
-from longlook.lab.host_paths import job_paths, python_paths
-from longlook.lab.linux.view import closed_folders, hidden_folders
+from longlook.lab import (
+    ERROR,
+    REQUEST,
+    GuestError,
+    GuestRequest,
+    closed_folders,
+    hidden_folders,
+    job_paths,
+    python_paths,
+    raise_if_full,
+)
 
 _LARGEST_ERROR_BYTES = 1 << 20
 _PYTHON = {"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}

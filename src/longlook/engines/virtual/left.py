@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from longlook.lab.limits import mebibytes
+from longlook.lab import mebibytes
 
 _BYTES_A_TRIAL = 4 << 30  # traces, logs and a link's packets, each at its limit, take less
 _FILES_A_TRIAL = 32_768

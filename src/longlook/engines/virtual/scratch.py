@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from longlook.core.files import remove_tree
+from longlook.core import remove_tree
 
 _EXCHANGE = "longlook-exchange-"
 _OLD = ("longlook-box-",)  # of versions before 2026-11-22

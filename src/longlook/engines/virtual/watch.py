@@ -12,10 +12,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from longlook.core.errors import InputError, InterruptedByUserError
-from longlook.core.files import open_regular
-from longlook.lab.limits import TASKS_IN_GUEST
-from longlook.lab.linux.proctable import cpu_of_tree, tree_of
+from longlook.core import InputError, InterruptedByUserError, open_regular
+from longlook.lab import TASKS_IN_GUEST, cpu_of_tree, tree_of
 
 SPIN_TIMEOUT = "LONGLOOK_SPIN_TIMEOUT_S"
 """The variable with the CPU seconds that a program may compute at one moment of virtual time."""

@@ -5,12 +5,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from longlook.core.model import ConnectionState, Trial, Vantage
+from longlook.core import ConnectionState, Trial, Vantage
 from longlook.explain.facts.columns import NEVER, Booleans, Integers, are, codes, integers
 from longlook.explain.facts.link import LinkFacts
 from longlook.explain.facts.sender import SenderFacts
-from longlook.timeline.competition import Competition
-from longlook.timeline.timeline import Kind, Timeline
+from longlook.timeline import Competition, Kind, Timeline
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from longlook.explain.facts.sender import SenderFacts
 from longlook.explain.ledger.classes import LedgerClass
 from longlook.explain.ledger.load import Load
 from longlook.explain.ledger.moments import Moments
-from longlook.timeline.states import State
+from longlook.timeline import State
 
 
 @dataclass(frozen=True)

@@ -5,15 +5,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from longlook.core.model import Trial, Vantage
-from longlook.core.protocol import find_protocol
+from longlook.core import Trial, Vantage, find_protocol
 from longlook.explain.facts.columns import Booleans, Integers, between
 from longlook.explain.facts.credits import Http2Windows
 from longlook.explain.facts.link import LinkFacts
 from longlook.explain.facts.objects import ObjectFacts, OpeningFacts
 from longlook.explain.facts.sender import SenderFacts
 from longlook.explain.ledger.fallback import Fallback, find_fallback
-from longlook.timeline.timeline import Timeline
+from longlook.timeline import Timeline
 
 
 @dataclass(frozen=True)

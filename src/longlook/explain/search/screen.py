@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from longlook.analysis.stats import procedures
-from longlook.core.model import Analysis
+from longlook.analysis import procedures
+from longlook.core import Analysis
 from longlook.explain import changes
 from longlook.explain.answer import Effect, FoundBy
 from longlook.explain.attribution import closed_pct

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from longlook.analysis.stats import libraries, procedures
+from longlook.analysis import libraries, procedures
 
 Signs = npt.NDArray[np.int8]
 

@@ -10,10 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from longlook.analysis.claims.judge import NOT_RUN, is_clipped, size_agrees
-from longlook.core import codec
-from longlook.core.model import Study, Verdict
-from longlook.core.results import ClaimResult
+from longlook.analysis import NOT_RUN, is_clipped, size_agrees
+from longlook.core import ClaimResult, Study, Verdict, codec
 from longlook.instruments.atlas.claims.entry import Entry
 from longlook.instruments.atlas.claims.survey import (
     RESULTS,

@@ -10,9 +10,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from longlook.analysis.stats import procedures
-from longlook.analysis.stats.procedures import Floats
-from longlook.core.model import Analysis, Verdict
+from longlook.analysis import Floats, procedures
+from longlook.core import Analysis, Verdict
 from longlook.instruments.certify.populations import (
     Population,
     generator,

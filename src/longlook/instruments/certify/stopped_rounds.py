@@ -11,13 +11,11 @@ from statistics import median
 
 import numpy as np
 
-from longlook.analysis.stats import procedures, sequential
-from longlook.analysis.stats.procedures import Paired
-from longlook.analysis.stats.stopping import beyond_doubt, looks
-from longlook.core.model import Analysis, Better, Verdict
+from longlook.analysis import Paired, beyond_doubt, looks, procedures, sequential
+from longlook.core import Analysis, Better, Verdict
 from longlook.instruments.certify.populations import Population, generator, is_difference, one_verdict, swapped
 from longlook.instruments.certify.rates import Limit, Promise, Rate, found
-from longlook.study.build import MOST_DECIDING
+from longlook.study import MOST_DECIDING
 
 DIFFERENCES_PCT = (0.0, 5.0, 10.0)
 

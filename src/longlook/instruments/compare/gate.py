@@ -8,10 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from longlook.analysis.stats import rare_losses
-from longlook.analysis.stats.stopping import AllowedSide, failures_side, metric_side
-from longlook.core.model import Analysis
-from longlook.core.results import Estimate
+from longlook.analysis import AllowedSide, failures_side, metric_side, rare_losses
+from longlook.core import Analysis, Estimate
 from longlook.report import wording
 
 FAILURES = "failed rounds"

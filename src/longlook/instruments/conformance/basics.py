@@ -3,9 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from longlook.core.flows import DURATION
-from longlook.core.model import ConnectionState, Endpoint, Outcome, Stage, Workload
-from longlook.core.protocol import EITHER, find_protocol
+from longlook.core import DURATION, EITHER, ConnectionState, Endpoint, Outcome, Stage, Workload, find_protocol
 from longlook.instruments.conformance.checks import Check, CheckFinding, Want, comparing, inapplicable, verdict
 from longlook.instruments.conformance.evidence import Seen
 from longlook.instruments.conformance.links import path, usual

@@ -8,9 +8,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from longlook.core.job import Content, Program
-from longlook.core.protocol import EITHER
-from longlook.core.stack import ServerJob
+from longlook.core import EITHER, Content, Program, ServerJob
 from longlook.instruments.conformance.checks import CheckResult, CheckStatus
 from longlook.instruments.conformance.subject import Subject
 from longlook.provision import tls

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from longlook.instruments.conformance import tables
 from longlook.instruments.conformance.checks import Report
 from longlook.instruments.conformance.matrix import Matrix
-from longlook.provision.catalogue import StackVersion
+from longlook.provision import StackVersion
 
 Declared = Mapping[str, Sequence[str]]
 """The versions of each registered stack, oldest first."""

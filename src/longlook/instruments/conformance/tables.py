@@ -4,12 +4,11 @@ import re
 import textwrap
 from collections.abc import Iterable, Sequence
 
-from longlook.core.stack import Stack
-from longlook.core.versions import is_tunable
+from longlook.core import Stack, is_tunable
 from longlook.instruments.conformance.checks import CheckResult, CheckStatus, Report
 from longlook.instruments.conformance.matrix import NOT_REPORTED, NOTHING_SHARED, WORKS, Matrix, key_of
-from longlook.provision.catalogue import StackVersion
-from longlook.study.tcp import OF_KNOB
+from longlook.provision import StackVersion
+from longlook.study import OF_KNOB
 
 MARKS = {CheckStatus.PASSED: "✓", CheckStatus.FAILED: "✗", CheckStatus.NOT_APPLICABLE: "·"}
 BELOW = "below"

@@ -11,19 +11,24 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from longlook.core import files, packed
-from longlook.core.errors import InputError
-from longlook.core.run_folder import RunFolder
-from longlook.explain.infer.machine import Machine
-from longlook.explain.infer.traces import as_table
+from longlook.core import InputError, RunFolder, files, packed
+from longlook.explain import Machine, as_table
 from longlook.instruments.infer import logs
-from longlook.timeline.doubts import columns_of, doubts_of, kinds_of, values_in_doubt
-from longlook.timeline.events import EventKind, Events, among, metadata_of
-from longlook.timeline.export.problems import problems_of
-from longlook.timeline.normalise.rows import Rows
-from longlook.timeline.normalise.sender import COLUMNS
-from longlook.timeline.normalise.states import find_states
-from longlook.timeline.normalise.traces import MOST_ROWS
+from longlook.timeline import (
+    COLUMNS,
+    MOST_ROWS,
+    EventKind,
+    Events,
+    Rows,
+    among,
+    columns_of,
+    doubts_of,
+    find_states,
+    kinds_of,
+    metadata_of,
+    problems_of,
+    values_in_doubt,
+)
 
 EVENTS = "events.parquet"
 _PARQUET, _MACHINE = b"PAR1", b'"schema_version"'
@@ -211,7 +216,7 @@ def _traces(path: Path, prefix: str, vantage: str) -> Named:
 
 def _of_trace(path: Path) -> TraceSet:
     """Return a trace as a program wrote it, decoded and with its states found."""
-    from longlook.timeline.decode import decode_to
+    from longlook.timeline import decode_to
 
     with tempfile.TemporaryDirectory(prefix="longlook-infer-") as folder:
         decoded = Path(folder) / EVENTS

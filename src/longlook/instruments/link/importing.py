@@ -5,11 +5,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from longlook.core import packed, units
-from longlook.core.errors import InputError
-from longlook.network.table_files import SEPARATORS
-from longlook.network.tables import RATES, SHARES, TIMES, Column, Imported, Reading, column, read_table
-from longlook.network.traces import LARGEST_BYTES, TraceError
+from longlook.core import InputError, packed, units
+from longlook.network import (
+    LARGEST_BYTES,
+    RATES,
+    SEPARATORS,
+    SHARES,
+    TIMES,
+    Column,
+    Imported,
+    Reading,
+    TraceError,
+    column,
+    read_table,
+)
 
 _DOCS = "docs/reference/link-paths.md shows how a table is read"
 

@@ -8,13 +8,9 @@ a study. An option that is not given does nothing (no rate: unlimited, no RTT: n
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from longlook.core import units
-from longlook.core.errors import InputError
-from longlook.core.links import BOTTLENECKS
-from longlook.core.model import Link, Scalar, Stage
-from longlook.core.problems import SettingError, allowed
+from longlook.core import BOTTLENECKS, InputError, Link, Scalar, SettingError, Stage, allowed, units
+from longlook.network import KIND
 from longlook.network import settings as network
-from longlook.network.surgery import KIND
 
 DIRECTIONS = ("up", "down")
 _PRESET, _RATE, _RTT, _QUEUE = "network.preset", "network.rate", "network.rtt", "network.queue"

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from queue import SimpleQueue
 
-from longlook.core.errors import MachineError
+from longlook.core import MachineError
 from longlook.lab.linux import compartment, seccomp, system
 from longlook.lab.linux.compartment import Compartment
 from longlook.lab.linux.guest_rooms import GuestRoom, Rooms

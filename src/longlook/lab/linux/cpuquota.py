@@ -14,8 +14,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from longlook.core.cpus import usable_cpus
-from longlook.core.errors import MachineError
+from longlook.core import MachineError, usable_cpus
 from longlook.lab.linux.limit_groups import own_places
 
 PERIOD_US, LEAST_QUOTA_US = 10_000, 1_000

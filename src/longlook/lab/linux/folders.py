@@ -7,7 +7,7 @@ import stat
 from collections.abc import Iterable
 from pathlib import Path
 
-from longlook.core.errors import MachineError
+from longlook.core import MachineError
 
 OTHERS_ENTER = 0o001
 """The permission of a folder that lets every user enter it."""

@@ -8,7 +8,7 @@ import socket
 import struct
 from pathlib import Path
 
-from longlook.core.errors import MachineError
+from longlook.core import MachineError
 from longlook.lab.linux.namespace import Namespace
 
 _NETLINK_GENERIC = 16

@@ -8,7 +8,7 @@ import socket
 import time
 from functools import cache
 
-from longlook.core.errors import MachineError
+from longlook.core import MachineError
 from longlook.lab.linux.namespace import Namespace
 
 _PACKETS, _BATCHES = 200, 20

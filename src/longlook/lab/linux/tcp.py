@@ -10,8 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from longlook.core.errors import MachineError
-from longlook.core.model import Scalar
+from longlook.core import MachineError, Scalar
 from longlook.lab.linux.namespace import TCP_BUFFER_BYTES, Namespace
 from longlook.lab.linux.netlink import NetlinkError
 

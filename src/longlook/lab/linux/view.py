@@ -5,7 +5,7 @@ import stat
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from longlook.core.errors import MachineError
+from longlook.core import MachineError
 from longlook.lab.linux import system
 from longlook.lab.linux.folders import OTHERS_ENTER, both_ends, is_below, is_closed, outermost
 

@@ -6,17 +6,20 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from longlook.analysis.stats import estimate
-from longlook.analysis.stats.cells import Cells
-from longlook.analysis.stats.procedures import Floats
-from longlook.core import files
-from longlook.core.errors import InputError
-from longlook.core.metric import find_metric
-from longlook.core.model import Contrast, Study, Verdict
-from longlook.core.registry import nearest
-from longlook.core.results import Estimate
-from longlook.core.run_folder import SAMPLES, RunFolder
-from longlook.explain.rounds import find_cells
+from longlook.analysis import Cells, Floats, estimate
+from longlook.core import (
+    SAMPLES,
+    Contrast,
+    Estimate,
+    InputError,
+    RunFolder,
+    Study,
+    Verdict,
+    files,
+    find_metric,
+    nearest,
+)
+from longlook.explain import find_cells
 
 
 @dataclass(frozen=True)

@@ -7,18 +7,30 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from longlook.core import registry
-from longlook.explain.answer import FewestLosses, LossSearch, Screening, is_needed
-from longlook.explain.attribution import closed_pct
-from longlook.explain.detect import same_end
-from longlook.explain.pair import Pair
-from longlook.explain.search import losses, screen
-from longlook.explain.search.factors import ScreenedFactor, factors, impossible
-from longlook.explain.search.losses import Fewest, Lost, Tries, fewest
-from longlook.explain.search.screening_design import LEAST_ROUNDS, plackett_burman
-from longlook.explain.search.suspects import Suspect
+from longlook.explain import (
+    LEAST_ROUNDS,
+    Fewest,
+    FewestLosses,
+    LossSearch,
+    Lost,
+    Pair,
+    ScreenedFactor,
+    Screening,
+    Suspect,
+    Tries,
+    closed_pct,
+    factors,
+    fewest,
+    impossible,
+    is_needed,
+    losses,
+    plackett_burman,
+    same_end,
+    screen,
+)
 from longlook.pipeline.explain.session import JudgedFindings, Session
-from longlook.report.machines.wording import counted
-from longlook.study.virtual_time import VIRTUAL
+from longlook.report import counted
+from longlook.study import VIRTUAL
 
 
 @dataclass(frozen=True)

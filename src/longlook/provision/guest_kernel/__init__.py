@@ -17,11 +17,16 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from longlook.core.codec import content_hash
-from longlook.core.digests import file_digest
-from longlook.core.errors import InputError, LonglookError, MachineError
-from longlook.core.job import Program
-from longlook.core.paths import cache_dir, kernel_dir
+from longlook.core import (
+    InputError,
+    LonglookError,
+    MachineError,
+    Program,
+    cache_dir,
+    content_hash,
+    file_digest,
+    kernel_dir,
+)
 from longlook.provision import pins
 from longlook.provision.build_cache import filled
 from longlook.provision.guest_kernel.build import STEPS, build_kernel, expect_buildable, expect_sources

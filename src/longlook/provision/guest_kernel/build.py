@@ -9,10 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from longlook.core.codec import content_hash
-from longlook.core.cpus import usable_cpus
-from longlook.core.digests import file_digest
-from longlook.core.errors import MachineError
+from longlook.core import MachineError, content_hash, file_digest, usable_cpus
 from longlook.provision.apt import INSTEAD, archive_keyring, expect_apt, machine_mirror
 from longlook.provision.build_steps import BuildProgress, ObjectCount, run
 from longlook.provision.guest_kernel.source import extract, fetch_source, fetch_tools, pinned_source

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from pathlib import Path
 
-from longlook.core.errors import MachineError
+from longlook.core import MachineError
 from longlook.provision import pins
 from longlook.provision.apt import INSTEAD, Package, PrivateApt, archive_keyring, expect_apt, is_file_of, machine_mirror
 from longlook.provision.build_steps import run

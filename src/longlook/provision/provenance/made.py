@@ -16,12 +16,17 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from longlook.core.job import Program
-from longlook.core.paths import adapters_dir, cache_dir, kernel_dir
-from longlook.core.programs import wheel_programs
-from longlook.core.provenance import Component, Made
-from longlook.core.stack import Stack
-from longlook.core.versions import untuned_name
+from longlook.core import (
+    Component,
+    Made,
+    Program,
+    Stack,
+    adapters_dir,
+    cache_dir,
+    kernel_dir,
+    untuned_name,
+    wheel_programs,
+)
 from longlook.provision import decoder, encoder, go, guest_kernel, pins, players
 from longlook.provision.catalogue import is_installed, selected
 from longlook.provision.debian import pins_of, taken_for

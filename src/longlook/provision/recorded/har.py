@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urldefrag, urljoin, urlsplit
 
-from longlook.core import packed
-from longlook.core.errors import InputError
+from longlook.core import InputError, packed
 
 
 def as_mapping(value: object) -> Mapping[str, Any]:

@@ -7,8 +7,7 @@ from typing import Any
 
 import altair as alt
 
-from longlook.explain.answer import Answer, Dose
-from longlook.explain.attribution import Share
+from longlook.explain import Answer, Dose, Share
 from longlook.report import wording
 from longlook.report.causes.waterfall import class_name, load_ms, ordered_classes, parts, steps
 from longlook.report.charts import colours

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from longlook.explain.answer import Answer, Explained, FewestLosses, FoundBy
+from longlook.explain import Answer, Explained, FewestLosses, FoundBy
 from longlook.report import wording
 from longlook.report.machines.wording import counted
 from longlook.report.text import escaped, markdown_rows

@@ -4,10 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from longlook.explain.answer import Answer, Explained, Judged
-from longlook.explain.attribution import Conclusion
-from longlook.explain.failing import FailedArm
-from longlook.explain.ledger import CLASSES, LedgerClass
+from longlook.explain import CLASSES, Answer, Conclusion, Explained, FailedArm, Judged, LedgerClass
 from longlook.report import wording
 from longlook.report.causes import searched, text
 from longlook.report.causes.charts import (

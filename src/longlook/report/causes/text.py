@@ -5,10 +5,8 @@ Only what a change of its mechanism confirmed follows a "because"; other changes
 
 from collections.abc import Iterator, Sequence
 
-from longlook.core.metric import find_metric
-from longlook.core.model import Better
-from longlook.explain.answer import Answer, Explained, Judged, Status, closed_share_pct, direct, strongest
-from longlook.explain.attribution import Conclusion, Share
+from longlook.core import Better, find_metric
+from longlook.explain import Answer, Conclusion, Explained, Judged, Share, Status, closed_share_pct, direct, strongest
 from longlook.report import wording
 from longlook.report.causes.failing import failing_sentences
 from longlook.report.causes.searched import not_varied, searched_markdown, seen

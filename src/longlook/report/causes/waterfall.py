@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from longlook.explain.answer import Answer
+from longlook.explain import Answer
 from longlook.report.charts.colours import LEDGER_COLOURS
 
 SMALLEST_SHARE = 0.01

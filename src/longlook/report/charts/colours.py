@@ -6,7 +6,7 @@ colour shows.
 
 from collections.abc import Sequence
 
-from longlook.core.model import Verdict
+from longlook.core import Verdict
 
 CLIP_PCT = 100.0
 """Effects at or beyond ± this have the darkest colour; the number in the cell is never clipped."""

@@ -5,7 +5,7 @@ from typing import Any
 import altair as alt
 from altair.utils import schemapi
 
-from longlook.core.escape import visible
+from longlook.core import visible
 from longlook.report.charts.colours import INK, INK_SOFT, RULE
 
 PAGE_FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'Liberation Sans', sans-serif"

@@ -6,9 +6,8 @@ from typing import Any, ClassVar
 
 import pandas as pd
 
-from longlook.analysis.stats import dependences_table
-from longlook.analysis.stats.tails import spread_table
-from longlook.core.results import ArmLevel, Estimate
+from longlook.analysis import dependences_table, spread_table
+from longlook.core import ArmLevel, Estimate
 from longlook.report import text
 from longlook.report.charts.theme import page_specification
 from longlook.report.content import ReportContent

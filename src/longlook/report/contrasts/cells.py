@@ -10,9 +10,8 @@ from typing import Any
 
 import pandas as pd
 
-from longlook.analysis.stats.cells import RoundEffects
-from longlook.core.model import Contrast, Outcome, Verdict
-from longlook.core.results import ClaimResult, Estimate
+from longlook.analysis import RoundEffects
+from longlook.core import ClaimResult, Contrast, Estimate, Outcome, Verdict
 from longlook.report import wording
 from longlook.report.charts import colours
 from longlook.report.content import ReportContent

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import pandas as pd
 
-from longlook.analysis.claims.judge import welch_verdict
-from longlook.core.results import ClaimResult
+from longlook.analysis import welch_verdict
+from longlook.core import ClaimResult
 from longlook.report import wording
 from longlook.report.charts.theme import page_specification
 from longlook.report.content import ReportContent

@@ -5,9 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from longlook.analysis.stats.cells import Cells, RoundEffects, effects_by_round
-from longlook.core.model import Contrast, Study, Verdict
-from longlook.core.results import ClaimResult
+from longlook.analysis import Cells, RoundEffects, effects_by_round
+from longlook.core import ClaimResult, Contrast, Study, Verdict
 from longlook.report import wording
 from longlook.report.charts.colours import gradient
 from longlook.report.content import ReportContent

@@ -6,10 +6,8 @@ from typing import Any, ClassVar
 
 import altair as alt
 
-from longlook.analysis.stats.levels import FAIR, PART
-from longlook.core.model import Study
-from longlook.core.problems import SettingError
-from longlook.core.results import ArmLevel
+from longlook.analysis import FAIR, PART
+from longlook.core import ArmLevel, SettingError, Study
 from longlook.report import wording
 from longlook.report.charts.colours import INK_SOFT, arm_colours
 from longlook.report.charts.labels import LABEL_PX, apart
@@ -17,10 +15,7 @@ from longlook.report.charts.theme import page_specification
 from longlook.report.content import ReportContent
 from longlook.report.layout import Grid, abbreviated, make_grid
 from longlook.report.section import Section, slug
-from longlook.study.catalogue import Catalogue, installed
-from longlook.study.cells import cell_id, cells, labels_of
-from longlook.study.flow_groups import FlowGroup, groups_of
-from longlook.study.resolve import cell_settings
+from longlook.study import Catalogue, FlowGroup, cell_id, cell_settings, cells_of, groups_of, installed, labels_of
 
 LIMITS = {"share_of_used": 100.0, "share_of_link": 100.0, "jain_index": 1.0}
 """The greatest possible values."""
@@ -301,7 +296,7 @@ def emulated_parts(study: Study, catalogue: Catalogue | None = None) -> dict[tup
     """
     known = catalogue or installed()
     found: dict[tuple[str, str], float] = {}
-    for cell in cells(study):
+    for cell in cells_of(study):
         settings = cell_settings(study, cell)
         for arm in study.arms:
             try:

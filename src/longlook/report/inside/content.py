@@ -3,13 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from longlook.core.model import Run
-from longlook.explain.inside import Inside
-from longlook.explain.rounds import Round
-from longlook.explain.states import StateTimes
+from longlook.core import Run
+from longlook.explain import Inside, Round, StateTimes
 from longlook.report.charts import colours
 from longlook.report.content import ReportContent
-from longlook.timeline.collectors import CollectorCost
+from longlook.timeline import CollectorCost
 
 
 @dataclass(frozen=True)

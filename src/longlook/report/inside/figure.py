@@ -5,8 +5,7 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from longlook.explain.inside import Inside
-from longlook.explain.inside.series import Series, thin_bands, thin_marks, thin_series
+from longlook.explain import Inside, Series, thin_bands, thin_marks, thin_series
 from longlook.report.charts import colours
 from longlook.report.charts.drawn import Drawn
 from longlook.report.inside.content import InsideContent

@@ -6,7 +6,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from longlook.explain.inside.playback import Stall
+from longlook.explain import Stall
 from longlook.report import wording
 from longlook.report.charts import colours
 from longlook.report.inside.content import InsideContent

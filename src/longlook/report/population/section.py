@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import altair as alt
 import pandas as pd
 
-from longlook.analysis.samples import FACTOR_PREFIX
-from longlook.core.model import POPULATION
+from longlook.analysis import FACTOR_PREFIX
+from longlook.core import POPULATION
 from longlook.report.chart_section import ChartSection, panel_title
 from longlook.report.charts.colours import arm_colours
 from longlook.report.charts.theme import page_specification

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import pandas as pd
 
-from longlook.core.model import Outcome
+from longlook.core import Outcome
 from longlook.report.content import ReportContent
 from longlook.report.contrasts.cells import outcome_rows
 from longlook.report.section import Section

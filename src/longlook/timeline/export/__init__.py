@@ -18,9 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from longlook.core import files, packed
-from longlook.core.errors import InputError
-from longlook.core.escape import csv_cell
+from longlook.core import InputError, csv_cell, files, packed
 from longlook.timeline.decode import TraceVantage, decode_to
 from longlook.timeline.events import EVENT_SCHEMA, metadata_of, with_later_columns
 from longlook.timeline.export import har, pcapng, plays, qlog

@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
-from longlook.core import codec
-from longlook.core.model import Contrast, Study
+from longlook.core import Contrast, Study, codec
 from longlook.instruments.atlas.claims.dispute import Dispute
 from longlook.instruments.atlas.claims.dispute_judge import (
     ConclusionKind,

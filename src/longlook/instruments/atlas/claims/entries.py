@@ -8,14 +8,23 @@ from pathlib import Path
 
 import pandas as pd
 
-from longlook.analysis.stats import arm_levels, estimate, estimates_from_table
-from longlook.analysis.stats.population import population_levels
-from longlook.core import codec, files
-from longlook.core.errors import InputError, MachineError
-from longlook.core.model import Outcome, Study
-from longlook.core.registry import nearest
-from longlook.core.results import ArmLevel, ClaimResult, Estimate
-from longlook.core.run_folder import DEPENDENCES, SAMPLES, RunFolder, write_text
+from longlook.analysis import arm_levels, estimate, estimates_from_table, population_levels
+from longlook.core import (
+    DEPENDENCES,
+    SAMPLES,
+    ArmLevel,
+    ClaimResult,
+    Estimate,
+    InputError,
+    MachineError,
+    Outcome,
+    RunFolder,
+    Study,
+    codec,
+    files,
+    nearest,
+    write_text,
+)
 from longlook.instruments.atlas.claims.dispute import Dispute, DisputeEvidence
 from longlook.instruments.atlas.claims.entry import (
     Effort,
@@ -26,14 +35,9 @@ from longlook.instruments.atlas.claims.entry import (
     entry_text,
     without_drawn,
 )
-from longlook.pipeline.answers import FOLDER as EXPLANATIONS
-from longlook.pipeline.answers import read_answers
-from longlook.pipeline.evidence import ALTERED, check_analysed
-from longlook.report import ReportContent
-from longlook.report.causes.text import sentence
-from longlook.report.content import metric_facts
-from longlook.report.contrasts.section import contrast_anchors
-from longlook.report.layout import make_grid
+from longlook.pipeline import ALTERED, check_analysed, read_answers
+from longlook.pipeline import FOLDER as EXPLANATIONS
+from longlook.report import ReportContent, contrast_anchors, make_grid, metric_facts, sentence
 
 CLAIMS = "claims.json"
 _ESTIMATES = "estimates.parquet"

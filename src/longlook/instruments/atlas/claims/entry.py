@@ -8,9 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from longlook.core import codec
-from longlook.core.model import Study
-from longlook.core.results import ArmLevel, ClaimResult, Estimate
+from longlook.core import ArmLevel, ClaimResult, Estimate, Study, codec
 
 SCHEMA_VERSION = 1
 """The version of entries."""

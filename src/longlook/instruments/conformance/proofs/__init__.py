@@ -10,7 +10,7 @@ Entry points: `PROOFS`, `proven_over`, `ask.Ask`.
 
 from collections.abc import Callable, Mapping
 
-from longlook.core.protocol import EITHER, UDP, UDP_ECHO
+from longlook.core import EITHER, UDP, UDP_ECHO
 from longlook.instruments.conformance.checks import Check
 from longlook.instruments.conformance.proofs import (
     acks,

@@ -4,8 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypedDict, TypeVar, Unpack
 
-from longlook.core.model import ConnectionState, Endpoint, Link, Scalar, Workload
-from longlook.core.stack import Knob
+from longlook.core import ConnectionState, Endpoint, Knob, Link, Scalar, Workload
 from longlook.instruments.conformance.checks import Check, CheckFinding, Judge, Want, comparing, inapplicable
 from longlook.instruments.conformance.evidence import Seen
 from longlook.instruments.conformance.links import usual

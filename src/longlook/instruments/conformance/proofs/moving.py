@@ -7,7 +7,7 @@ connection uses both, or goes to the server's second address.
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from longlook.core.model import Endpoint, Stage
+from longlook.core import Endpoint, Stage
 from longlook.instruments.conformance.checks import Check, CheckFinding, comparing, verdict
 from longlook.instruments.conformance.evidence import Seen
 from longlook.instruments.conformance.links import path
