@@ -347,7 +347,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
 
 
 def main(pages: list[str]) -> None:
-    """Write the pages that are named; raise SystemExit with those that there are if one is not made here."""
+    """Write the pages that are named; raise SystemExit with the list of pages if a page is not made here."""
     unknown = [page for page in pages if page not in PAGES]
     if unknown or not pages:
         sys.exit(f"usage: python -m scripts.reference PAGE…, of {', '.join(PAGES)}")
