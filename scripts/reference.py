@@ -295,7 +295,7 @@ def atlas() -> str:
     kinds = Counter(kind_of(found) for found in results if found.result == REPRODUCED)
     return _page(
         "The atlas: results by study",
-        "These are the entries of this repository (`docs/data/entries`); [the atlas](../guide/atlas.md) shows them "
+        "These are the entries of this repository (`docs/data/entries`); [the atlas](../guide/claims.md) shows them "
         "cell by cell. *Reproduced* says that a direction, a level or “no difference” is found again "
         "([method](../explanation/method.md#published-claims)), not that an effect has the published size. "
         "One published number can be several claims: two cells of `kakhki2017-large-objects` are ten, and `demo` "

@@ -70,7 +70,7 @@ def study_page(
             recording = read_har(store.find(str(file) if copy else page, Path.cwd()))
         digest, found = store.keep_recording(recording)
     except HarError as error:
-        raise InputError(str(error), "docs/guide/recorded-pages.md has what a recording needs") from error
+        raise InputError(str(error), "docs/guide/browsers.md has what a recording needs") from error
     implausible = [codec.encode(each) for each in recording.implausible]
     document_printer(as_json=as_json).show(
         Renderings(

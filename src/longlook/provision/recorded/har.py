@@ -1,5 +1,5 @@
 """HTTP Archives of browsers and other tools → the requests that a page load consists of
-(docs/guide/recorded-pages.md)."""
+(docs/guide/browsers.md)."""
 
 import hashlib
 import json

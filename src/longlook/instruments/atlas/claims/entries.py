@@ -1,4 +1,4 @@
-"""Entries of an atlas: made of analysed run folders, written to files, and read again (docs/guide/atlas.md)."""
+"""Entries of an atlas: made of analysed run folders, written to files, and read again (docs/guide/claims.md)."""
 
 import shlex
 from collections.abc import Iterable, Mapping, Sequence

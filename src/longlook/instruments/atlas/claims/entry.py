@@ -1,5 +1,5 @@
 """Entries: all that pages need to know of a run of a study, in a file small enough to keep in a repository
-(docs/guide/atlas.md). Pure.
+(docs/guide/claims.md). Pure.
 """
 
 import datetime
