@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TextIO
 
 from longlook.core import open_regular
-from longlook.engines.virtual import groups, left
+from longlook.engines.virtual import exchange_checks, groups
 from longlook.engines.virtual.box import (
     MEMORY_BEYOND_BYTES,
     TASKS,
@@ -120,7 +120,7 @@ def boot(guest: Guest, options: Boot, exchange: Path, stop: threading.Event | No
 def _boot_in(box: Box, guest: Guest, options: Boot, stop: threading.Event) -> BootResult:
     exchange = box.exchange
     limits = BootLimits(options.wall_limit_s, spin_timeout_s(), answers=guest.answers)
-    bounds = left.Bounds(options.trials)
+    bounds = exchange_checks.Bounds(options.trials)
     console, began = exchange / CONSOLE, time.monotonic()
     process, report = _start(box, guest, options)
     with report:
@@ -131,16 +131,16 @@ def _boot_in(box: Box, guest: Guest, options: Boot, stop: threading.Event) -> Bo
                 limits,
                 stop,
                 lambda: _finished(exchange, options.trials),
-                lambda: left.too_much(exchange, CONSOLE, bounds),
+                lambda: exchange_checks.too_much(exchange, CONSOLE, bounds),
             )
         finally:
             status, cpu_s = _end(process)
         layers = layers_of(report.read())
     if "processes" not in layers.there and not _end_programs(box):
         return BootResult("processes of a guest cannot be ended", "", time.monotonic() - began, cpu_s, broke=True)
-    unbelieved = left.take_over(exchange, CONSOLE, bounds)
+    unbelieved = exchange_checks.take_over(exchange, CONSOLE, bounds)
     text = "" if unbelieved else _end_of(console)
-    wrote = reason is not None and reason.startswith(left.WROTE)
+    wrote = reason is not None and reason.startswith(exchange_checks.WROTE)
     reason = unbelieved or reason
     if reason is None and ("Kernel panic" in text or status != 0):
         reason = _why_it_died(text, status, box)
