@@ -11,7 +11,7 @@ from typing import Self
 from longlook.core import InputError, Job, MachineError, Run, codec
 from longlook.engines.engine import SequentialEngine
 from longlook.engines.live.agent_process import AgentDiedError, AgentProcess
-from longlook.engines.lost import lost_run
+from longlook.engines.lost_run import lost_run
 from longlook.lab import PACKET, clear_stale_state, datapath
 
 _LOST_HINT = "the next trial gets a new agent; if this happens again, report it with the reason"

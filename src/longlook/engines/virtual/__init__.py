@@ -30,7 +30,7 @@ from longlook.core import (
     registry,
     usable_cpus,
 )
-from longlook.engines.lost import lost_run
+from longlook.engines.lost_run import lost_run
 from longlook.engines.virtual.boot import CONSOLE, BootResult, Guest
 from longlook.engines.virtual.break_out import attacks, judged
 from longlook.engines.virtual.bundle import make_bundle
