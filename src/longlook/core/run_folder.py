@@ -17,7 +17,7 @@ from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
 
-from longlook.core import codec, files, mistaken
+from longlook.core import codec, files, path_hints
 from longlook.core.attempts import read_attempt
 from longlook.core.errors import InputError, MachineError
 from longlook.core.lock import Lock
@@ -121,7 +121,7 @@ class RunFolder:
         try:
             manifest = files.read_json(path / "manifest.json")
         except (FileNotFoundError, NotADirectoryError) as error:
-            hint = mistaken.reader_of(path) if mistaken.is_one(path) else "name a folder below runs/"
+            hint = path_hints.reader_of(path) if path_hints.is_one(path) else "name a folder below runs/"
             raise InputError(f"{path} is not a run folder (no manifest.json)", hint) from error
         except (ValueError, RecursionError) as error:
             raise InputError(f"{path / 'manifest.json'} is damaged: {error}", _DAMAGED) from error
