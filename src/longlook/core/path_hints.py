@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from longlook.core import files
-from longlook.core.packed import is_packed
+from longlook.core.compressed_files import is_packed
 
 _BEGIN_BYTES = 65_536
 _FILE = "{}"  # in the sentences below

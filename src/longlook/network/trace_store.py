@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
-from longlook.core import InputError, Json, codec, files, kept_files, packed, paths
+from longlook.core import InputError, Json, codec, compressed_files, files, kept_files, paths
 from longlook.network import traces
 from longlook.network.traces import Role, TraceError
 
@@ -41,7 +41,7 @@ def digest_of(text: str, role: Role) -> str:
 def read_trace(path: Path, role: Role) -> Json:
     """Return the content of a file for a role; TraceError names file and line."""
     try:
-        data = packed.read_unpacked(path, traces.LARGEST_BYTES)
+        data = compressed_files.read_unpacked(path, traces.LARGEST_BYTES)
     except (InputError, OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error).removeprefix(f"{path} ")
         raise TraceError(f"{path}: cannot be read: {reason}") from error
