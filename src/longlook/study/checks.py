@@ -26,11 +26,11 @@ from longlook.core import (
 )
 from longlook.study import laws
 from longlook.study.arms import resolve_arm
-from longlook.study.around import check_ends, neighbourhood
 from longlook.study.catalogue import Catalogue
 from longlook.study.cells import cell_id, cells_of, labels_of
 from longlook.study.claims import check_expected
 from longlook.study.contrast_filter import CONTRAST
+from longlook.study.neighbourhood import check_ends, neighbourhood
 from longlook.study.releases import check_releases
 from longlook.study.resolve import Cell, cell_settings, resolve_conditions
 from longlook.study.schema import MOST_CELLS

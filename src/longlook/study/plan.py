@@ -28,12 +28,12 @@ from longlook.core import (
 )
 from longlook.network import PREFIX, surgery_text, with_surgery, without_surgery
 from longlook.study.arms import ResolvedArm, resolve_arm
-from longlook.study.around import NOTHING_DRAWN, Draw, check_ends, neighbourhood
 from longlook.study.catalogue import Catalogue, installed
 from longlook.study.cells import cell_id, cells_named, cells_of, labels_of
 from longlook.study.flow_groups import FlowGroup
 from longlook.study.flow_groups import draw as draw_flows
 from longlook.study.laws import rank
+from longlook.study.neighbourhood import NOTHING_DRAWN, Draw, check_ends, neighbourhood
 from longlook.study.resolve import Cell, Conditions, cell_settings, has_own_link, resolve_conditions, split_workload
 
 MOST_TRIALS = 100_000
