@@ -147,7 +147,7 @@ def _make_root() -> Path:
 
 def _run_jobs(request: GuestRequest) -> None:
     from longlook.lab.laboratory import Laboratory
-    from longlook.lab.traces import bounded_traces
+    from longlook.lab.trace_folders import bounded_traces
 
     load_only("stacks", request.plugins)  # before any trial's time begins
     timing = Timing(ENGINE, virtual=True, exact=request.exact)

@@ -25,7 +25,7 @@ from longlook.lab.host_paths import job_paths
 from longlook.lab.process import Process
 from longlook.lab.sandbox import Sandbox
 from longlook.lab.topology import SECOND_SERVER_ADDRESS, SERVER_PORT, EndpointNamespace
-from longlook.lab.traces import TracePlaces
+from longlook.lab.trace_folders import TracePlaces
 
 PROXY, RELAY = "proxy", "relay"
 """Names of processes, and of the files that they leave."""

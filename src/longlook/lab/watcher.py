@@ -16,7 +16,7 @@ from pathlib import Path
 from longlook.lab import limits
 from longlook.lab.linux.limit_groups import MEMORY, TASKS
 from longlook.lab.process import Process
-from longlook.lab.traces import TracePlaces, growth
+from longlook.lab.trace_folders import TracePlaces, growth
 
 _EVERY_S = 0.5
 _PROBES = 64
