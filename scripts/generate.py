@@ -72,17 +72,6 @@ def with_table(text: str, header: str, rows: Iterable[str]) -> str:
     return "\n".join([*lines[:begin], *rows, *lines[end:]]) + "\n"
 
 
-def trust(current: str) -> str:
-    """Return docs/explanation/trust.md with the tables of the certificate."""
-    from longlook.instruments.certify.certificate import load
-    from longlook.instruments.certify.document import TABLES
-
-    certificate = load(ROOT / "docs" / "data" / "certificate.json")
-    for header, rows in TABLES.items():
-        current = with_table(current, header, rows(certificate))
-    return current
-
-
 def torture(current: str) -> str:
     """Return docs/reference/torture.md with the tables of the counts."""
     from tests.torture.tally import TABLES, read
@@ -102,7 +91,6 @@ DOCUMENTS: Mapping[str, Callable[[str], str]] = {
     "docs/reference/stacks.md": knobs,
     "docs/reference/ledger.md": classes_of_time,
     "docs/reference/run-folders.md": tables_of_trials,
-    "docs/explanation/trust.md": trust,
     "docs/reference/torture.md": torture,
 }
 PAGES: Mapping[str, Callable[[str], str]] = {

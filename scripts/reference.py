@@ -334,6 +334,39 @@ def row_kinds() -> str:
     )
 
 
+def certificate() -> str:
+    """Return the page with the tables of the certificate of this repository."""
+    from longlook.instruments.certify import document
+    from longlook.instruments.certify.certificate import load
+
+    made = load(ROOT / "docs" / "data" / "certificate.json")
+    headings = {
+        document.FACTS: "Scale, day and machines",
+        document.RATES: "Rates of errors",
+        document.POWER: "Known differences that are found",
+        document.SMALLEST: "The smallest difference that is found",
+        document.REPEATS: "Repeats on a disturbed host",
+        document.RUNS: "Trials",
+    }
+    return _page(
+        "The certificate",
+        "`longlook certify` made these tables, part by part, on machines on which other work ran, too "
+        "([trust](../explanation/trust.md) explains the parts). "
+        "Intervals are exact binomial ones (Clopper and Pearson, Biometrika 26, 1934). "
+        "*Held*: all of the interval is on the right side of the level; *compatible*: the level is inside; "
+        "*missed*: all of it is on the wrong side; *measured*: no level is promised. "
+        "A difference is found if p is below 0.01 in the right direction. "
+        "*A longer round trip*: packets wait at their senders for a random time of up to this percentage of the round "
+        "trip. *Loads that take longer*: contrasts of two stacks, moved until one is slower by exactly this much. "
+        "A smallest difference counts only if every larger one that was tried is found as well.",
+        (
+            "\n".join([f"## {heading}", f"| {header} |", "|---" * (header.count(" | ") + 1) + "|", *rows(made)])
+            for header, rows in document.TABLES.items()
+            for heading in [headings[header]]
+        ),
+    )
+
+
 PAGES: Mapping[str, Callable[[], str]] = {
     "docs/reference/metrics.md": metrics,
     "docs/reference/causes.md": causes,
@@ -342,6 +375,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "docs/reference/study-keys.md": study_keys,
     "docs/reference/study-list.md": studies,
     "docs/reference/atlas-table.md": atlas,
+    "docs/reference/certificate.md": certificate,
 }
 """The pages that this module makes, each with its function."""
 

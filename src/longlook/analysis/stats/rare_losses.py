@@ -11,7 +11,7 @@ Technical Report 1, 1969), Gaffke (Mathematical Methods of Statistics 14, 2005) 
 (arXiv:1905.06208) do it. A round more among n at a distance of d moves the end of a t interval by about d·(1 + t)/(n +
 1). A loss with that effect moves the mean as far if n rounds miss it in one of forty cases. Here the end is a choice,
 and no bound: in the unseen round one arm's value is larger, and at most twice as large. It is larger by the share by
-which a number of losses fluctuates, 1/√L with L losses a load. docs/explanation/method.md has how often that was
+which a number of losses fluctuates, 1/√L with L losses a load. docs/explanation/statistics.md has how often that was
 enough.
 """
 

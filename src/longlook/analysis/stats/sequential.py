@@ -28,7 +28,7 @@ Advantages that equal the value count for neither.
 
 The first is sharp and trusts the normal law, the second trusts nothing and keeps the first from deciding by a few equal
 or skewed advantages. An interval that holds the ends of both holds the median always, and the mean if the advantages
-are not too skewed. The tests of this module measure how often, and docs/explanation/method.md has the numbers.
+are not too skewed. The tests of this module measure how often, and docs/explanation/statistics.md has the numbers.
 """
 
 import math

@@ -50,7 +50,7 @@ def calibrate(
     as_json: AsJson = False,
 ) -> None:
     """Compare the link emulator with theory and with the kernel's netem; exit 1 if it is out of tolerance.
-    With --servers: compare what servers wait and receive with a reference (docs/explanation/calibration.md)."""
+    With --servers: compare what servers wait and receive with a reference (docs/explanation/trust.md)."""
     servers.check(engine, aa=aa)
     if servers.asked_for:
         _compare_servers(servers, engine, out, as_json=as_json)

@@ -1,4 +1,4 @@
-"""The tables of docs/explanation/trust.md, from a certificate. Pure."""
+"""The tables of docs/reference/certificate.md, from a certificate. Pure."""
 
 from collections.abc import Callable, Iterator, Mapping
 from itertools import groupby
@@ -85,8 +85,11 @@ SOURCES = {
 }
 """Words for the sources of known differences."""
 
-RATES, POWER, SMALLEST = "| part | what", "| known difference | by | true", "| known difference | rounds"
-REPEATS, RUNS, FACTS = "| while | identical", "| run | study", "| fact |"
+RATES = "part | what | counted | of | share | 95 % interval | level | finding"
+POWER = "known difference | by | true effect | 10 rounds | 20 rounds | 40 rounds"
+SMALLEST = "known difference | rounds | smallest that is found in 80 %"
+REPEATS, FACTS = "while | identical", "fact | value"
+RUNS = "run | study | engine | cells | trials | ok | plan"
 TABLES: Mapping[str, Callable[[Certificate], Iterator[str]]] = {
     FACTS: facts_rows,
     RATES: rate_rows,
@@ -95,7 +98,7 @@ TABLES: Mapping[str, Callable[[Certificate], Iterator[str]]] = {
     REPEATS: repeat_rows,
     RUNS: run_rows,
 }
-"""The beginning of each table's header in the document, and its rows."""
+"""The cells of each table's header in the document, and its rows."""
 
 
 def _counted(rate: Rate) -> tuple[str, str, str]:

@@ -1,4 +1,4 @@
-"""The tables of docs/explanation/trust.md."""
+"""The tables of docs/reference/certificate.md."""
 
 from pathlib import Path
 

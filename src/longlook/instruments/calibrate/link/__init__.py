@@ -5,6 +5,6 @@ measures this host in real time and returns a `LiveCalibration`. Both keep their
 `passages.Passage` is packets and the link that they pass, and a `laws.Law` is what theory demands of them: one class,
 with its own check. `queues` has the laws of bottlenecks, and `catalogue.CASES` has every case. `measure` and `host`
 send and record the packets, and `verdicts.verdicts` makes the table. `core.calibration` knows where a certificate is
-kept: a run notes it without any of this code. docs/explanation/calibration.md has the method and the reason of each
+kept: a run notes it without any of this code. docs/explanation/trust.md has the method and the reason of each
 tolerance.
 """
