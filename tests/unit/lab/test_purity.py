@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import longlook
+from longlook.core.faces import shown_by
 
 SOURCES = Path(longlook.__file__).parent
 PURE = (
@@ -16,15 +17,17 @@ EFFECTS = {"ctypes", "fcntl", "pyroute2", "socket", "subprocess"}
 
 
 def imports_of(module: str, found: set[str]) -> set[str]:
-    """Everything that a module imports, directly or through modules of ours."""
+    """Everything that a module imports, directly or through modules of ours; a face stands for what is asked of it."""
     path = SOURCES.joinpath(*module.split(".")[1:])
     file = path.with_suffix(".py") if path.with_suffix(".py").exists() else path / "__init__.py"
     for node in ast.walk(ast.parse(file.read_text())):
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         if isinstance(node, ast.ImportFrom) and node.module is not None:
-            inner = [f"{node.module}.{alias.name}" for alias in node.names]
+            shown = shown_by(SOURCES.joinpath(*node.module.split(".")[1:], "__init__.py"), node.module)
+            names = [shown[alias.name][0] for alias in node.names if alias.name in shown]
+            inner = [f"{node.module}.{alias.name}" for alias in node.names if alias.name not in shown]
             own = [name for name in inner if SOURCES.joinpath(*name.split(".")[1:]).with_suffix(".py").exists()]
-            names = [node.module, *(own if node.module.startswith("longlook") else [])]
+            names += own if inner == own and node.module.startswith("longlook") else [node.module]
         for name in names:
             if name not in found:
                 found.add(name)
