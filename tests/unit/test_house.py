@@ -62,8 +62,7 @@ OWN_FILES = {
     "report/templates.py": "files of the package",
     "run/host_facts.py": "files of the kernel",
     "timeline/decode.py": "a trace as just decoded",
-    "timeline/export/__init__.py": "checked by metadata_of",
-    "timeline/export/pcapng.py": "what was just written",
+    "timeline/export/__init__.py": "checked by metadata_of, or what was just written",
     "timeline/normalise/event_tables.py": "a trace as just decoded",
     "timeline/normalise/traces.py": "a trace as just decoded",
 }
