@@ -1,4 +1,4 @@
-"""What each collector of traces costs in real time: the same trials with it and without."""
+"""Measures the cost of each collector of traces in real time: the same trials with it and without."""
 
 import statistics
 import tempfile

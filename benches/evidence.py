@@ -1,4 +1,4 @@
-"""What it costs to check that 420 trials are as they were sealed, in run folders and in the cache, files in memory."""
+"""Measures the cost of checking the seals of 420 trials, in run folders and in the cache, with files in memory."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""What the ledger of a 10 MB trial costs, facts included, beside what reading its two tables costs."""
+"""Measures the cost of the ledger of a 10 MB trial, facts included, next to the cost of reading its two tables."""
 
 import statistics
 import tempfile

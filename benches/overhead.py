@@ -1,4 +1,4 @@
-"""What a trial costs beyond its transfer, from the order to run it until its result is on disk."""
+"""Measures the cost of a trial beyond its transfer, from the order to run it until its result is on disk."""
 
 import statistics
 import tempfile

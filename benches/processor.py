@@ -1,4 +1,4 @@
-"""What endpoints work by the model of a server core, beside what they use of this machine's CPUs in real time.
+"""Compares the work of endpoints by the model of a server core with their use of this machine's CPUs in real time.
 
 The same downloads of one client from servers run in both engines: four arms of two stacks with knobs, and two arms of
 each other server over QUIC and over TCP. The model's constants

@@ -1,4 +1,4 @@
-"""What a trial with a proxy costs in virtual time, beside the same transfer over one link and over two."""
+"""Measures the cost of a trial with a proxy in virtual time, next to the same transfer over one link and over two."""
 
 import statistics
 from pathlib import Path

@@ -1,4 +1,6 @@
-"""What a minute of play costs in virtual time, at hd720 over 8 Mbit/s, beside a download of the same bytes."""
+"""Measures the cost of a minute of play in virtual time, at hd720 over 8 Mbit/s, next to a download
+of the same bytes.
+"""
 
 import statistics
 from typing import Any
@@ -12,7 +14,7 @@ STUDY, CELL = "langley2017-table3-video", ["country=South Korea", "quality=hd720
 ROUNDS = 3
 ARMS = ("tcp", "quic")
 BYTES = 18_900_000
-"""What a player has at most after a minute: 84 s of 1.8 Mbit/s, its buffer included."""
+"""The most bytes that a player has after a minute: 84 s of 1.8 Mbit/s, its buffer included."""
 TARGETS = {"wall_s": 3.0}
 
 

@@ -1,4 +1,4 @@
-"""What a trial in virtual time costs: CPU seconds of the whole process tree beside wall time, and real time too."""
+"""Measures the cost of a trial in virtual time: CPU seconds of the whole process tree, wall time, and real time too."""
 
 import os
 import resource
@@ -90,14 +90,14 @@ def _contest(engine: Engine) -> dict[str, float]:
 
 
 def costs(engine: Engine, protocol: str, rate: str, size: str, repeats: int = 5) -> list[Cost]:
-    """Return what trials of a page cost one by one, without the cache; those that failed are left out."""
+    """Return the cost of each trial of a page, run without the cache; failed trials are left out."""
     changes = {"network.rate": rate, "workload.object": size}
     study = find_study(STUDY, rounds=repeats, changes=changes)
     return run(engine, make_plan(study), lambda trial: trial.protocol == protocol)
 
 
 def run(engine: Engine, plan: Plan, wanted: Callable[[Trial], bool]) -> list[Cost]:
-    """Return what the wanted trials of a plan cost one by one, without the cache; those that failed are left out."""
+    """Return the cost of each wanted trial of a plan, run without the cache; failed trials are left out."""
     provisions = provide_for(plan, engine, lambda _text: None)
     costs = []
     with tempfile.TemporaryDirectory() as place:

@@ -1,4 +1,4 @@
-"""What it costs to ask the link's log whether a client tells the truth: `witnessed`, with the reading of the log."""
+"""Measures the cost of checking a client's lines against the link's log: `witnessed`, with the reading of the log."""
 
 import tempfile
 import time

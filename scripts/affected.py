@@ -1,4 +1,4 @@
-"""Finds the unit tests that a change can make fail: those that import what has changed, directly or by other modules.
+"""Finds the unit tests that a change can make fail: tests that import a changed module, directly or by other modules.
 
 A test file depends on every module of Longlook and of the tests that it imports, wherever in the file, and on all that
 these import. Who imports a name by the face of a package depends on the module that defines it. Plug-ins are imported
@@ -28,13 +28,13 @@ ASKING: Mapping[str, str | None] = {
 }
 """Names of the registry that give plug-ins → their folder; None if the first argument is the folder."""
 CORE = ("tests/unit/core", "tests/unit/study", "tests/unit/test_house.py")
-"""What runs where nothing has changed: types, study files and the rules of the house."""
+"""The tests that run if nothing has changed: types, study files and the rules of the house."""
 
 
 def changed_files(branch: str = "main", root: Path = ROOT) -> set[str]:
     """Return paths that differ from where this branch left `branch`, and files that git does not know yet.
 
-    Where there is no such branch, what differs from the last commit.
+    If there is no such branch, return paths that differ from the last commit.
     """
     found = subprocess.run(["git", "merge-base", branch, "HEAD"], cwd=root, capture_output=True, text=True, check=False)
     base = found.stdout.strip() if found.returncode == 0 else "HEAD"
@@ -63,7 +63,7 @@ def affected_tests(changed: Iterable[str], root: Path = ROOT) -> list[str]:
 def dependencies(file: Path, root: Path) -> frozenset[Path]:
     """Return a Python file, every file of the project that it imports, directly or by others, and its conftest files.
 
-    What a conftest file imports is left out: it would make every test depend on studies and on all that these need.
+    Imports of a conftest file are left out: it would make every test depend on studies and on all that these need.
     """
     found = {path for folder in file.parents if (path := folder / "conftest.py").is_file()}
     waiting = [file]
@@ -177,7 +177,7 @@ def _concerns(path: str, test: Path, root: Path) -> bool:
 
 
 def core_tests(root: Path = ROOT) -> list[str]:
-    """Return what runs where nothing has changed."""
+    """Return the tests that run if nothing has changed."""
     return [path for path in CORE if (root / path).exists()]
 
 

@@ -17,7 +17,7 @@ from longlook.core.faces import shown_by
 
 
 class StandardLibraryContract(Contract):
-    """Modules import no third-party library but those that are allowed.
+    """Modules import no third-party library except allowed ones.
 
     `source_modules` are packages, with everything below them. `root` is the project's own package, which is no library.
     `allowed` has the libraries that other contracts place. An import by another module of the project counts for that

@@ -1,7 +1,7 @@
-"""What is counted of the checkout: numbers that show how hard it is to find one's way, and that may only fall.
+"""The counts of the checkout: numbers that show how hard it is to find one's way, and that may only fall.
 
 Each function below is a count. Its docstring defines it, and the first line stands in the table of `make architecture`.
-Files are those below the checkout, as they are now, whether git knows them or not.
+Files count as they are in the checkout now, whether git knows them or not.
 """
 
 import ast
@@ -51,13 +51,13 @@ class PythonFile:
 
     @property
     def package(self) -> str:
-        """The folder below the one that was read; empty for a file in that one."""
+        """The folder below the folder that was read; empty for a file directly in the latter."""
         return self.place.parts[0] if len(self.place.parts) > 1 else ""
 
 
 @dataclass(frozen=True)
 class Checkout:
-    """What counts read: the checkout's folder, and the Python files of its parts, each read once."""
+    """The input of counts: the checkout's folder, and the Python files of its parts, each read once."""
 
     root: Path
 
@@ -128,8 +128,8 @@ def source_files(checkout: Checkout) -> int:
 def spine_lines(checkout: Checkout) -> int:
     """Lines of Python below src/longlook outside of plug-ins and instruments.
 
-    Plug-ins are the packages PLUGINS, instruments the packages INSTRUMENTS. What belongs to an instrument and lies in
-    another package, such as its command or its page, counts here until it is moved.
+    Plug-ins are the packages PLUGINS, instruments the packages INSTRUMENTS. Code that belongs to an instrument and lies
+    in another package, such as its command or its page, counts here until it is moved.
     """
     return sum(file.lines for file in checkout.source if file.package not in (*PLUGINS, *INSTRUMENTS))
 

@@ -91,7 +91,7 @@ def _judged(content: bytes) -> None:
 
 
 def _logged(path: Path) -> None:
-    """Read a packet log as that of a trial, where nothing is refused: it is accounted for."""
+    """Read a packet log as a trial's: records are counted, and none is refused."""
     trial, run = _trial()
     for name in ("client.jsonl", "server.jsonl"):
         (path.parent / name).write_bytes((TRIAL / name).read_bytes())

@@ -28,7 +28,7 @@ MARK = f"{MADE_BY}`make generate`: change the code and not this page. -->\n"
 LONGEST_LINE = 190
 
 _SENTENCE_END = re.compile(r"(?<=[.!?)]) (?=[A-Z`(])(?<! al\. )(?<!e\.g\. )")
-_SIGN, _CHANGES = "Return a sign where ", "Return "
+_SIGN, _CHANGES = "Return a sign if ", "Return "
 _VALUE = re.compile(r"\{\w+(:[^}]*)?\}")
 
 
@@ -295,7 +295,7 @@ def atlas() -> str:
     kinds = Counter(kind_of(found) for found in results if found.result == REPRODUCED)
     return _page(
         "The atlas: results by study",
-        "These are the entries of this repository (`docs/data/entries`); [the atlas](../guide/atlas.md) shows them "
+        "These are the entries of this repository (`docs/data/entries`); [the atlas](../guide/claims.md) shows them "
         "cell by cell. *Reproduced* says that a direction, a level or “no difference” is found again "
         "([method](../explanation/method.md#published-claims)), not that an effect has the published size. "
         "One published number can be several claims: two cells of `kakhki2017-large-objects` are ten, and `demo` "
@@ -347,7 +347,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
 
 
 def main(pages: list[str]) -> None:
-    """Write the pages that are named; raise SystemExit with those that there are if one is not made here."""
+    """Write the pages that are named; raise SystemExit with the list of pages if a page is not made here."""
     unknown = [page for page in pages if page not in PAGES]
     if unknown or not pages:
         sys.exit(f"usage: python -m scripts.reference PAGE…, of {', '.join(PAGES)}")

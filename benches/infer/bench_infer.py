@@ -70,7 +70,7 @@ def _in_process(name: str, events: int) -> dict[str, Any]:
 
 
 def _cpu_s() -> float:
-    """Of this process and the programs that it ran: what a busy machine does not change."""
+    """Return the CPU seconds of this process and the programs that it ran; a busy machine does not change them."""
     return sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 Place = Mapping[str, str]
-"""Where a value is: levels by factor, the contrast's name as `contrast`, and BASELINE as `arm` for its median.
+"""The place of a value: levels by factor, the contrast's name as `contrast`, and BASELINE as `arm` for its median.
 
 With `metric` it is the median of the arm `arm` instead of an effect.
 """
@@ -27,7 +27,7 @@ class Table:
     columns: Sequence[Place | None]
     words: bool = True
     after: str = ""
-    """What stands before the table, where several begin alike."""
+    """The text before the table, if several tables begin alike."""
 
 
 def each(factor: str, *labels: str, **others: str) -> list[Place]:

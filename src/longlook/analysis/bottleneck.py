@@ -1,4 +1,4 @@
-"""Name the resource that the host lacked where results in real and virtual time disagree. Pure."""
+"""Name the resource that the host lacked if results in real and virtual time disagree. Pure."""
 
 import statistics
 from collections.abc import Iterable, Sequence

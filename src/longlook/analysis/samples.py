@@ -12,7 +12,7 @@ FACTOR_PREFIX = "factor."
 """The prefix of columns that hold the level of a factor: `factor.<name>`."""
 
 RANDOM_LOSSES = "random_losses"
-"""The column of packets that the link lost at random in an attempt; null where its path loses none."""
+"""The column of packets that the link lost at random in an attempt; null if its path loses none."""
 
 _COUNTED_LOSSES = ("loss", "gilbert_elliott", "burst_loss")
 _RANDOM_LOSSES = {*_COUNTED_LOSSES, "corrupt"}

@@ -45,7 +45,7 @@ _MOST_PACKETS = 16
 
 
 def tail_loss_sign(pair: Pair) -> Sign | None:
-    """Return a sign where the loser waits after drops that too few packets followed to reveal them."""
+    """Return a sign if the loser waits after drops that too few packets followed to reveal them."""
     lost, waits = tail_drops(pair.loser)
     if not lost.any():
         return None
@@ -75,7 +75,7 @@ def tail_drops(side: Side) -> tuple[Booleans, Stretches]:
 
 
 def _last_dropped(side: Side, count: int) -> Surgery | None:
-    """Return surgery that drops the last packets with data of a load, where none of them is lost anyway."""
+    """Return surgery that drops the last packets with data of a load, if none of them is lost anyway."""
     link = side.down
     sent = np.flatnonzero(link.ours & link.carries_data & ~link.copy)[-count:]
     if len(sent) == 0 or not link.delivered[sent].all():
@@ -121,7 +121,7 @@ _MS = 1_000_000
 
 
 def timer_too_long_sign(pair: Pair) -> Sign | None:
-    """Return a sign where timers of the loser last three times what RFC 9002 gives from its samples, or more."""
+    """Return a sign if timers of the loser last three times what RFC 9002 gives from its samples, or more."""
     side = pair.loser
     found = too_long(side)
     if found is None or len(found) == 0:
@@ -233,7 +233,7 @@ _DELAYS_S = (0.001, 0.005, 0.025)
 
 
 def rtt_overestimated_sign(pair: Pair) -> Sign | None:
-    """Return a sign where the loser's smoothed round trip is 1.5 times as long as on the wire, on average, or more."""
+    """Return a sign if the loser's smoothed round trip is 1.5 times as long as on the wire, on average, or more."""
     found = estimate_and_truth_ns(pair.loser)
     if found is None:
         return None
@@ -306,7 +306,7 @@ _LINUX_MS = 200
 
 
 def rto_backoff_sign(pair: Pair) -> Sign | None:
-    """Return a sign where the loser waits for a timer that has gone off before without an acknowledgement since."""
+    """Return a sign if the loser waits for a timer that has gone off before without an acknowledgement since."""
     side = pair.loser
     found = doubled(side)
     if found is None or len(found) == 0:

@@ -41,7 +41,7 @@ _SMALLER = 0.9
 
 
 def initial_window_sign(pair: Pair) -> Sign | None:
-    """Return a sign where the loser's first window is the smaller one and it waits for its window for longer."""
+    """Return a sign if the loser's first window is the smaller one and it waits for its window for longer."""
     own, other = first_window_bytes(pair.loser.server), first_window_bytes(pair.winner.server)
     if own is None or other is None or own > _SMALLER * other:
         return None
@@ -98,7 +98,7 @@ _FLAT, _MOST_LEVELS = 0.8, 3
 
 
 def window_capped_sign(pair: Pair) -> Sign | None:
-    """Return a sign where the loser's window stays at its largest value, below the bandwidth-delay product, for ten
+    """Return a sign if the loser's window stays at its largest value, below the bandwidth-delay product, for ten
     round trips without a loss, and the loser waits longer for it.
 
     It may rise with the path MTU, which few steps show.
@@ -134,7 +134,7 @@ def window_capped_changes(finding: Finding, pair: Pair) -> Sequence[Intervention
 
 
 def _cap(side: Side, cap_bytes: int) -> Change | str:
-    """Return the change to a largest window; a declared one is not trusted where the window was seen to stop below."""
+    """Return the change to a largest window; a declared one is not trusted if the window was seen to stop below."""
     count, reached = max(1, round(cap_bytes / changes.PACKET_BYTES)), largest_window_bytes(side.server)
     seen = None if reached is None else max(1, round(reached / changes.PACKET_BYTES))
     label = f"a largest window of {count} packets"
@@ -162,7 +162,7 @@ _SMALLEST_PACKETS = 4
 
 
 def window_pinned_sign(pair: Pair) -> Sign | None:
-    """Return a sign where the loser's window stays below four packets for ten round trips without a loss."""
+    """Return a sign if the loser's window stays below four packets for ten round trips without a loss."""
     found = pinned(pair.loser)
     if found is None or len(found) == 0:
         return None
@@ -229,7 +229,7 @@ _WINDOWS = (4, 10, 20)
 
 
 def small_window_timeout_sign(pair: Pair) -> Sign | None:
-    """Return a sign where the loser waits for a timer after drops at which its window held fewer than four packets."""
+    """Return a sign if the loser waits for a timer after drops at which its window held fewer than four packets."""
     side = pair.loser
     lost, waits = few_in_flight(side)
     if not lost.any():

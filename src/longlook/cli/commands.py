@@ -73,7 +73,7 @@ _OF_THE_MACHINE = {
     errno.ENOMEM: "free some memory, or run fewer trials at once: --jobs 1",
     errno.EIO: "the disk fails: see dmesg",
 }
-"""What a place or the machine refuses, wherever it shows → what to do next."""
+"""A refusal of the file system or the machine, wherever it shows → the next step for the user."""
 
 
 def main() -> None:

@@ -80,12 +80,12 @@ def explain(
         return
     if run_folder is None:
         raise InputError("no run folder", "name one below runs/: longlook explain RUN")
-    from longlook.core import mistaken
+    from longlook.core import path_hints
     from longlook.terminal import FilePrinter, Printers, RunDisplay, answers_shown, lines_printer
 
-    if mistaken.is_one(run_folder):
+    if path_hints.is_one(run_folder):
         needed = "explain needs a run folder, since it runs both arms of a study again with one thing changed"
-        raise InputError(f"{run_folder} is none: {needed}", mistaken.reader_of(run_folder))
+        raise InputError(f"{run_folder} is none: {needed}", path_hints.reader_of(run_folder))
     printer = lines_printer(as_json=as_json)
     answers = _explain(run_folder, cells or (), contrast, trials, RunDisplay(printer))
     files = [] if markdown is None else [FilePrinter(markdown, "markdown")]

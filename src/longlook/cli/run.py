@@ -48,7 +48,9 @@ class RunFolderOptions:
     resume: Annotated[Path | None, typer.Option(help="Continue this run folder.")] = None
 
     def begun(self) -> Study | None:
-        """Return the study of the run that is continued, None if none is; InputError if both options are there."""
+        """Return the study of the run that is continued, None if no run is continued; InputError if both options are
+        given.
+        """
         if self.out is not None and self.resume is not None:
             raise InputError("--out and --resume exclude each other", "--resume names the folder to continue")
         return None if self.resume is None else open_adopted(self.resume).study

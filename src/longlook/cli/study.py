@@ -61,16 +61,16 @@ def study_page(
 ) -> None:
     """Show what workload recorded_page makes of a HAR: phases, bytes, origins, and what is left out and why."""
     from longlook.cli.show.study import page_summary
-    from longlook.core import packed
+    from longlook.core import compressed_files
     from longlook.provision import LARGEST_BYTES, HarError, read_har, store
 
     try:
-        with packed.as_file(Path(page), LARGEST_BYTES) as file:
-            copy = Path(page) == packed.STANDARD_INPUT
+        with compressed_files.as_file(Path(page), LARGEST_BYTES) as file:
+            copy = Path(page) == compressed_files.STANDARD_INPUT
             recording = read_har(store.find(str(file) if copy else page, Path.cwd()))
         digest, found = store.keep_recording(recording)
     except HarError as error:
-        raise InputError(str(error), "docs/guide/recorded-pages.md has what a recording needs") from error
+        raise InputError(str(error), "docs/guide/browsers.md has what a recording needs") from error
     implausible = [codec.encode(each) for each in recording.implausible]
     document_printer(as_json=as_json).show(
         Renderings(

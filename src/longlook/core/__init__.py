@@ -13,12 +13,12 @@ from longlook.core.faces import lazy as lazy
 
 if TYPE_CHECKING:
     from longlook.core import codec as codec
+    from longlook.core import compressed_files as compressed_files
     from longlook.core import echoes as echoes
     from longlook.core import files as files
     from longlook.core import kept_files as kept_files
     from longlook.core import knobs as knobs
-    from longlook.core import mistaken as mistaken
-    from longlook.core import packed as packed
+    from longlook.core import path_hints as path_hints
     from longlook.core import paths as paths
     from longlook.core import registry as registry
     from longlook.core import trust as trust
@@ -276,5 +276,5 @@ else:
             "versions": "build_name is_build is_tunable release_name tunable_name untuned_name",
             "workload": "ORDERS PICTURES Parameter WorkloadKind",
         },
-        "codec echoes files kept_files knobs mistaken packed paths registry trust units versions",
+        "codec compressed_files echoes files kept_files knobs path_hints paths registry trust units versions",
     )

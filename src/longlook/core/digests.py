@@ -31,8 +31,8 @@ def code_digest(*modules: str) -> str:
     """Return the digest of all code that modules of Longlook depend on, 64 hexadecimal digits.
 
     A module depends on every file of its folder, and so on for every module that one of these files imports, wherever
-    in the file. Whole folders are more than is needed: that costs a result that could have been kept, where a missing
-    file would keep a result that is wrong.
+    in the file. Whole folders are more than is needed. The excess discards some results that could have been kept; a
+    missing file would keep a wrong result.
     """
     return _digest_behind(frozenset(map(_folder_of, modules)))
 
@@ -53,8 +53,9 @@ def code_files(*modules: str) -> set[Path]:
 def source_digest(file: Path) -> str:
     """Return the digest of a plug-in's source file, and of all code that it depends on, of Longlook and of its own.
 
-    Its own code is every file of its package, or of its folder in a root of LONGLOOK_PLUGINS with the Python files
-    beside that; and so on for every module that these import and that is neither Longlook's nor Python's own.
+    The plug-in's own code is every file of its package, or of its folder in a root of LONGLOOK_PLUGINS with the Python
+    files next to that folder. The modules that these files import count in the same way, unless they are Longlook's or
+    Python's own.
     """
     own = [file] if file.is_relative_to(Path(__file__).parents[1]) else _own_files(file)
     modules = {module for each in own for module in _named_modules(each)}

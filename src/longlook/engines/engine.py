@@ -1,4 +1,4 @@
-"""The protocol that every engine has, and the base of those that run one trial at a time."""
+"""The protocol of every engine, and the base of engines that run one trial at a time."""
 
 from collections.abc import Mapping, Sequence
 from types import TracebackType
@@ -76,5 +76,5 @@ class Engine(Protocol):
         ...
 
     def run_together(self, jobs: Sequence[Job]) -> list[Run]:
-        """Run trials one after another as `run` does, with one session client where they have one."""
+        """Run trials one after another as `run` does, with one session client if their client is one."""
         ...

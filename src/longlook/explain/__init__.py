@@ -1,6 +1,6 @@
 """Explain what happened inside a trial: timelines and events → series, states and state machines. Pure.
 
-`look_inside` returns the series, marks and bands of one trial, `look_into_flows` those of each competing flow,
+`look_inside` returns the series, marks and bands of one trial, `look_into_flows` the same of each competing flow,
 `choose_round` the round of a cell that is shown, and `MachineInference` infers state machines. `make_ledger` cuts the
 time of a load into classes.
 

@@ -192,7 +192,7 @@ def _joined(operations: Sequence[Surgery]) -> Surgery:
 
 
 def _check_settings(change: Change) -> None:
-    """Raise SettingError where a study file could not make a setting: unknown ones would change nothing unnoticed."""
+    """Raise SettingError if a study file could not make a setting: unknown ones would change nothing unnoticed."""
     for key, value in change.settings.items():
         if is_flow_setting(key):
             flow_setting(key, value)

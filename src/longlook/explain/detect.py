@@ -104,7 +104,7 @@ def _sign(cause: Cause, pair: Pair) -> Sign | None:
 
 
 def _check_intervention(item: Any) -> None:
-    """Raise TypeError or ValueError where an intervention is none, or cannot be written to a file."""
+    """Raise TypeError or ValueError if an intervention is none, or cannot be written to a file."""
     _expect(item, Intervention | Untestable, "an intervention")
     if isinstance(item, Untestable):
         return

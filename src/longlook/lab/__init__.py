@@ -1,13 +1,13 @@
 """The laboratory: it runs one trial, from an empty network to a sealed folder.
 
-A `Job` goes in; a `Run` and the trial's folder (packet log, programs' lines, `run.json`) come out.
-Everything lives in anonymous namespaces that the agent owns (docs/lab.md): when the agent ends, for whatever reason,
-the kernel removes its processes, namespaces and devices. The engines start the two ways in, `agent` on this host and
-`guest` as process 1 of a guest.
+A `Job` goes in; a `Run` and the trial's folder (packet log, programs' lines, `run.json`) come out. Everything lives in
+anonymous namespaces that the agent owns (docs/explanation/lab.md): when the agent ends, for whatever reason, the kernel
+removes its processes, namespaces and devices. The engines start the two ways in, `agent` on this host and `guest` as
+process 1 of a guest.
 
 All effects on the machine go through `lab.linux`. Pure modules, which import nothing of it, decide what a trial is
-worth: `judge` (the outcome), `guard` (was the measurement disturbed), `environment`, `stderr`.
-Modules import the standard library and pyroute2 only, because starting the agent is part of the cost of each guest.
+worth: `judge` (the outcome), `guard` (was the measurement disturbed), `environment`. Modules import the standard
+library and pyroute2 only, because starting the agent is part of the cost of each guest.
 """
 
 from typing import TYPE_CHECKING

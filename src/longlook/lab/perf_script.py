@@ -56,7 +56,7 @@ class Sampled:
 
     @property
     def kernel_is_named(self) -> bool:
-        """Whether the kernel tells the names of its functions; where it hides them, none has one."""
+        """Whether the kernel names its functions; if it hides them, none has a name."""
         return self.kernel_frames == 0 or self.kernel_frames_unnamed < self.kernel_frames
 
     def of(self, roots: Iterable[int]) -> Counter[str]:

@@ -1,4 +1,4 @@
-"""The proxy of a trial as it runs, with the relay beside the client where clients tunnel; a trial without one has one
+"""The proxy of a trial as it runs, with the relay beside the client if clients tunnel; a trial without one has one
 that never runs.
 """
 

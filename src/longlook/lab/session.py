@@ -39,7 +39,7 @@ Key = tuple[str, str, str, Capture, Slow | None]
 class Sessions:
     """All session clients of a laboratory.
 
-    Trials share a client where stack, program, authority, captured traces and share of a CPU agree, and the server's
+    Trials share a client if stack, program, authority, captured traces and share of a CPU agree, and the server's
     certificate, if the client can have only one. `outside` is a descriptor of the network namespace that the laboratory
     was started in, for clients on other machines; `outlets` a folder for their standard error.
     """

@@ -1,7 +1,7 @@
 """Records of running laboratories, by which the next start finds and removes what a killed agent left.
 
-That is a scratch folder and perhaps a control group: the kernel itself ends the agent's processes, namespaces and
-devices. A record is a JSON file in the state directory (`core.paths.state_dir`).
+Such an agent leaves a scratch folder and perhaps a control group: the kernel itself ends the agent's processes,
+namespaces and devices. A record is a JSON file in the state directory (`core.paths.state_dir`).
 """
 
 import json

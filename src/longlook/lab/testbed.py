@@ -28,7 +28,7 @@ from longlook.lab.session import Sessions
 from longlook.lab.tcp_recorder import TcpRecorder
 from longlook.lab.timing import Timing
 from longlook.lab.topology import CLIENT, SERVER_PORT, Addresses, EndpointNamespace, addresses_of
-from longlook.lab.traces import TracePlaces
+from longlook.lab.trace_folders import TracePlaces
 from longlook.lab.trial_path import TrialPath
 from longlook.lab.watcher import Watcher
 

@@ -15,7 +15,7 @@ MARKING = (DUALPI2, STEP)
 
 PROTOCOLS = ("udp", "tcp", "icmp", "any")
 RULES = ("bleach", "ce_to_ect0", "ect0_to_ect1", "ect1_to_ect0", "all_ce")
-"""What a middlebox does to the codepoints; docs/reference/link.md has each."""
+"""The changes that a middlebox may make to the codepoints; docs/reference/link.md explains each."""
 
 REMARK, REMARK_BEHIND = "ecn_remark", "ecn_remark_behind"
 

@@ -17,7 +17,7 @@ _TIMEOUT_S = 60
 
 @dataclass(frozen=True)
 class Violation:
-    """What the router refuses: a stage of one direction, and the parameter if it is one parameter that is wrong."""
+    """A refusal by the router: a stage of one direction, and the parameter if a single parameter is wrong."""
 
     direction: str
     stage: int

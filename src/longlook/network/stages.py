@@ -41,7 +41,9 @@ def largest_rate_bps(stage: Stage) -> float:
 
 @dataclass(frozen=True)
 class MadeStage:
-    """A stage and the name of the setting that made it; `by_parameter` has those of parameters made by another one."""
+    """A stage and the name of the setting that made it; `by_parameter` has the setting of each parameter that another
+    setting made.
+    """
 
     stage: Stage
     setting: str
@@ -95,7 +97,7 @@ def in_full(parameter: Json) -> Json:
 
 
 def stages(side: DirectionSettings, delay: Json, rtt_ns: Fraction, *, competing: bool) -> Iterator[MadeStage]:
-    """Yield the stages of a direction whose delay is `delay`; those that would do nothing are left out."""
+    """Yield the stages of a direction whose delay is `delay`; stages that would do nothing are left out."""
     rate = side.parameter("rate", values.RATE)
     rate_bps = mean(in_full(rate))
     if side.direction == "up":

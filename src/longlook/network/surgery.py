@@ -55,7 +55,7 @@ def surgery_stage(value: object) -> Stage | None:
 
 
 def with_surgery(link: Link, up: str, down: str) -> Link:
-    """Return the link with operations on packets of each direction, beside those that it has already.
+    """Return the link with operations on packets of each direction added to its own.
 
     `up` and `down` are texts as of the settings `network.surgery.up` and `network.surgery.down`; `off` adds nothing.
     All other stages stay as they are, and so do the draws of their seed. Raise SettingError, with the setting's key,

@@ -57,7 +57,7 @@ RESULTS = (
     *(table.file for table in TABLES if table.file is not None),
     POPULATION_TABLE,
 )
-"""What an analysis leaves in a run folder for other commands, which is sealed."""
+"""The files that an analysis leaves in a run folder for other commands; they are sealed."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Result:
 def analyse_run(folder: RunFolder, observer: Observer, wanted: Wanted | None = None) -> Result:
     """Measure, estimate, judge and report a run; `wanted` are the cells whose inside is drawn too.
 
-    Raises InputError where the folder holds no finished trial.
+    Raises InputError if the folder holds no finished trial.
     """
     measured = measure(folder, observer)
     digest = write_digest(folder, measured)
@@ -128,7 +128,7 @@ def measure(folder: RunFolder, observer: Observer) -> list[MeasuredAttempt]:
 
 
 def write_digest(folder: RunFolder, measured: Sequence[MeasuredAttempt]) -> ResultsDigest | None:
-    """Note the digest of all exact results in the manifest; None where no trial is exact."""
+    """Note the digest of all exact results in the manifest; None if no trial is exact."""
     found = digest_of_results((entry.run, entry.values) for entry in measured)
     if found is not None:
         folder.note(results=codec.encode(found))
@@ -173,13 +173,15 @@ def write_estimates(folder: RunFolder, measured: Sequence[MeasuredAttempt], stat
 
 
 def write_spread(folder: RunFolder, statistics: Statistics) -> None:
-    """Write `wins.parquet` and `tails.parquet`, where the rounds were fixed: what the means of estimates hide."""
+    """Write `wins.parquet` and `tails.parquet`, if the rounds were fixed: differences between rounds that the means of
+    estimates hide.
+    """
     for name, found in ((WINS, statistics.wins), (TAILS, statistics.tails)):
         _write(folder, name, spread_table(found) if found else None)
 
 
 def write_population(folder: RunFolder, samples: pd.DataFrame) -> pd.DataFrame | None:
-    """Write `population.parquet`, where the study has a population: its share below each value of the figure's metric,
+    """Write `population.parquet`, if the study has a population: its share below each value of the figure's metric,
     for each arm and the levels of the other factors.
     """
     found = population_curves(samples, folder.study, folder.study.figure_metric)
@@ -204,7 +206,7 @@ def report_content(
     claims: list[ClaimResult],
     wanted: Wanted | None,
 ) -> ReportContent:
-    """Gather what the report draws; it links the pages of cells that there are and those that are `wanted`."""
+    """Gather what the report draws; it links the pages of cells that exist and the pages that are `wanted`."""
     study, manifest, trials = folder.study, folder.manifest, folder.plan.trials
     arms = [arm.name for arm in study.arms]
     traces = collected(folder, trials)

@@ -22,7 +22,7 @@ class Exported:
 def export_hars(folder: RunFolder, out: Path, cells: Sequence[str] = (), arms: Sequence[str] = ()) -> Exported:
     """Write `CELL/ARM-round-NN.har` below `out` for the last attempt of each trial of some cells and arms (none: all).
 
-    Nothing is run, and nothing in the run folder changes. Raise InputError for unknown cells or arms, where no trial
+    Nothing is run, and nothing in the run folder changes. Raise InputError for unknown cells or arms, if no trial
     has a page load, and if `out` cannot be written.
     """
     trials = folder.plan.trials

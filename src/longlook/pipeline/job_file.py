@@ -1,5 +1,4 @@
-"""Writes the job of one trial of a run folder into a file, and runs it alone where that is asked
-(docs/guide/debugging.md).
+"""Writes the job of one trial of a run folder into a file, and runs it alone with `--engine` (docs/guide/debugging.md).
 
     python -m longlook.pipeline.job_file RUN TRIAL FOLDER                      write FOLDER/job.json
     python -m longlook.pipeline.job_file RUN TRIAL FOLDER --engine virtual     and run it once by an engine
@@ -25,8 +24,8 @@ from longlook.study import VIRTUAL
 
 
 def job_of(run: Path, trial_id: str, folder: Path, engine: str = VIRTUAL) -> Job:
-    """Return the job of a trial of the run folder `run`, for its first attempt; `folder` is where it will write.
-    What only a trial of `engine` needs, such as the guest kernel, is made too.
+    """Return the job of a trial of the run folder `run`, for its first attempt; it will write to `folder`. Things that
+    only a trial of `engine` needs, such as the guest kernel, are made too.
 
     Raise InputError for an unknown trial.
     """
@@ -44,7 +43,7 @@ def job_of(run: Path, trial_id: str, folder: Path, engine: str = VIRTUAL) -> Job
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write the job file and print its path, then run the job where an engine is named; return the exit code."""
+    """Write the job file and print its path, then run the job if an engine is named; return the exit code."""
     parser = argparse.ArgumentParser(prog="longlook.pipeline.job_file")
     for name in ("run", "trial", "folder"):
         parser.add_argument(name)

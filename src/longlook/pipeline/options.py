@@ -13,7 +13,7 @@ from longlook.study import MOST_TRIALS
 class RunOptions:
     """Options of a run.
 
-    `engine` has not been entered. It runs the trials that name no other engine, up to `jobs` of them at once where it
+    `engine` has not been entered. It runs the trials that name no other engine, up to `jobs` of them at once if it
     can. `only` are filters FACTOR=LEVEL. With `resume` the run folder holds the same plan already, and only what is
     missing runs. `verify` is how many times each trial is then run again, without the cache, and compared. A plan
     of more than `most_trials` is refused.

@@ -53,8 +53,8 @@ class Preview:
 def preview_study(study: Study, out: Path, options: RunOptions) -> Preview:
     """Plan a study as `run_study` does, and find out what would be left to do.
 
-    Raises InputError where `run_study` would refuse. Of the things that trials need only the files that they fetch are
-    generated, into the cache, since the cache of trials is keyed by their content.
+    Raises InputError if `run_study` would refuse. Only the files that trials fetch are generated, into the cache, since
+    the cache of trials is keyed by their content; nothing else is made.
     """
     plan = make_plan(study, options.only, most=options.most_trials)
     check(study, plan, out, replace(options, verify=0))  # whether trials repeat is known when their engine is entered

@@ -26,7 +26,7 @@ from longlook.run import Provisions, endpoints, prepare_contents, records_tcp
 def provide_for(plan: Plan, engine: Engine, say: Callable[[str], None]) -> Provisions:
     """Make everything that trials need once; `say` gets a sentence for each step that takes long.
 
-    Raises MachineError where something cannot be installed.
+    Raises MachineError if something cannot be installed.
     """
     programs = {(end.stack, end.version): install(f"{end.stack}@{end.version}", say) for end in endpoints(plan)}
     in_guests = runs_in_guests(plan, engine)

@@ -20,7 +20,7 @@ from longlook.study import make_plan
 def run_study(study: Study, out: Path, options: RunOptions, observer: Observer) -> Result:
     """Plan, run and report a study in the run folder `out`.
 
-    Raises InputError where the study cannot run as asked, MachineError where this machine cannot go on; finished
+    Raises InputError if the study cannot run as asked, MachineError if this machine cannot go on; finished
     trials stay. The folder is made after everything is installed, so that a failed installation leaves none.
     """
     plan = make_plan(study, options.only, most=options.most_trials)
@@ -35,7 +35,7 @@ def run_study(study: Study, out: Path, options: RunOptions, observer: Observer) 
 def verify(plan: Plan, folder: RunFolder, provisions: Provisions, options: RunOptions, observer: Observer) -> None:
     """Run every finished trial `options.verify` times more, without the cache, and write `verification.json`.
 
-    LonglookError where one is not as it was sealed.
+    LonglookError if a trial differs from its seal.
     """
     repeats = options.verify
     if not repeats:

@@ -27,7 +27,7 @@ def sample_study(study: Study, out: Path, options: RunOptions, observer: Observe
 def measure_plan(
     study: Study, plan: Plan, out: Path, options: RunOptions, observer: Observer
 ) -> tuple[RunFolder, list[MeasuredAttempt]]:
-    """Run and measure a plan in the run folder `out`, or what is missing of it where the folder has this plan already.
+    """Run and measure a plan in the run folder `out`, or what is missing of it if the folder has this plan already.
 
     Raises what `run.run_study` raises. Trials that did not go well are among the measured.
     """

@@ -297,7 +297,7 @@ def is_file_of(package: Package, file: Path) -> bool:
 
 
 def expect_apt() -> None:
-    """Raise MachineError where this machine has no apt."""
+    """Raise MachineError if this machine has no apt."""
     for program in ("apt-get", "apt-cache", "dpkg-deb", "dpkg-query"):
         if shutil.which(program) is None:
             raise MachineError(f"the guest kernel is made from a Debian package, and {program} is missing", INSTEAD)

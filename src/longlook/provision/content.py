@@ -63,7 +63,7 @@ def make_content(
 ) -> Content:
     """Return the content of a workload, from the cache or made by `write`, which adds files and returns the phases.
 
-    The key is the digest of kind, parameters and FORMAT, and of the plug-in where `write` is one's. Reuse checks the
+    The key is the digest of kind, parameters and FORMAT, and of the plug-in if `write` is one's. Reuse checks the
     size of every file, not its digest: clients compare digests with the recorded ones, so a damaged file fails its
     first trial, and no start has to read it all.
     """

@@ -31,7 +31,7 @@ X264_LICENCE = "GPL-2.0-or-later"
 
 
 def encoder() -> Program:
-    """Return ffmpeg from the cache, or fetched; raise MachineError where the package index lacks the pinned file."""
+    """Return ffmpeg from the cache, or fetched; raise MachineError if the package index lacks the pinned file."""
     folder = filled(_folder(), _is_intact, _fetch)
     return Program(str(folder / "ffmpeg"), SHA256)
 

@@ -64,7 +64,7 @@ def page_folder() -> Path:
 def players() -> Path:
     """Return the folder with each player's NAME.js and the SHA-256 of it, NAME.sha256: from the cache, or fetched.
 
-    Raise MachineError where npm is missing, or its registry has not the pinned packages.
+    Raise MachineError if npm is missing, or its registry has not the pinned packages.
     """
     return filled(folder(), _is_intact, _fetch)
 

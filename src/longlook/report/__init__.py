@@ -1,9 +1,9 @@
 """Draw what the stages before computed; compute nothing.
 
-A run's report is one HTML page that opens from disk, with every figure and table of it as files beside it. The same
-inputs give the same bytes. `write_report` writes the report of a run from its `ReportContent`, `write_inside` the page
-about one cell, `write_explanation` the page of a run's explanations, `write_claims_page` the page over several runs.
-`wording` and `text` are for terminals too.
+A run's report is one HTML page that opens from disk, with every figure and table of it as files in the same folder. The
+same inputs give the same bytes. `write_report` writes the report of a run from its `ReportContent`, `write_inside` the
+page about one cell, `write_explanation` the page of a run's explanations, `write_claims_page` the page over several
+runs. `wording` and `text` are for terminals too.
 """
 
 from typing import TYPE_CHECKING

@@ -14,8 +14,8 @@ _MARKUP = re.compile(r"([\\`*|~\[\]]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9]))")
 
 
 def plain_rows(study: Study, estimates: Sequence[Estimate]) -> list[tuple[str, ...]]:
-    """Return a header and a row per estimate: (contrast and metric if there are several,) factors, (rounds if they
-    were as many as decided,) medians, effect, interval, adjusted p, verdict with the mark of a cliff.
+    """Return a header and a row per estimate. Columns: contrast and metric (if there are several), factors, rounds (if
+    the study stops when it is decided), medians, effect, interval, adjusted p, verdict with the mark of a cliff.
     """
     arms = short_labels(study)
     pairs = {(item.baseline, item.contender) for item in estimates}

@@ -223,7 +223,7 @@ def published(claim: Claim) -> str:
 
 
 def _origin(claim: Claim) -> str:
-    """Return in brackets whose number a claim's is, where it is not the source's own."""
+    """Return in brackets whose number a claim states, if it is not the source's own."""
     return "" if claim.origin == PUBLISHED else f" ({claim.origin})"
 
 

@@ -1,4 +1,4 @@
-"""Writes the report of a run: the page, and every figure and table of it as a file beside it."""
+"""Writes the report of a run: the page, and every figure and table of it as a file in the same folder."""
 
 import shutil
 from pathlib import Path

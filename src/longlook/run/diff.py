@@ -40,7 +40,7 @@ class FileDifference:
 
 @dataclass(frozen=True)
 class TrialDifference:
-    """Two trial folders. Nothing differs where `files` is empty.
+    """Two trial folders. Nothing differs if `files` is empty.
 
     `first` is the first difference of the packet logs; `behaviour` is the first in time, size or fate, which is later
     when only ports or sequence numbers differ before.

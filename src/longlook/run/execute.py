@@ -1,4 +1,4 @@
-"""Run the planned trials that are not finished, save after each, and repeat those that a guard rejected."""
+"""Run the planned trials that are not finished, save after each, and repeat trials that a guard rejected."""
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -79,7 +79,7 @@ class Tally:
             self.report(Progress(trial, run, self.done, self.total, retried, cached))
 
     def leave_out(self, count: int) -> None:
-        """Expect so many trials fewer: their cells are decided."""
+        """Expect `count` trials fewer: their cells are decided."""
         with self._lock:
             self.total -= count
 
@@ -191,7 +191,9 @@ def records_tcp(trial: Trial) -> bool:
 def make_job(
     trial: Trial, attempt: int, folder: str, provisions: Provisions, traces: Mapping[str, str] | None = None
 ) -> Job:
-    """Return the job of one attempt at a trial; `traces` maps digests to files, at least those that its link names."""
+    """Return the job of one attempt at a trial; `traces` maps digests to files, at least for the
+    digests in its link.
+    """
     roles = {
         program_role(flow, role): end
         for flow in trial.each_flow()

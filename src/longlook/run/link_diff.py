@@ -32,7 +32,9 @@ class Packet:
 
 @dataclass(frozen=True)
 class PacketPair:
-    """Packets of both logs at one place; None behind the end of the shorter log. `columns`: those that differ."""
+    """Packets of both logs at one place; None behind the end of the shorter log. `columns` are the
+    columns that differ.
+    """
 
     index: int
     left: Packet | None
@@ -108,7 +110,7 @@ class Arrivals:
 def first_difference(
     left: Arrivals, right: Arrivals, context: int, only: Sequence[str] | None = None
 ) -> FirstDifference | None:
-    """Return the first difference in any column, or in those of `only`; None if there is none.
+    """Return the first difference in any column, or in the columns `only`; None if there is none.
 
     It comes with `context` packets on both sides.
     """

@@ -46,7 +46,7 @@ class TrialCache:
         )
 
     def fetch(self, job: Job) -> Run | None:
-        """Fill the job's folder from the cache; return None, and do nothing, where there is no sound entry.
+        """Fill the job's folder from the cache; return None, and do nothing, if there is no sound entry.
 
         MachineError if there is no room for it.
         """

@@ -24,14 +24,14 @@ from longlook.provision import decoder, players, shared_digest, sources_digest
 
 _NAME = "firefox"
 _SYSTEM = "system"
-"""The only version: the one that the system's package manager has installed. The driver's `ready` line reports it."""
+"""The only version: the system's package manager has installed it. The driver's `ready` line reports it."""
 
 _HINT = "sudo apt-get install --no-install-recommends firefox-esr, or set LONGLOOK_FIREFOX to a Firefox binary"
 _COMMANDS = ("firefox-esr", "firefox")
 
 
 def find_browser() -> Path:
-    """Return the browser's binary: LONGLOOK_FIREFOX, else one in PATH; MachineError where there is none."""
+    """Return the browser's binary: LONGLOOK_FIREFOX, else one in PATH; MachineError if there is none."""
     if override := os.environ.get("LONGLOOK_FIREFOX"):
         if shutil.which(override) is None:
             raise MachineError(f"LONGLOOK_FIREFOX: {override} is not a program", _HINT)
@@ -43,7 +43,7 @@ def find_browser() -> Path:
 
 
 def browser_version(browser: Path) -> str:
-    """Return version and build from `application.ini` beside the binary; MachineError where it has none."""
+    """Return version and build from `application.ini` next to the binary; MachineError if it has none."""
     try:
         text = browser.with_name("application.ini").read_text()
     except OSError as error:
@@ -85,7 +85,7 @@ def session_command(program: Program, identity: Identity) -> Command:
 
 
 def check_decoder() -> None:
-    """Raise MachineError where this Firefox would not decode H.264."""
+    """Raise MachineError if this Firefox would not decode H.264."""
     decoder.check(find_browser())
 
 

@@ -193,7 +193,7 @@ def variant(
     """Return version `of` with patches of the library and of the adapter's program, as a stack with a name of its own.
 
     The patches are files; they are part of what the program is built from, so a change of one makes another program,
-    and its trials run again. InputError where there is no version `of`.
+    and its trials run again. InputError if there is no version `of`.
     """
     patches = Patches(tuple(library), tuple(adapter))
     return STACK.derived(
@@ -216,7 +216,7 @@ def older_go(version: str) -> str | None:
 
 
 def renamed(version: str) -> tuple[str, str] | None:
-    """Return the module's name now and its name in this version; None where they are the same."""
+    """Return the module's name now and its name in this version; None if they are the same."""
     return (_MODULE, _OLD_MODULE) if release_of(version) <= _OLD_MODULE_UNTIL else None
 
 

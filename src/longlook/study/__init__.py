@@ -1,4 +1,5 @@
-"""From study files to a plan: a file is read, checked and resolved into a list of trials. Pure, but for reading files.
+"""From study files to a plan: a file is read, checked and resolved into a list of trials. Pure, except for reading
+files.
 
 A TOML file goes in; a `Study`, and from it a `Plan`, come out. `find_study` and `list_studies` read study files,
 `parse_study` takes a document without a file, and `make_plan` gives the trials in the order in which they run.
@@ -14,9 +15,6 @@ if TYPE_CHECKING:
     from longlook.study import laws as laws
     from longlook.study import tcp as tcp
     from longlook.study.arms import arm_differences as arm_differences
-    from longlook.study.around import COLUMN_PREFIX as COLUMN_PREFIX
-    from longlook.study.around import columns as columns
-    from longlook.study.around import drawn_number as drawn_number
     from longlook.study.build import MOST_DECIDING as MOST_DECIDING
     from longlook.study.catalogue import Catalogue as Catalogue
     from longlook.study.catalogue import ComparedSide as ComparedSide
@@ -39,6 +37,9 @@ if TYPE_CHECKING:
     from longlook.study.laws import STANDARD as STANDARD
     from longlook.study.laws import rank as rank
     from longlook.study.laws import uniform as uniform
+    from longlook.study.neighbourhood import COLUMN_PREFIX as COLUMN_PREFIX
+    from longlook.study.neighbourhood import columns as columns
+    from longlook.study.neighbourhood import drawn_number as drawn_number
     from longlook.study.plan import MOST_TRIALS as MOST_TRIALS
     from longlook.study.plan import MOST_TRIALS_ASKED_FOR as MOST_TRIALS_ASKED_FOR
     from longlook.study.plan import chosen_cells as chosen_cells
@@ -70,7 +71,6 @@ else:
         __name__,
         {
             "arms": "arm_differences",
-            "around": "COLUMN_PREFIX columns drawn_number",
             "build": "MOST_DECIDING",
             "catalogue": "Catalogue ComparedSide installed parse_side",
             "cells": "cell_id cells_named cells_of labels_of",
@@ -78,6 +78,7 @@ else:
             "files": "find_study list_studies parse_study study_files toml_value",
             "flow_groups": "FlowGroup flow_setting groups_of",
             "laws": "STANDARD rank uniform",
+            "neighbourhood": "COLUMN_PREFIX columns drawn_number",
             "plan": "MOST_TRIALS MOST_TRIALS_ASKED_FOR chosen_cells count_trials make_plan with_operations",
             "releases": "Release releases_of",
             "resolve": "cell_settings",

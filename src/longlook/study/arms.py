@@ -167,7 +167,7 @@ def arm_differences(study: Study, catalogue: Catalogue) -> dict[str, dict[str, S
     """Return, for each arm, its values of the settings in which the study's arms differ.
 
     Keys are as in a study file; a setting that an arm does not have is left out. A stack is named with the version that
-    runs, and a preset of TCP by the settings that it stands for. A group of flows has the arm's own settings where it
+    runs, and a preset of TCP by the settings that it stands for. A group of flows has the arm's own settings if it
     has none for itself. Factors do not count: they are the same for all arms.
     """
     owned = {arm.name: _settings_of(arm, study.settings, catalogue) for arm in study.arms}

@@ -262,7 +262,7 @@ def _contrasts(entry: ContrastTable, table: StudyTable, problems: Problems) -> l
 
 
 def rounds_of(table: StudyTable, problems: Problems) -> tuple[int, Stopping | None]:
-    """Return the largest number of rounds, and the rule that ends them earlier, where there is one."""
+    """Return the largest number of rounds, and the rule that ends them earlier, if there is one."""
     if isinstance(table.rounds, int):
         if table.max_rounds is not None:
             problems.add_value("max_rounds", table.max_rounds, 'has no effect without rounds = "decide"')

@@ -56,7 +56,7 @@ def cells_named(known: Mapping[str, Mapping[str, str]], name: str) -> list[str]:
 
 
 _MARKS = ",·"
-"""What may stand between the levels of a name; a label may hold them too."""
+"""The separators of levels in a name; a label may hold them too."""
 
 
 def _plain(text: str) -> str:
@@ -98,5 +98,5 @@ def _simplified(label: str) -> str:
 
 
 def _matches(cell: Mapping[str, Level], rule: Mapping[str, tuple[str, ...]]) -> bool:
-    """A cell matches a rule when its level of every factor named is one of those listed."""
+    """Return whether a cell matches a rule: the rule lists the cell's level of every factor that the rule names."""
     return all(name in cell and cell[name].label in labels for name, labels in rule.items())

@@ -26,11 +26,11 @@ from longlook.core import (
 )
 from longlook.study import laws
 from longlook.study.arms import resolve_arm
-from longlook.study.around import check_ends, neighbourhood
 from longlook.study.catalogue import Catalogue
 from longlook.study.cells import cell_id, cells_of, labels_of
 from longlook.study.claims import check_expected
 from longlook.study.contrast_filter import CONTRAST
+from longlook.study.neighbourhood import check_ends, neighbourhood
 from longlook.study.releases import check_releases
 from longlook.study.resolve import Cell, cell_settings, resolve_conditions
 from longlook.study.schema import MOST_CELLS
@@ -43,7 +43,7 @@ _ROUNDING_PCT = 1e-6
 def check_study(study: Study, catalogue: Catalogue, problems: Problems) -> None:
     """Add to `problems` all that is wrong between the parts of a study.
 
-    A check is left out where a part that it reads was dropped from the file, because it would report what is missing
+    A check is left out if a part that it reads was dropped from the file, because it would report what is missing
     there under another name.
     """
     _check_size(study, problems)
@@ -69,7 +69,7 @@ def check_study(study: Study, catalogue: Catalogue, problems: Problems) -> None:
 
 
 def _check_size(study: Study, problems: Problems) -> None:
-    """Raise InputError at once where the levels make more cells than can be looked at one by one."""
+    """Raise InputError at once if the levels make more cells than can be looked at one by one."""
     combinations_of_levels = math.prod(len(factor.levels) for factor in study.factors)
     if combinations_of_levels > MOST_CELLS:
         message = f"{combinations_of_levels} combinations of levels; allowed: at most {MOST_CELLS}, before exclude"

@@ -49,7 +49,7 @@ _SMALLEST_DRAWN, _LARGEST_DRAWN = 1_000, 1_024_000 * 4  # bytes; between them po
 
 @dataclass(frozen=True)
 class Size:
-    """Bytes that a flow fetches: fixed, or of a Pareto law with this mean where `shape` is given."""
+    """Bytes that a flow fetches: fixed, or of a Pareto law with this mean if `shape` is given."""
 
     bytes: int
     shape: float | None = None

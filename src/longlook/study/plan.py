@@ -28,12 +28,12 @@ from longlook.core import (
 )
 from longlook.network import PREFIX, surgery_text, with_surgery, without_surgery
 from longlook.study.arms import ResolvedArm, resolve_arm
-from longlook.study.around import NOTHING_DRAWN, Draw, check_ends, neighbourhood
 from longlook.study.catalogue import Catalogue, installed
 from longlook.study.cells import cell_id, cells_named, cells_of, labels_of
 from longlook.study.flow_groups import FlowGroup
 from longlook.study.flow_groups import draw as draw_flows
 from longlook.study.laws import rank
+from longlook.study.neighbourhood import NOTHING_DRAWN, Draw, check_ends, neighbourhood
 from longlook.study.resolve import Cell, Conditions, cell_settings, has_own_link, resolve_conditions, split_workload
 
 MOST_TRIALS = 100_000
@@ -347,7 +347,7 @@ def _filters(study: Study, only: Sequence[str]) -> tuple[dict[str, set[str]], se
 
 
 def with_operations(trial: Trial, up: str, down: str) -> Trial:
-    """Return the trial with operations on packets of each direction, beside those that it has already.
+    """Return the trial with operations on packets of each direction added to its own.
 
     `up` and `down` are texts as of `network.surgery.up` and `network.surgery.down`; `off` adds nothing, and with both
     off the trial stays what it is. Otherwise it gets an id of its own, and keeps the link's seed and the programs'

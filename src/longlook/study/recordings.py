@@ -21,7 +21,7 @@ def anchor_recordings(document: dict[str, Any], folder: Path) -> None:
 
 
 def read_recordings(document: dict[str, Any], known: Mapping[str, str], problems: Problems) -> dict[str, str]:
-    """Put digests in place of names and paths; return the digests by `har NAME`. What is wrong is in `problems`."""
+    """Put digests in place of names and paths; return the digests by `har NAME`. Errors are added to `problems`."""
     found: dict[str, str] = {}
     for table, key, name in _named(document):
         note = f"{store.PARAMETER} {name}"

@@ -19,7 +19,7 @@ class Release:
 
 
 def releases_of(study: Study, catalogue: Catalogue) -> dict[str, Release]:
-    """Return the release of each arm, where the study's figure is a trend; SettingError if an arm has no date."""
+    """Return the release of each arm, if the study's figure is a trend; SettingError if an arm has no date."""
     if study.figure.kind != TREND:
         return {}
     return {arm.name: _release(study, arm, catalogue) for arm in study.arms}

@@ -31,7 +31,7 @@ def default_around(engine: str) -> str:
 def check_virtual(study: Study, plan: Plan, engine: str, catalogue: Catalogue | None = None) -> None:
     """Raise InputError if a trial in virtual time needs what only real time has; `engine` is the run's default.
 
-    The plan's arms and cells are the study's. `catalogue` is that of the plan; None: what is installed.
+    The plan's arms and cells are the study's. `catalogue` is the plan's; None: what is installed.
     """
     virtual = [trial for trial in plan.trials if (trial.engine or engine) == VIRTUAL]
     if not virtual:

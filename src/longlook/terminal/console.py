@@ -11,7 +11,7 @@ from rich.segment import Segment
 from longlook.core import visible
 
 PIPE_COLUMNS = 200
-"""Width of tables where standard output is no terminal, so that rows stay lines."""
+"""Width of tables if standard output is no terminal, so that rows stay lines."""
 
 
 class PlainConsole(Console):

@@ -44,7 +44,7 @@ _END = "\n</html>\n"
 def prepare(parameters: Mapping[str, Scalar]) -> Content:
     """Return the document of a recorded page, and its other objects as images of the recorded sizes.
 
-    The objects of a phase are asked for at once, when all of the phase before have arrived. Raise InputError where the
+    The objects of a phase are asked for at once, when all of the phase before have arrived. Raise InputError if the
     page is in no store.
     """
     page = store.load(str(parameters[store.PARAMETER]))

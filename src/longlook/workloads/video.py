@@ -69,7 +69,7 @@ def prepare(parameters: Mapping[str, Scalar]) -> Content:
 
 
 def _is_encoded(parameters: Mapping[str, Scalar], video: Video, times_s: Mapping[str, float]) -> bool:
-    """Return whether the files hold pictures; raise InputError where such a video cannot be made."""
+    """Return whether the files hold pictures; raise InputError if such a video cannot be made."""
     kind = str(parameters.get("content", CONTENTS[0]))
     if kind not in CONTENTS:
         raise InputError(f"workload video: content = {kind!r}", f"one of {', '.join(CONTENTS)}")

@@ -99,7 +99,7 @@ class CellData:
     def failures(self) -> Failures:
         """The failures of both arms, by round.
 
-        A round counts where each arm's last attempt was ok, failed or timed out: an invalid attempt is not the arm's
+        A round counts if each arm's last attempt was ok, failed or timed out: an invalid attempt is not the arm's
         fault, and what is unsupported was not tried.
         """
         baseline, contender = self.baseline.failed, self.contender.failed

@@ -93,7 +93,7 @@ def _counts(packets: Sequence[int]) -> str:
 
 
 def _packets(difference: FirstDifference, *, wide: bool) -> Table:
-    """Return both logs side by side, or below each other where there is no room."""
+    """Return both logs side by side, or below each other if the terminal is too narrow."""
     table = Table(header_style="bold")
     table.add_column("#", justify="right")
     if not wide:

@@ -38,10 +38,11 @@ class FakeEngine(SequentialEngine):
     """Makes results up that depend on the trial alone: on its id, seed, link, protocol and content.
 
     A load takes the handshake's round trips, one more for the request, and the bytes of all connections at the link's
-    rate, all times `factors[arm]` (1 if an arm is not named) and times log-normal noise of `sigma`. `outcomes` maps
-    trial ids to outcomes other than ok. Artefacts are `client.jsonl` and `server.jsonl`; with `evidence` also the log
-    and the configuration of each link, of competing flows what each did, and what `capture` asks for of CPU profiles
-    and of a QUIC server's qlog. Proxies, players, echoes and the kernel's TCP leave nothing of their own.
+    rate. The sum is multiplied by `factors[arm]` (1 if an arm is not named) and by log-normal noise of `sigma`.
+    `outcomes` maps trial ids to outcomes other than ok. Artefacts are `client.jsonl` and `server.jsonl`. With
+    `evidence` there are also the log and the configuration of each link, the lines of each competing flow, and the CPU
+    profiles and the qlog of a QUIC server if `capture` asks for them. Proxies, players, echoes and the kernel's TCP
+    leave no files.
     """
 
     name = "fake"

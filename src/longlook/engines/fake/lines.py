@@ -8,7 +8,7 @@ from longlook.core import ConnectionState, ExpectedAnswer, Trial, find_protocol
 from longlook.engines.fake.link_log import ConnectionLoad
 
 FIRST_PORT = 40_000
-"""Of the client's connections."""
+"""The port of the client's first connection."""
 
 
 @dataclass(frozen=True)

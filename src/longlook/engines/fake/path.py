@@ -1,4 +1,4 @@
-"""What a trial's links amount to: delays, a rate and whether they lose, as far as made-up results need it."""
+"""The sum of a trial's links, as far as made-up results need it: delays, a rate, and whether they lose packets."""
 
 from dataclasses import dataclass
 

@@ -11,7 +11,7 @@ from typing import Self
 from longlook.core import InputError, Job, MachineError, Run, codec
 from longlook.engines.engine import SequentialEngine
 from longlook.engines.live.agent_process import AgentDiedError, AgentProcess
-from longlook.engines.lost import lost_run
+from longlook.engines.lost_run import lost_run
 from longlook.lab import PACKET, clear_stale_state, datapath
 
 _LOST_HINT = "the next trial gets a new agent; if this happens again, report it with the reason"
@@ -39,7 +39,7 @@ class LiveEngine(SequentialEngine):
         self._end_agent(gracefully=kind is None)
 
     def notes(self) -> Sequence[str]:
-        """Return how packets reach the link, where that is not the usual way."""
+        """Return how packets reach the link, if it is not the usual way."""
         path = datapath()
         return (
             () if path == PACKET else (f"packets reach the link by LONGLOOK_DATAPATH={path} (docs/explanation/lab.md)",)

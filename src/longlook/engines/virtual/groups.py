@@ -1,4 +1,4 @@
-"""Control groups that bound what a guest takes of the host: its processes, and its memory beyond that of the guest.
+"""Control groups that bound what a guest takes of the host: its processes, and its memory beyond the guest's memory.
 
 Their names have their maker's pid and start, by which the next one finds and removes what a killed process left.
 """

@@ -5,8 +5,8 @@
 2. `boot.boot` starts the kernel in a box, on a CPU of its own, with the exchange directory as its working directory and
    `bundle_loader` as its first process, which runs `main` of a module (`lab.guest`) from a bundle.
 3. In the guest, `lab.guest` reads the request, runs the jobs in a laboratory, copies each finished folder into the
-   exchange directory, writes `error.json` where something went wrong, and switches the guest off.
-4. Errors that the guest reported are raised here; the caller moves the finished folders to where they belong.
+   exchange directory, writes `error.json` if something went wrong, and switches the guest off.
+4. Errors that the guest reported are raised here; the caller moves the finished folders to the run folder.
 """
 
 import json
@@ -55,7 +55,7 @@ _FOLDERS = ("LD_LIBRARY_PATH", "LONGLOOK_ADAPTERS", "LONGLOOK_LINK", "LONGLOOK_P
 
 @dataclass(frozen=True)
 class GuestRun:
-    """What a guest has to do: run `main` of a module of a bundle as its first process, with jobs and a seed."""
+    """The work of a guest: it runs `main` of a module of a bundle as its first process, with jobs and a seed."""
 
     module: str
     bundle: str  # the file that `bundle.make_bundle` returns

@@ -23,7 +23,7 @@ _LIVE = "or run in real time: --engine live"
 
 
 def find_guest() -> Guest:
-    """Return the guest for this machine, from the record of an earlier probe where there is one.
+    """Return the guest for this machine, from the record of an earlier probe if there is one.
 
     Raise MachineError if none boots; nothing ever switches to another engine by itself.
     """

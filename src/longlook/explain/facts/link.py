@@ -239,7 +239,7 @@ def _probes(payload: Integers, delivered: Booleans) -> Booleans:
     """Return which packets search for the path's MTU (RFC 9000, 14.4): padding, larger than any that was delivered.
 
     The packet behind it is smaller, as data goes by the old size until the probe is acknowledged. The last packet is
-    one where packets of a usable size arrived before.
+    one if packets of a usable size arrived before.
     """
     arrived = np.maximum.accumulate(np.where(delivered, payload, 0))
     before = np.concatenate([[0], arrived[:-1]])

@@ -21,7 +21,7 @@ class OpeningFacts:
 
     @classmethod
     def of(cls, timeline: Timeline, trial: Trial) -> "OpeningFacts | None":
-        """Return the opening, or None if no connection was opened that the link saw; computed once per timeline."""
+        """Return the opening, or None if the link saw no connection open; computed once per timeline."""
         if "opening facts" not in timeline.derived:
             up, down = (LinkFacts.of(timeline, trial, direction) for direction in ("up", "down"))
             timeline.derived["opening facts"] = _opening(timeline, up, down)
@@ -92,7 +92,7 @@ class ObjectFacts:
         """Return the same objects as the link behind the middle saw them, whose directions are given.
 
         There the middle asks, once a request has passed the link towards the client, and has the answer when it sends
-        it on. A request may share its datagram with the end of a handshake: it does where the answer waited for that.
+        it on. A request may share its datagram with the end of a handshake: it does if the answer waited for that.
         """
         able, done = self.request_arrived_ns, self.all_sent_ns
         first_packet, last_packet = _packet_before(down, self.answered_ns), _packet_before(down, done)

@@ -258,7 +258,7 @@ def look_inside(
 ) -> Inside:
     """Return everything that is drawn of a trial. `events` is None if the trial has no trace of an endpoint.
 
-    `span_ns` gives begin and end of the load if the timeline does not hold them; `ledger` is the trial's, where its
+    `span_ns` gives begin and end of the load if the timeline does not hold them; `ledger` is the trial's, if its
     load has one.
     """
     start_ns, end_ns = span_ns or timeline.load_window_ns() or _span(timeline)

@@ -76,7 +76,7 @@ def _http2_windows(timeline: Timeline, trial: Trial) -> dict[str, Http2Windows]:
 
 
 def with_behind(load: Load, timeline: Timeline) -> Load:
-    """Return a load over two links with what the second saw of it, or as it is where that saw none of its packets.
+    """Return a load over two links with what the second saw of it, or as it is if that saw none of its packets.
 
     A router passes on one connection, whose sender is the server. A proxy ends it: towards the client the proxy sends,
     of which there is no log, and behind it the proxy is the server's client.

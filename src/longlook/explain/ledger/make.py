@@ -18,7 +18,7 @@ from longlook.explain.ledger.table import Ledger, ledger_table
 from longlook.timeline import Timeline, doubts_of
 
 ACCESS = "access delay"
-"""The detail of `cpu` where the emulated processing time of packets at their sender passes (setting `access_delay`)."""
+"""The detail of `cpu` if the emulated processing time of packets at their sender passes (setting `access_delay`)."""
 
 
 @dataclass(frozen=True)

@@ -109,7 +109,7 @@ PATH: Mapping[str, tuple[tuple[str, ...], Mapping[str, Scalar], str]] = {
     "reorder": (("reorder",), {"reorder": "0%"}, "no reordering"),
     "queue": (("rate",), {"queue": "8bdp"}, "a queue of 8 BDP"),
 }
-"""Setting of the path → the stages that it is about, the change, and the change in words."""
+"""Setting of the path → the stages that it changes, the change, and the change in words."""
 
 PATH_WORDS: Mapping[str, str] = {
     "loss": "random losses",

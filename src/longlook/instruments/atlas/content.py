@@ -1,6 +1,6 @@
 """The contents of the atlas: every study of every paper with its claims, its run and its explanations.
 
-Pure: `run` fills it from entries, and `page` draws it (docs/guide/atlas.md). `kind_of` says how much of a reproduced
+Pure: `run` fills it from entries, and `page` draws it (docs/guide/claims.md). `kind_of` says how much of a reproduced
 claim was found again.
 """
 

@@ -1,5 +1,5 @@
 """`longlook atlas`: run every study that is still to run, and build the page from whatever is there
-(docs/guide/atlas.md)."""
+(docs/guide/claims.md)."""
 
 import shutil
 from collections.abc import Mapping

@@ -214,7 +214,7 @@ def minutes(plan: Plan, left: int, jobs: int, entry: Entry | None) -> float:
 
 
 def megabytes(trial: Trial) -> float:
-    """Return about how many MB a trial carries, at most what its bottleneck lets through where flows run for a time."""
+    """Return about how many MB a trial carries, at most what its bottleneck lets through if flows run for a time."""
     parameters = trial.workload.parameters
     lasts_s = stop_after_s(trial.workload)
     if lasts_s is not None:

@@ -31,7 +31,7 @@ class ServerOptions:
         return self.servers or bool(self.server)
 
     def check(self, engine: EngineOptions, *, aa: bool) -> None:
-        """Raise InputError where an option means nothing beside the others."""
+        """Raise InputError if an option means nothing beside the others."""
         if self.asked_for and aa:
             raise InputError("--aa is about the link, --servers about servers", "ask for one of them")
         if not self.asked_for and (self.rounds is not None or engine.jobs is not None or engine.no_cache):

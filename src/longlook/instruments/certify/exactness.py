@@ -120,7 +120,7 @@ def _repeat(out: Path, run: Path, disturbance: Disturbance, number: int, repeats
 
 
 def _verify(way: RepeatLaunch, repeats: int, jobs: int) -> None:
-    """Repeat the trials of a run in a process of its own; MachineError where that cannot go on."""
+    """Repeat the trials of a run in a process of its own; MachineError if that cannot go on."""
     changes = [word for key, value in CHANGES.items() for word in ("--set", f"{key}={value}")]
     command = [*way.prefix, sys.executable, "-m", "longlook", "run", STUDY, *changes, "--json"]
     command += ["--resume", str(way.folder.resolve()), "--verify", str(repeats), "--jobs", str(jobs)]

@@ -45,7 +45,7 @@ class Population:
 
     @property
     def mean(self) -> float:
-        """Return the mean advantage of all rounds: the truth, where rounds are drawn from these."""
+        """Return the mean advantage of all rounds: the truth, if rounds are drawn from these."""
         return float(np.mean(self.advantages))
 
     def moved_to(self, mean: float) -> "Population":

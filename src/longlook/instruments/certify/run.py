@@ -177,7 +177,7 @@ def _chosen(parts: Sequence[str]) -> list[str]:
 
 
 def _begin(options: CertifyOptions, session: CertificationSession) -> Certificate:
-    """Return the certificate of the folder, or what a new one begins with; InputError where the folder is another's."""
+    """Return the certificate of the folder, or what a new one begins with; InputError if the folder is another's."""
     out, path = options.out, options.out / CERTIFICATE
     new = empty(options.scale, session.study.analysis)
     if path.exists():

@@ -1,4 +1,4 @@
-"""Error rates of verdicts and intervals where rounds go on until they decide. Pure.
+"""Error rates of verdicts and intervals if rounds go on until they decide. Pure.
 
 Rounds are drawn with replacement from the rounds that were run, and looked at as in a study with `rounds = "decide"`:
 by the sequential procedures, until the effect is beyond doubt or MOST_DECIDING are done.
@@ -34,7 +34,7 @@ class Stopped:
 
 
 def run_until_decided(rounds: Population, drawn_from: Population, analysis: Analysis) -> Stopped:
-    """Return the conclusion from rounds that are looked at one after another; all of them where none decides."""
+    """Return the conclusion from rounds that are looked at one after another; all of them if none decides."""
     least = max(2, analysis.min_rounds)
     most = len(rounds.advantages)
     for count in looks(least, most):

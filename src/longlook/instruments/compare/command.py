@@ -58,7 +58,7 @@ class ComparisonOptions:
     around: Around = None
 
     def spec(self, baseline: str, contender: str, engine: str) -> "ComparisonSpec":
-        """Return the comparison of two sides such as `quic-go@0.65.0`; InputError where an option cannot be."""
+        """Return the comparison of two sides such as `quic-go@0.65.0`; InputError if an option cannot be."""
         from longlook.instruments.compare import spec
         from longlook.study import catalogue, default_around
 

@@ -76,7 +76,7 @@ def judge_gate(estimates: Sequence[Estimate], gate_pct: float, analysis: Analysi
     """Judge every network's metrics by their intervals, and once each network's failures.
 
     The effect is as in docs/explanation/method.md: + % means that the contender is better, so a load time that is
-    6 % longer is an effect of −6 %. A metric is worse if its whole interval lies beyond −`gate_pct`, and passes where
+    6 % longer is an effect of −6 %. A metric is worse if its whole interval lies beyond −`gate_pct`, and passes if
     the whole interval lies within. `analysis.confidence` is for one interval (`spec.confidence`), so that each of the
     two wrong answers has a probability of at most (1 − confidence)/2.
     """

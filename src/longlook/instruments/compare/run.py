@@ -77,7 +77,7 @@ def run_bisection(
     """Find the first version after the baseline's, up to the contender's, that is worse.
 
     Every version is compared with the good one, so that the baseline's trials come from the cache. `report` is called
-    after each step. Raises InputError where the two cannot be the ends of a search, LonglookError where the bad version
+    after each step. Raises InputError if the two cannot be the ends of a search, LonglookError if the bad version
     is not worse.
     """
     stack = registry.stack(spec.contender.stack)

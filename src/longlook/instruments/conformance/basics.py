@@ -256,7 +256,7 @@ def unspoken(subject: Subject, role: str) -> Check:
 
 
 def choice(subject: Subject, role: str) -> Check:
-    """Read what carried each object of a page: on an open path QUIC, and TCP where no QUIC packet arrives.
+    """Read what carried each object of a page: on an open path QUIC, and TCP if no QUIC packet arrives.
 
     A browser begins with TCP; it gets a server that names HTTP/3, and the memory of it. On an open path it may ask for
     a part over TCP, which it raced.

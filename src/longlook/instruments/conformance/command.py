@@ -71,7 +71,7 @@ def stacks_matrix(
     out: Annotated[Path | None, typer.Option(help="Write matrix.json, matrix.md and index.html here.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Try every client against every server; exit 1 where a pair that shares a protocol fails."""
+    """Try every client against every server; exit 1 if a pair that shares a protocol fails."""
     from longlook.instruments.conformance.run import matrices, write_matrices
     from longlook.instruments.conformance.show import matrix_lines
 

@@ -73,7 +73,7 @@ def merged_proofs(old: str, reports: Sequence[Report], declared: Declared) -> Me
 
 
 def merged_matrix(old: str, found: Matrix | None) -> Merged:
-    """Return the text of the new matrix, or the old one where the new one lacks one of its stacks as server or client.
+    """Return the text of the new matrix, or the old one if the new one lacks one of its stacks as server or client.
 
     Rows of two matrices are not mixed: pairs of the one with the other would be missing.
     """
@@ -154,7 +154,7 @@ def saved_matrix(protocol: str) -> Matrix | None:
 
 
 def update(path: Path) -> list[Block]:
-    """Write every block of a document again and return the blocks; raise InputError where the document has none."""
+    """Write every block of a document again and return the blocks; raise InputError if the document has none."""
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:

@@ -66,7 +66,7 @@ def _stopped(subject: Subject, program: Program, content: Content, protocol: str
 
 
 def _first_line(process: "subprocess.Popen[bytes]") -> dict[str, Any]:
-    """Return the first line of standard output, {} where none comes in time or it is not JSON."""
+    """Return the first line of standard output, {} if none comes in time or it is not JSON."""
     if process.stdout is None or not select.select([process.stdout], [], [], _READY_WITHIN_S)[0]:
         return {}
     try:

@@ -66,7 +66,7 @@ def matrices(
 
     Without names it takes every stack; `every` takes all installed versions, not only the newest. Named versions that
     are missing are installed (of a stack without any its default); versions that cannot be installed are reported by
-    `say` and left out. Raise InputError where a protocol has no server or no client.
+    `say` and left out. Raise InputError if a protocol has no server or no client.
     """
     if fetchless := [protocol for protocol in protocols if not find_protocol(protocol).fetches]:
         raise InputError(f"a matrix counts objects that arrive, and {fetchless[0]} fetches none", "use h3 or h2")

@@ -148,7 +148,7 @@ def _note(text: str) -> str:
 
 
 def parsed(text: str) -> list[list[str]]:
-    """Return the rows of the table that `markdown` has made, with its head; none where the text has no table.
+    """Return the rows of the table that `markdown` has made, with its head; none if the text has no table.
 
     Cells come as they stand there, with `|` escaped.
     """

@@ -14,7 +14,7 @@ import pyarrow.csv
 import pyarrow.json
 import pyarrow.parquet as pq
 
-from longlook.core import InputError, RunFolder, files, packed
+from longlook.core import InputError, RunFolder, compressed_files, files
 from longlook.explain import Machine, as_table
 from longlook.timeline import (
     COLUMNS,
@@ -177,8 +177,8 @@ def _sets(name: str, vantage: str | None) -> Iterator[TraceSet]:
     path, arm = Path(name), None
     if not path.exists() and ":" in name:
         path, arm = Path(name.rpartition(":")[0]), name.rpartition(":")[2]
-    if path == packed.STANDARD_INPUT:
-        with packed.as_file(path) as file:
+    if path == compressed_files.STANDARD_INPUT:
+        with compressed_files.as_file(path) as file:
             yield _of_file(file, vantage)
         return
     if not path.exists():
@@ -221,11 +221,11 @@ def _of_file(path: Path, vantage: str | None) -> TraceSet:
         begin = file.read(_BEGIN_BYTES)
     if begin.startswith(_PARQUET):
         return _of_events(path, path.parent.name if path.name == EVENTS else path.stem, vantage)
-    if not packed.is_packed(begin):
+    if not compressed_files.is_packed(begin):
         return _of_plain(path, path, begin)
     begin = _unpacked_begin(path, begin)
     if _MACHINE in begin or is_log(begin, csv=_title(path).endswith(".csv")):
-        with packed.unpacked(path, files.LARGEST_BYTES) as plain:
+        with compressed_files.unpacked(path, files.LARGEST_BYTES) as plain:
             return _of_plain(plain, path, begin)
     return _of_trace(path)
 

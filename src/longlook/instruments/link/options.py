@@ -155,7 +155,7 @@ def _other(direction: str) -> str:
 
 
 def _complete(link: Link, settings: Mapping[str, Scalar]) -> Link:
-    """Return the link without the stand-ins for a rate."""
+    """Return the link without the bottleneck that stands in for a missing rate, in each direction."""
 
     def stages(direction: str, made: tuple[Stage, ...]) -> tuple[Stage, ...]:
         kept = made if _has_rate(settings, direction) else [stage for stage in made if stage.kind not in BOTTLENECKS]

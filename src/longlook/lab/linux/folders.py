@@ -1,4 +1,6 @@
-"""Where paths lie, and which folders other users may enter. Pure but for `is_closed` and links."""
+"""Relations of paths, and which folders other users may enter. Pure, except that `is_closed` and symbolic links are
+read.
+"""
 
 import os
 import stat
@@ -14,7 +16,7 @@ _OTHERS_READ = 0o004
 
 
 def both_ends(path: str) -> set[str]:
-    """Return an absolute path, and where it leads if there are symbolic links in it."""
+    """Return an absolute path, and its target if there are symbolic links in it."""
     return {os.path.abspath(path), os.path.realpath(path)}  # noqa: PTH100 (the links of its parents stay)
 
 

@@ -1,4 +1,4 @@
-"""Makes folders of the host visible in a guest where the guest's own file systems would hide them."""
+"""Makes folders of the host visible in a guest although the guest's own file systems would hide them."""
 
 import os
 import stat

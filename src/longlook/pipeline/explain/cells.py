@@ -78,7 +78,7 @@ def gaps(folder: RunFolder, names: Sequence[str], contrast: str | None) -> list[
 
 
 def _expect_one_path(folder: RunFolder, chosen: Contrast) -> None:
-    """Raise InputError where an arm has a second path: the ledger reads one, and would blame that for both."""
+    """Raise InputError if an arm has a second path: the ledger reads one, and would blame that for both."""
     arms = (chosen.baseline, chosen.contender)
     if any(trial.has_second_path for trial in folder.plan.trials if trial.arm in arms):
         raise InputError(

@@ -176,7 +176,7 @@ def screen_settings(
     """Run a screening of what can be varied, as far as the budget goes; return its effects and what it suspects.
 
     Settings that change no packet or make trials fail are left out first, and the others are screened without them. It
-    stops after two rounds where these show that not even a setting that closes the whole gap would be found.
+    stops after two rounds if these show that not even a setting that closes the whole gap would be found.
     """
     rounds = [number for number in session.place.gap.rounds if number in pairs][: screen.ROUNDS]
     if len(rounds) < LEAST_ROUNDS:
@@ -229,7 +229,7 @@ def screen_settings(
 def _able(session: Session, chosen: Sequence[ScreenedFactor], number: int) -> tuple[list[ScreenedFactor], list[str]]:
     """Return the settings that can act here, tried alone in one round, and why the others are left out.
 
-    In real time no trial repeats another packet for packet, and all are kept; so they are where the budget is too short
+    In real time no trial repeats another packet for packet, and all are kept; so they are if the budget is too short
     for that and the smallest design.
     """
     plan = session.begun()

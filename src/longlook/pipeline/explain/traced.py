@@ -66,7 +66,7 @@ def _pairs(
 
 
 def side_of(folder: RunFolder, trial: Trial, engine: str) -> Side | None:
-    """Return a trial's arm with its ledger, which is written; None if the trial left nothing to make one of."""
+    """Make a trial's ledger, write it, and return the trial with it; None if the trial left no data for a ledger."""
     path = folder.trials / trial.id
     timeline = Timeline.read(path / TIMELINE)
     if (path / EVENTS).exists():

@@ -46,9 +46,9 @@ class Readiness:
 
 
 def kernel_program(say: Callable[[str], None]) -> Program:
-    """Return the guest kernel; build it first where the cache does not hold it intact. `say` gets lines of progress.
+    """Return the guest kernel; build it first if the cache does not hold it intact. `say` gets lines of progress.
 
-    Raise InputError for a bad LONGLOOK_KERNEL, MachineError where the kernel cannot be built here.
+    Raise InputError for a bad LONGLOOK_KERNEL, MachineError if the kernel cannot be built here.
     """
     if (named := _named_kernel()) is not None:
         return named

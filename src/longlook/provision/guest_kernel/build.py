@@ -71,7 +71,7 @@ def build_kernel(
 
     `recipe` holds the patch, the configuration and the pinned source. `work` keeps the state of an interrupted build,
     from which the next one goes on. `keep_open` is a descriptor that every child of the compilation inherits. Raise
-    MachineError where a step fails.
+    MachineError if a step fails.
     """
     expect_buildable()
     _expect_space(work)

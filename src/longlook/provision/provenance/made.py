@@ -292,7 +292,7 @@ _AT_ONCE = 8
 def all_made() -> list[Made]:
     """Return what every installed program is made of: stacks, the guest kernel, what makes and plays videos, our own.
 
-    Nothing is installed for it. Raise MachineError where the programs of the wheel are missing.
+    Nothing is installed for it. Raise MachineError if the programs of the wheel are missing.
     """
     with ThreadPoolExecutor(_AT_ONCE) as pool:  # each answer takes reading a disk or starting a program
         stacks = [made for made in pool.map(lambda each: _of_installed(*each), selected(())) if made is not None]

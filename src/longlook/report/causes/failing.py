@@ -1,4 +1,4 @@
-"""What trials of an arm that failed share, in words."""
+"""The common traits of an arm's failed trials, in words."""
 
 from longlook.explain import Answer, FailedArm
 from longlook.report import wording

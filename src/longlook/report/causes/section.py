@@ -88,7 +88,7 @@ class AnswerSection(Section):
         return {"specs": {name: page_specification(chart) for name, chart in charts.items()}}
 
     def figures(self) -> Mapping[str, Any]:
-        """Return the bars and the waterfall as one figure, where there is a ledger."""
+        """Return the bars and the waterfall as one figure, if there is a ledger."""
         if not self.answer.ledger_ms:
             return {}
         about = [
@@ -117,7 +117,7 @@ class WhySection(Section):
 
 
 def make_why(answers: Sequence[Answer]) -> list[WhySection]:
-    """Return the section, or nothing where nothing was explained."""
+    """Return the section, or nothing if nothing was explained."""
     return [WhySection("why", "Why", answers)] if answers else []
 
 

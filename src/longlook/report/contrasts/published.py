@@ -43,7 +43,7 @@ class PublishedMap:
 
     @property
     def grid(self) -> Grid:
-        """The places of the squares, which are those of the contrast."""
+        """The places of the squares: the contrast's grid."""
         return self.contrast.grid
 
     @property

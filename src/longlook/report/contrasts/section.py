@@ -95,7 +95,7 @@ class ContrastSection(Section):
 
 
 def contrast_anchors(study: Study) -> dict[str, str]:
-    """Return the anchor of each contrast's section by the contrast's name; those of its cells begin with it."""
+    """Return the anchor of each contrast's section by the contrast's name; the anchors of its cells begin with it."""
     return {contrast.name: f"c{number}" for number, contrast in enumerate(study.contrasts, start=1)}
 
 

@@ -20,9 +20,9 @@ class DrawnMachine:
 
 @dataclass(frozen=True)
 class InsideContent:
-    """One cell. `arms` are those whose trial of the round went well; `absent` gives the reason for the others.
+    """One cell. `arms` are the arms whose trial of the round went well; `absent` gives the reason for the others.
 
-    If several flows of an arm compete, `arms` holds its flows instead, with their colours in `flows`. Those in `behind`
+    If several flows of an arm compete, `arms` holds its flows instead, with their colours in `flows`. Flows in `behind`
     are not drawn until the reader selects them, as one arm's flows fill the panels.
     """
 

@@ -17,7 +17,7 @@ VALUES = 2 * WIDTH_PX
 
 MARKS = WIDTH_PX
 BANDS = 1_500
-"""The number of stretches in a row; of more, shares of time are drawn."""
+"""The most stretches that a row draws one by one; if there are more, the row draws shares of time."""
 
 BAND_COLOURS = {**colours.VIEWER_COLOURS, **colours.LEDGER_COLOURS, **colours.STATE_COLOURS}
 LEGEND_COLUMNS = 6

@@ -72,7 +72,7 @@ def make_population(content: ReportContent) -> list[PopulationSection]:
 
 
 def _titled(panel: str) -> dict[str, Any]:
-    """Return the title of a panel; none where the population is the only factor."""
+    """Return the title of a panel; none if the population is the only factor."""
     return {"title": panel_title(panel)} if panel else {}
 
 

@@ -17,7 +17,7 @@ from longlook.report.section import Section
 class ValiditySection(Section):
     """Attempts of the whole run by outcome, the number of trials tried again, and every reason with its count.
 
-    Among the reasons are those of metrics that could not be measured in attempts that were ok.
+    Reasons also include metrics that could not be measured in attempts that were ok.
     """
 
     template: ClassVar[str] = "provenance/validity.html.j2"

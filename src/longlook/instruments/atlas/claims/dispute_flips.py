@@ -135,7 +135,7 @@ def _place(at: Coordinates, what: str, answered: Sequence[_Answered]) -> str:
 
 
 def _settings(what: str, one: Coordinates, other: Coordinates, studies: Mapping[str, Study]) -> tuple[str, ...]:
-    """Return the settings that differ where the changed thing does not name them itself."""
+    """Return the settings that differ if the changed thing does not name them itself."""
     before, after = studies.get(one["study"]), studies.get(other["study"])
     if before is None or after is None:
         return ()

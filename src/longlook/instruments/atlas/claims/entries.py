@@ -1,4 +1,4 @@
-"""Entries of an atlas: made of analysed run folders, written to files, and read again (docs/guide/atlas.md)."""
+"""Entries of an atlas: made of analysed run folders, written to files, and read again (docs/guide/claims.md)."""
 
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
@@ -47,7 +47,7 @@ _PROOFS = Path(EXPLANATIONS) / "index.html"
 
 @dataclass(frozen=True)
 class Found:
-    """A run that pages show: its entry, the run folder or the file that it was read from, and the run folder where that
+    """A run that pages show: its entry, the run folder or the file that it was read from, and the run folder if that
     is at hand.
     """
 
@@ -203,7 +203,7 @@ def _on_other_metrics(asked: Sequence[DisputeEvidence], samples: pd.DataFrame, s
 
 
 def _engines(folder: RunFolder, default: str) -> str:
-    """Return the engine of a run's trials, where arms may have one of their own; both with `and` between."""
+    """Return the engine of a run's trials, if arms may have one of their own; both with `and` between."""
     return " and ".join(sorted({trial.engine or default for trial in folder.plan.trials}, reverse=True)) or default
 
 
@@ -239,7 +239,7 @@ def _table(path: Path, name: str) -> pd.DataFrame:
 
 
 def refuse_other_folder(path: Path) -> None:
-    """Raise InputError where a folder has anything but files of JSON, hidden files and READMEs: it is another folder,
+    """Raise InputError if a folder has anything but files of JSON, hidden files and READMEs: it is another folder,
     in which entries would be written among the files of others.
     """
     for place in path.iterdir() if path.is_dir() else ():

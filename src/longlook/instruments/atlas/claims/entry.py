@@ -1,5 +1,5 @@
 """Entries: all that pages need to know of a run of a study, in a file small enough to keep in a repository
-(docs/guide/atlas.md). Pure.
+(docs/guide/claims.md). Pure.
 """
 
 import datetime
@@ -86,7 +86,7 @@ class Entry:
         return datetime.datetime.fromtimestamp(self.made_unix_s, datetime.UTC).date().isoformat()
 
     def claim_results(self) -> list[ClaimResult]:
-        """Return the claims with our values; ValueError where the entry contradicts itself."""
+        """Return the claims with our values; ValueError if the entry contradicts itself."""
         claims = {claim.id: claim for claim in self.study.claims}
         metrics = {contrast.name: contrast.metric for contrast in self.study.contrasts}
         estimates = {(item.contrast, item.metric, item.cell_id): item for item in self.estimates}

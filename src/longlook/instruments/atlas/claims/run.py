@@ -54,7 +54,7 @@ def make_survey(paths: Sequence[Path], out: Path) -> Survey:
 
 
 def refuse_run_folder(out: Path) -> None:
-    """Raise InputError where `out` is a run folder or lies in one, whose files would be written over."""
+    """Raise InputError if `out` is a run folder or lies in one, whose files would be written over."""
     if any((place / "manifest.json").is_file() for place in (out.resolve(), out.resolve().parent)):
         raise InputError(f"--out {out} is a run folder, or in one, whose files are others", "choose another --out")
 

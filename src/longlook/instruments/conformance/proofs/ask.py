@@ -30,7 +30,7 @@ def transfer(size_bytes: int) -> Workload:
 
 @dataclass(frozen=True)
 class Ask:
-    """The knob `name` of the endpoint `end` in `role`. `peer` plays the other role, `witness` where its qlog is read.
+    """The knob `name` of the endpoint `end` in `role`. `peer` plays the other role, `witness` if its qlog is read.
 
     `siblings` are the knobs of the same endpoint: a proof may need one to isolate another's effect. `ample` are knobs
     of the peer with which it does not limit the endpoint.

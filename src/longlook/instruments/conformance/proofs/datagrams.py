@@ -49,7 +49,7 @@ def _largest(ask: Ask, apart: Mapping[str, bool], *, exact: bool) -> Check:
 
 
 def disable_pmtud(ask: Ask) -> Check:
-    """Demand that the largest datagram is smaller where path MTU discovery is disabled."""
+    """Demand that the largest datagram is smaller if path MTU discovery is disabled."""
     workload = transfer(1_000_000)
 
     def judge(seen: Mapping[str, Seen]) -> CheckFinding:

@@ -36,7 +36,7 @@ def move_at(ask: Ask) -> Check:
 
 
 def move_after_silence(ask: Ask) -> Check:
-    """Measure when the first packet comes from the second address, where the first gets no more packets."""
+    """Measure when the first packet comes from the second address, if the first gets no more packets."""
     return _moved(ask, (Stage("cutoff", {"protocol": "udp", "packets": _PACKETS_OF_A_HANDSHAKE}),))
 
 
