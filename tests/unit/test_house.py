@@ -62,8 +62,7 @@ OWN_FILES = {
     "report/templates.py": "files of the package",
     "run/host_facts.py": "files of the kernel",
     "timeline/decode.py": "a trace as just decoded",
-    "timeline/export/__init__.py": "checked by metadata_of",
-    "timeline/export/pcapng.py": "what was just written",
+    "timeline/export/__init__.py": "checked by metadata_of, or what was just written",
     "timeline/normalise/event_tables.py": "a trace as just decoded",
     "timeline/normalise/traces.py": "a trace as just decoded",
 }
@@ -99,7 +98,7 @@ def test_files_of_runs_are_opened_in_one_place() -> None:
 
 
 CSV_CALLS = {"csv.writer", "to_csv", "CSVWriter", "DictWriter", "write_csv"}
-CSV_WRITERS = {"core/escape.py": "writer", "report/write.py": "to_csv", "timeline/export/__init__.py": "CSVWriter"}
+CSV_WRITERS = {"core/escape.py": "writer", "report/page.py": "to_csv", "timeline/export/__init__.py": "CSVWriter"}
 """Modules that write CSV, and by what: the first is everybody's, the others write whole tables."""
 
 

@@ -7,22 +7,23 @@ attempt that the run never sealed is not counted. A run folder may be a stranger
 links or devices.
 """
 
+import hashlib
 import json
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from functools import cached_property
 from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
 
 from longlook.core import codec, files, path_hints
-from longlook.core.attempts import read_attempt
 from longlook.core.errors import InputError, MachineError
 from longlook.core.lock import Lock
-from longlook.core.model import SCHEMA_VERSION, Plan, Run, Study, Trial
-from longlook.core.seals import RUN_RECORD, Seals, altered_file
+from longlook.core.model import SCHEMA_VERSION, Outcome, Plan, Run, Study, Trial
+from longlook.core.seals import RUN_RECORD, Seals, altered_file, altered_files
 
 TIMELINE = "timeline.parquet"
 EVENTS = "events.parquet"
@@ -54,6 +55,56 @@ _DAMAGED = "a run folder is read whole: restore the file from a copy, or run the
 _LONGEST_SHOWN = 200
 FREE_BYTES_NEEDED = 200 * 1024 * 1024
 """Below this much free space no trial is started."""
+
+
+def read_attempt(folder: Path, sealed: str | None, derived: Iterable[str], again: str) -> tuple[Run, str]:
+    """Return an attempt, and its first difference from its seal: an empty text if there is no difference.
+
+    `sealed` is the digest of its `run.json`, if that is known, and `derived` are names of files that are made from the
+    others. An attempt that differs from its seal is invalid for that reason; `again` is the option that runs it again.
+    """
+    run = _unknown_run(folder.name)
+    try:
+        data = files.read_bytes(folder / RUN_RECORD)
+        if sealed is not None and hashlib.sha256(data).hexdigest() != sealed:
+            wrong = f"{RUN_RECORD} was changed"
+        else:
+            run = codec.decode(Run, json.loads(data))
+            wrong = "; ".join(altered_files(folder, run.artefacts, derived))
+    except FileNotFoundError:
+        wrong = f"{RUN_RECORD} is missing"
+    except OSError as error:
+        place = Path(error.filename).name if error.filename else RUN_RECORD
+        wrong = f"{place} cannot be read ({error.strerror})"
+    except (ValueError, RecursionError) as error:
+        wrong = f"{RUN_RECORD} is damaged ({error})"
+    if not wrong:
+        return run, ""
+    reason = f"not as it was sealed: {wrong}"
+    hint = f"{again} runs the trial again"
+    return replace(run, outcome=Outcome.INVALID, reason=reason, hint=hint, exact=False), wrong
+
+
+def _unknown_run(name: str) -> Run:
+    """Return an attempt of which nothing is known but the name of its folder."""
+    trial_id, _, attempt = name.partition(".attempt")
+    return Run(
+        trial_id=trial_id,
+        outcome=Outcome.INVALID,
+        reason=None,
+        hint=None,
+        attempt=int(attempt or 1),
+        engine="",
+        started_unix_ns=0,
+        setup_s=0.0,
+        measure_s=0.0,
+        teardown_s=0.0,
+        programs={},
+        artefacts={},
+        cpu_s={},
+        link={},
+        guard={},
+    )
 
 
 def shortened(path: Path) -> str:

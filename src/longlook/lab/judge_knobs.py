@@ -4,15 +4,21 @@ A program that was given a knob may ignore it. A single trial that contradicts a
 nothing either way contradicts nothing.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from longlook.core import ConnectionState, Endpoint, Outcome, Scalar
-from longlook.lab import judge_windows
+from longlook.core import ConnectionState, Endpoint, Link, Outcome, Scalar, Stage
 from longlook.lab.link_log import CORRUPTED, DELIVERED, DOWN, SYN, TCP, UDP, UP
 from longlook.lab.observations import FlowCase, Judgement, Line
 
+_FASTER = frozenset({"jitter", "reorder"})
+"""Stages by which a packet may take less than the fixed delays."""
+_SHARE = 0.95  # of the round trip: packets may wait a little for their link
+_HEADERS, _HANDSHAKE_BYTES = 1.08, 16_384
+"""Bytes that a window of data does not count: headers of packets and frames, and the handshake's certificates."""
+_PACKET_BYTES = 1_472
 _RETRY, _INITIAL = 5, 2  # of `quic_form`
 _ENOUGH_DATAGRAMS = 5
 """The datagrams of an end, all without an ECN codepoint, from which on the lack counts: single packets may be without
@@ -23,6 +29,64 @@ _LATE_NS = 1_000_000_000
 _ENOUGH_PACKETS = 20
 """Data worth this number of packets fill some of them."""
 _HINT = "the program ignored its knob, or the other end does not agree: longlook stacks check proves it alone"
+
+
+def exceeded_bytes(case: FlowCase, wanted_bytes: float) -> int | None:
+    """Return the most bytes of UDP that the server sent within a round trip, if a window of data would let less pass;
+    else None. The log does not show it, and the result is None, with proxies, second links, losses and varying delays.
+    """
+    trial = case.trial
+    rtt_ns = _shortest_ns(trial.link)
+    if case.log is None or trial.proxy is not None or trial.further or not rtt_ns:
+        return None
+    sent: list[tuple[int, int]] = []
+    for log in case.log.logs:
+        names = ("arrival_ns", "payload_bytes", "direction", "ip_protocol", "verdict", "copy")
+        for arrival_ns, payload, direction, protocol, verdict, copy in log.rows(*names):
+            if direction == DOWN and protocol == UDP:
+                if verdict != DELIVERED or copy:
+                    return None
+                sent.append((arrival_ns, payload))
+    most = most_within(sorted(sent), round(_SHARE * rtt_ns))
+    return most if most > wanted_bytes * _HEADERS + _HANDSHAKE_BYTES else None
+
+
+def of_stream(case: FlowCase, value: Scalar) -> int | None:
+    """Return the same of a window of one stream, which bounds a load of one object at a time alone."""
+    alone = case.content.connections == 1 and all(len(phase) == 1 for phase in case.content.phases)
+    return exceeded_bytes(case, float(value)) if alone and case.content.phases else None
+
+
+def of_connection(case: FlowCase, value: Scalar) -> int | None:
+    """Return the same of a window, or a buffer, of each connection, in bytes."""
+    return exceeded_bytes(case, float(value) * max(1, case.connections))
+
+
+def of_packets(case: FlowCase, value: Scalar) -> int | None:
+    """Return the same of a congestion window in packets."""
+    return of_connection(case, float(value) * _PACKET_BYTES)
+
+
+def _shortest_ns(link: Link) -> int | None:
+    """Return the fixed round trip of a link, without queues; None if it has none."""
+    stages: tuple[Stage, ...] = (*link.up, *link.down)
+    delays = [stage.parameters.get("delay_ns") for stage in stages if stage.kind == "delay"]
+    if any(stage.kind in _FASTER for stage in stages) or not all(isinstance(delay, int) for delay in delays):
+        return None
+    return sum(int(delay) for delay in delays if delay is not None)
+
+
+def most_within(sent: Iterable[tuple[int, int]], span_ns: int) -> int:
+    """Return the most bytes of packets, (time in ns, bytes) in order of time, within any span of that length."""
+    inside: deque[tuple[int, int]] = deque()
+    total = most = 0
+    for time_ns, size_bytes in sent:
+        inside.append((time_ns, size_bytes))
+        total += size_bytes
+        while time_ns - inside[0][0] > span_ns:
+            total -= inside.popleft()[1]
+        most = max(most, total)
+    return most
 
 
 @dataclass(frozen=True)
@@ -168,16 +232,16 @@ MEASURED: Mapping[str, KnobCheck] = {
     "http2_stream_window": KnobCheck(_reported("http2_stream_window"), "its `connection` lines", ("client",)),
     "http2_connection_window": KnobCheck(_reported("http2_connection_window"), "its `connection` lines", ("client",)),
     "fast_open": KnobCheck(_fast_open, "data in the client's SYN, unless one was sent again"),
-    "max_window": KnobCheck(_bounded(judge_windows.of_packets), _ROUND_TRIP, ("server",)),
-    "send_buffer": KnobCheck(_bounded(judge_windows.of_connection), _ROUND_TRIP, ("server",)),
+    "max_window": KnobCheck(_bounded(of_packets), _ROUND_TRIP, ("server",)),
+    "send_buffer": KnobCheck(_bounded(of_connection), _ROUND_TRIP, ("server",)),
     "max_stream_window": KnobCheck(
-        _bounded(judge_windows.of_stream),
+        _bounded(of_stream),
         f"{_ROUND_TRIP} than it or `initial_stream_window`, if both are set, of one object at a time",
         ("client",),
         "initial_stream_window",
     ),
     "max_connection_window": KnobCheck(
-        _bounded(judge_windows.of_connection),
+        _bounded(of_connection),
         f"{_ROUND_TRIP} than it or `initial_connection_window`, if both are set",
         ("client",),
         "initial_connection_window",

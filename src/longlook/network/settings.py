@@ -19,15 +19,18 @@ parameter, so an older study keeps the stages that it had. If a rate varies, `1b
 its mean. Parameters: docs/reference/link-formats.md.
 """
 
+import json
+import subprocess
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
-from longlook.core import Json, Link, Scalar, SettingError, nearest, units
+from longlook.core import Json, Link, MachineError, Scalar, SettingError, link_program, nearest, units
 from longlook.network import marks, surgery, values
-from longlook.network.checks import check_rtt, check_together
+from longlook.network.config import link_text, with_traces
 from longlook.network.loss import loss_text
 from longlook.network.presets import PRESET, PRESETS, with_preset
-from longlook.network.router_check import violation_of
 from longlook.network.stages import (
     AQMS,
     OFF,
@@ -41,6 +44,19 @@ from longlook.network.stages import (
 )
 from longlook.network.varying import mean
 
+_NEEDS: Mapping[str, tuple[str, str]] = {
+    "reorder_depth": ("reorder", "1%"),
+    "reorder_wait": ("reorder", "1%"),
+    "jitter_law": ("jitter", "5ms"),
+    "jitter_correlation": ("jitter", "5ms"),
+    "mtu_icmp": ("mtu", "1400B"),
+    "mtu_claimed": ("mtu", "1400B"),
+    "udp_burst": ("udp_rate", "1Mbit"),
+    **marks.NEEDS,
+}
+"""The setting that each of these needs, and an example of it. It may be off, as a level of a factor."""
+_MOST_LINKS = 4096
+_TIMEOUT_S = 60
 CONNECTIONS = "workload.connections"
 """The number of connections that the client opens at once, in workloads that have such a parameter."""
 FLOWS_START = "workload.start"
@@ -49,6 +65,92 @@ FLOWS_START = "workload.start"
 _PACKET, _AUTO = "packet", "auto"
 JITTER_LAWS = ("uniform", "normal", "pareto")
 _MOST_PACKETS = 1_000_000
+
+
+def check_together(up: DirectionSettings, down: DirectionSettings, given: Mapping[str, Scalar]) -> None:
+    """Raise SettingError if settings exclude each other, or if one lacks another that it needs."""
+    for name, (other, example) in _NEEDS.items():
+        for side in (up, down):
+            key = side.key(name)
+            sides = (side,) if key.startswith(f"network.{side.direction}.") else (up, down)
+            if key in given and not any(one.given(other) for one in sides):
+                beside = key.removesuffix(name) + other
+                raise SettingError(key, f'has no effect without {beside}: write for example {beside} = "{example}"')
+    for side in (up, down):
+        _check_ecn(side)
+        if not side.is_off("mtu_claimed") and side.setting("mtu_icmp") is False:
+            raise side.error("mtu_claimed", f"{side.key('mtu_icmp')} = false sends no message that could claim a size")
+        _check_block(side)
+
+
+def check_rtt(settings: Mapping[str, Scalar]) -> None:
+    """Raise SettingError if there is a round trip and also a delay of each direction.
+
+    `settings` are the study's without its preset's, because the round trip of a preset may be overridden.
+    """
+    if "network.rtt" in settings and all(f"network.{direction}.delay" in settings for direction in ("up", "down")):
+        raise SettingError(
+            "network.rtt", "has no effect beside network.up.delay and network.down.delay: leave it out, or one of them"
+        )
+
+
+def _check_ecn(side: DirectionSettings) -> None:
+    if side.setting("ecn") and side.setting("aqm") == "droptail":
+        raise side.error(
+            "ecn",
+            'a drop-tail queue never marks; allowed with aqm = "codel", "fq_codel" or "red"; '
+            "dualpi2 and step always mark",
+        )
+    if (aqm := side.setting("aqm")) in marks.MARKING and side.given("ecn") and not side.setting("ecn"):
+        raise side.error("ecn", f"{aqm} signals by marks and cannot do without: leave ecn out, or choose another aqm")
+
+
+def _check_block(side: DirectionSettings) -> None:
+    if side.setting("block") not in ("udp", "any"):
+        return
+    for name in ("udp_rate", "udp_cutoff"):
+        if side.setting(name) not in (None, OFF):
+            raise side.error(name, f'{side.key("block")} = "{side.setting("block")}" lets no UDP pass anyway')
+
+
+@dataclass(frozen=True)
+class Violation:
+    """A refusal by the router: a stage of one direction, and the parameter if a single parameter is wrong."""
+
+    direction: str
+    stage: int
+    parameter: str | None
+    message: str
+
+
+def violation_of(link: Link) -> Violation | None:
+    """Return the first thing about a link that the router refuses, or None if it takes the link.
+
+    The program is started once for each distinct link. Raise MachineError if it is missing or cannot check links.
+    """
+    return _violation_of(link_text(link, seed=0, linger_ns=0, in_full=False))
+
+
+@lru_cache(_MOST_LINKS)
+def _violation_of(text: str) -> Violation | None:
+    """`text` is a configuration whose traces are digests, so that the cache stays small."""
+    program = link_program()
+    done = subprocess.run(
+        [program.path, "check"],
+        input=with_traces(text),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=_TIMEOUT_S,
+    )
+    lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    answer = lines[-1] if lines else {}
+    if done.returncode == 0 and answer.get("event") == "accepted":
+        return None
+    if answer.get("direction") is None or answer.get("stage") is None:
+        reason = answer.get("reason") or done.stderr.strip()
+        raise MachineError(f"the link emulator {program.path} cannot check a link: {reason}", "make build")
+    return Violation(answer["direction"], answer["stage"], answer.get("parameter"), answer["problem"])
 
 
 def _truth(value: object) -> bool:

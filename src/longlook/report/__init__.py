@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from longlook.report.machines.wording import p_value as p_value
     from longlook.report.machines.wording import percent as percent
     from longlook.report.machines.wording import spoken as spoken
+    from longlook.report.page import write_report as write_report
     from longlook.report.provenance import repeats as repeats
     from longlook.report.section import slug as slug
     from longlook.report.templates import asset as asset
@@ -79,7 +80,6 @@ if TYPE_CHECKING:
     from longlook.report.wording import CLIFF as CLIFF
     from longlook.report.wording import published as published
     from longlook.report.wording import statement as statement
-    from longlook.report.write import write_report as write_report
 else:
     __all__, __getattr__ = lazy(
         __name__,
@@ -103,11 +103,11 @@ else:
             "machines.diff_drawing": "draw_diff",
             "machines.drawing": "draw",
             "machines.wording": "counted p_value percent spoken",
+            "page": "write_report",
             "section": "slug",
             "templates": "asset embedded_json template vega",
             "text": "claims_in_short claims_markdown escaped markdown_rows markdown_table",
             "wording": "CLIFF published statement",
-            "write": "write_report",
         },
         "charts.colours provenance.repeats text wording",
     )

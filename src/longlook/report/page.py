@@ -1,24 +1,31 @@
-"""The page: its sections in reading order, each rendered by its own template, below a head with the answer."""
+"""Writes the report of a run: the page with its sections in reading order, and every figure and table beside it."""
 
-from collections.abc import Sequence
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
 
+import pandas as pd
 from markupsafe import Markup
 
+from longlook.core import csv_cell
 from longlook.report import wording
 from longlook.report.causes.section import make_why
+from longlook.report.charts.export import export_figure
 from longlook.report.content import ReportContent
 from longlook.report.contrasts.all_cells import make_all_cells
 from longlook.report.contrasts.published import make_published
 from longlook.report.contrasts.section import ContrastSection, make_contrasts
 from longlook.report.contrasts.together import TogetherSection, make_together
-from longlook.report.cpu.section import make_cpu
-from longlook.report.dots.section import make_dots
+from longlook.report.cpu import make_cpu
+from longlook.report.dots import make_dots
 from longlook.report.flows.medians import make_matrix
 from longlook.report.flows.section import make_flow_section
 from longlook.report.flows.shares import make_shares
-from longlook.report.links.section import make_links
-from longlook.report.losses.section import make_losses
-from longlook.report.population.section import make_population
+from longlook.report.links import make_links
+from longlook.report.losses import make_losses
+from longlook.report.population import make_population
 from longlook.report.provenance.manifest import ManifestSection
 from longlook.report.provenance.method import MethodSection
 from longlook.report.provenance.repeats import make_repeats
@@ -26,7 +33,59 @@ from longlook.report.provenance.traces import make_traces
 from longlook.report.provenance.validity import make_validity
 from longlook.report.section import Section
 from longlook.report.templates import asset, embedded_json, template, vega
-from longlook.report.trend.section import make_trends
+from longlook.report.trend import make_trends
+
+
+@dataclass(frozen=True)
+class DownloadSection(Section):
+    """The files of the other sections, as paths relative to the page."""
+
+    template: ClassVar[str] = "provenance/downloads.html.j2"
+
+    files: Sequence[Path]
+
+    def context(self) -> Mapping[str, Any]:
+        """Return the figures and the tables, each sorted by name."""
+        return {
+            "section": self,
+            "figures": [path for path in self.files if path.parent.name == "figures"],
+            "tables": sorted(path for path in self.files if path.parent.name == "tables"),
+        }
+
+
+def write_report(report_dir: Path, content: ReportContent) -> Path:
+    """Write `index.html`, `figures/` and `tables/` below `report_dir`, replacing what was there; return the page."""
+    report_dir.mkdir(parents=True, exist_ok=True)
+    figures, tables = report_dir / "figures", report_dir / "tables"
+    shutil.rmtree(figures, ignore_errors=True)
+    shutil.rmtree(tables, ignore_errors=True)
+    tables.mkdir()
+    files: list[Path] = []
+    parts = sections(content)
+    for section in parts:
+        for name, chart in section.figures().items():
+            files += export_figure(figures, name, chart)
+        for name, table in section.tables().items():
+            path = tables / f"{name}.csv"
+            _safe(table).to_csv(path, index=False, lineterminator="\n")
+            files.append(path)
+    downloads = DownloadSection("downloads", "Downloads", [path.relative_to(report_dir) for path in files])
+    index = report_dir / "index.html"
+    index.write_text(render(content, [*parts, downloads]), encoding="utf-8")
+    return index
+
+
+def _safe(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table whose texts no spreadsheet takes for formulas; numbers stay numbers."""
+    shown = table.rename(columns=lambda name: csv_cell(str(name)))
+    for name in shown:
+        if not pd.api.types.is_numeric_dtype(shown[name]):
+            shown[name] = shown[name].map(_safe_value)
+    return shown
+
+
+def _safe_value(value: object) -> object:
+    return csv_cell(value) if isinstance(value, str) else value
 
 
 def sections(content: ReportContent) -> list[Section]:

@@ -23,10 +23,9 @@ from longlook.study import tcp
 from longlook.study.build import build_study
 from longlook.study.catalogue import Catalogue, installed
 from longlook.study.checks import check_study
-from longlook.study.recordings import anchor_recordings, read_recordings
+from longlook.study.named_files import anchor_recordings, anchor_traces, read_recordings, read_traces
 from longlook.study.schema import DECIDE, StudyTable, parse_table
 from longlook.study.settings import ENDPOINT_KEYS, KNOB_PREFIXES, is_flow_setting
-from longlook.study.traces import anchor_traces, read_traces
 from longlook.study.virtual_time import VIRTUAL, default_around
 
 _MOST_EXTENDED = 16

@@ -10,8 +10,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from longlook.core.model import ConnectionState, Endpoint, Link, Outcome, Scalar, Stage
-from longlook.lab.judge_knobs import MEASURED, knobs
-from longlook.lab.judge_windows import most_within
+from longlook.lab.judge_knobs import MEASURED, knobs, most_within
 from longlook.lab.link_log import LinkLog, read_link_log
 from longlook.lab.observations import FlowCase, Observations
 from tests.data.trials import MS, RECORD_2, T0, packet_2, records, write_link_log

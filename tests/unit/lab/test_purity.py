@@ -10,7 +10,7 @@ from longlook.core.faces import shown_by
 
 SOURCES = Path(longlook.__file__).parent
 PURE = (
-    *("judge", "judge_lines", "judge_witness", "judge_settings", "vocabulary", "judge_knobs", "judge_windows"),
+    *("judge", "judge_lines", "judge_witness", "judge_settings", "vocabulary", "judge_knobs"),
     *("observations", "guard", "environment"),
 )
 EFFECTS = {"ctypes", "fcntl", "pyroute2", "socket", "subprocess"}

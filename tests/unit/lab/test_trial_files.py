@@ -5,9 +5,9 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
-from longlook.core.attempts import read_attempt
 from longlook.core.digests import file_digest
 from longlook.core.model import Outcome
+from longlook.core.run_folder import read_attempt
 from longlook.lab import artefacts, trial_files
 from longlook.lab.trace_folders import TracePlaces
 from tests.unit.core.test_codec import TRIAL

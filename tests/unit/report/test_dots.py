@@ -8,7 +8,7 @@ from syrupy.assertion import SnapshotAssertion
 from longlook.core.model import DOTS, Figure
 from longlook.report.charts.theme import specification
 from longlook.report.content import ReportContent
-from longlook.report.dots.section import make_dots
+from longlook.report.dots import make_dots
 from tests.data.flows import competing_content, competing_study
 
 FLOWS = {"tcp": {"subject": 1, "tcp": 4}, "quic": {"quic": 2, "tcp": 2, "cross": 1}}

@@ -11,7 +11,7 @@ from longlook.report import wording
 from longlook.report.charts.theme import specification
 from longlook.report.content import ReportContent
 from longlook.report.page import render, sections
-from longlook.report.population.section import make_population
+from longlook.report.population import make_population
 from tests.data.report import small_content, small_study, with_tables
 
 CURVE = pd.DataFrame(

@@ -13,7 +13,7 @@ from longlook.core.model import Arm, Contrast, Factor, Figure, Level
 from longlook.report import text, wording
 from longlook.report.content import ReportContent
 from longlook.report.layout import make_grid
-from longlook.report.write import write_report
+from longlook.report.page import write_report
 from longlook.terminal.run_display import verdict_table
 from tests.data.report import paper_content, small_content, small_study
 

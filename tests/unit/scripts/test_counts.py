@@ -18,7 +18,7 @@ FILES = {
     "\nclass Side:\n    class Trial: ...\n",
     "src/longlook/report/page.py": "def f(cpu_work, b):\n    return b.cpu_work, 'cpu_work.csv', 'cpu_works'\n"
     + 60 * "\n",
-    "src/longlook/report/cpu/section.py": "cpu_work = 1\n\n\n",
+    "src/longlook/report/cpu/chart.py": "cpu_work = chart_section()\n\n\n",
     "src/longlook/instruments/calibrate/__init__.py": "from longlook.report import page\nclass _Own: ...\n",
     "src/longlook/studies/demo.toml": "a = 1\nb = 2\n",
     "tests/unit/test_a.py": "import time\n\ndef test() -> None:\n    time.sleep(1)\n"

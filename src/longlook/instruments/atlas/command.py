@@ -99,7 +99,7 @@ def claims(
 ) -> None:
     """Compare everything published with what the runs found: each claim, and sources that contradict each other."""
     from longlook.instruments.atlas.claims.run import survey_runs
-    from longlook.instruments.atlas.claims.show import claims_shown
+    from longlook.instruments.atlas.show import claims_shown
     from longlook.terminal import document_printer
 
     survey, page = survey_runs(runs, out)

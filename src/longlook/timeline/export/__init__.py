@@ -5,6 +5,8 @@ command line calls both. The pipeline imports `har` for the archives of a whole 
 of P.1203.
 """
 
+import json
+import struct
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,10 +20,10 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from longlook.core import InputError, compressed_files, csv_cell, files
+from longlook.core import InputError, ask_link, compressed_files, csv_cell, files
 from longlook.timeline.decode import TraceVantage, decode_to
 from longlook.timeline.events import EVENT_SCHEMA, metadata_of, with_later_columns
-from longlook.timeline.export import har, pcapng, plays, qlog
+from longlook.timeline.export import har, plays, qlog
 from longlook.timeline.export.netlog_har import netlog_har
 from longlook.timeline.export.problems import problems_of
 from longlook.timeline.normalise.trial import LINK_LOG
@@ -31,6 +33,9 @@ KEYS = "keys.log"
 _CONNECTION = "connection"  # of a decoded trace: index into the connections of its account
 _ACCOUNT = b"longlook"
 _BATCH_ROWS = 16_384
+_SECTION_HEADER, _DECRYPTION_SECRETS = 0x0A0D0D0A, 0x0000000A
+_TLS_KEY_LOG = 0x544C534B
+"""The type of a Decryption Secrets Block with secrets in the format of NSS's key log (draft-ietf-opsawg-pcapng)."""
 
 
 @dataclass(frozen=True)
@@ -146,7 +151,7 @@ def _pcapng(source: Path, out: Path) -> Written:
     if not log.is_file():
         raise InputError(f"{source}: has no packet log {LINK_LOG}", "name the folder of a trial: RUN/trials/ID")
     keys = log.with_name(KEYS)
-    packets = pcapng.write(log, keys if keys.is_file() else None, out)
+    packets = write_pcapng(log, keys if keys.is_file() else None, out)
     return Written(out, packets, "packets" + (", with the connections' TLS secrets" if keys.is_file() else ""))
 
 
@@ -270,3 +275,23 @@ def _flow(connection: Mapping[str, Any], account: Mapping[str, Any], *, several:
 
 def _encoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column.cast(pa.string()).dictionary_encode().cast(EVENT_SCHEMA.field("flow").type)
+
+
+def write_pcapng(log: Path, keys: Path | None, out: Path) -> int:
+    """Write a capture file of a packet log and return its number of packets. Raise InputError if it is not a log."""
+    answer = json.loads(ask_link("pcapng", str(log), str(out)).splitlines()[-1])
+    if keys is not None and (secrets := files.read_bytes(keys)):
+        capture = out.read_bytes()
+        kind, length_bytes = struct.unpack_from("<II", capture)
+        if kind != _SECTION_HEADER:
+            raise InputError(f"{out}: the capture does not begin with a section", "build again: make build")
+        # Secrets stand before the packets that they open.
+        out.write_bytes(capture[:length_bytes] + _secrets_block(secrets) + capture[length_bytes:])
+    return int(answer["packets"])
+
+
+def _secrets_block(secrets: bytes) -> bytes:
+    padding = b"\0" * (-len(secrets) % 4)
+    total_bytes = 20 + len(secrets) + len(padding)
+    front = struct.pack("<IIII", _DECRYPTION_SECRETS, total_bytes, _TLS_KEY_LOG, len(secrets))
+    return front + secrets + padding + struct.pack("<I", total_bytes)

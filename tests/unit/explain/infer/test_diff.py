@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 
 from longlook.explain.infer import Machine, MachineInference
-from longlook.explain.infer.diff import Difference, Standing, diff
-from longlook.explain.infer.matching import matched
-from longlook.explain.infer.significance import Deals, fisher_p
+from longlook.explain.infer.diff import Deals, Difference, Standing, diff, fisher_p, matched
 from longlook.report.machines.diff_drawing import draw_diff
 from longlook.report.machines.drawing import draw
 

@@ -10,8 +10,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from longlook.core.errors import InputError
 from longlook.core.model import Better, Contrast
-from longlook.explain.inside import look_inside, look_into_flows
-from longlook.explain.inside.sender import endpoint_series
+from longlook.explain.inside import endpoint_series, look_inside, look_into_flows
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.rounds import choose_round, find_cells, wanted
 from longlook.explain.states import time_in_states

@@ -9,11 +9,10 @@ from longlook.analysis.claims.judge import NOT_RUN
 from longlook.core.model import Claim, ExpectedLevel, Study
 from longlook.engines.fake import FakeEngine
 from longlook.explain.answer import Answer, Status
-from longlook.instruments.atlas.bars import level_bars
 from longlook.instruments.atlas.claims.survey import Ours, SurveyedClaim
 from longlook.instruments.atlas.content import Atlas, summary_rows
 from longlook.instruments.atlas.maps import Map, maps_of, without_run
-from longlook.instruments.atlas.page import summary_markdown
+from longlook.instruments.atlas.page import level_bars, summary_markdown
 from longlook.instruments.atlas.papers import OWN, PAPERS, checks_laboratory, paper_of, papers_of, reading_order
 from longlook.instruments.atlas.run import AtlasFolder, Built
 from longlook.instruments.atlas.runs import AtlasOptions

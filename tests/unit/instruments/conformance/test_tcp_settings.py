@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from longlook.instruments.conformance.checks import Check, CheckStatus
+from longlook.instruments.conformance.runner import checks
 from longlook.instruments.conformance.subject import REFERENCE, subject
-from longlook.instruments.conformance.suite import checks
 from longlook.instruments.conformance.tcp_settings import PROOFS
 from longlook.study import tcp
 from tests.data.conformance import FAILED, data, packets, seen

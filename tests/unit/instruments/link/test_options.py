@@ -18,7 +18,7 @@ from longlook.instruments.link.command import _split, _with_json_file
 from longlook.instruments.link.lateness import LatenessCounter
 from longlook.instruments.link.options import Emulation, emulation, given_options
 from longlook.instruments.link.run import working_configuration
-from longlook.instruments.link.summary import dropped_by, summarise, summary_lines
+from longlook.instruments.link.show import dropped_by, summarise, summary_lines
 
 
 def made(

@@ -5,8 +5,7 @@ import pytest
 
 from longlook.analysis.outputs import mean_work
 from longlook.report.content import ReportContent
-from longlook.report.cpu.flame import boxes_of, short_name
-from longlook.report.cpu.section import make_cpu
+from longlook.report.cpu import boxes_of, make_cpu, short_name
 from longlook.report.page import sections
 from longlook.timeline.cpu_work import Work
 from tests.data.report import paper_content, with_tables

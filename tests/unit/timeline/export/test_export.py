@@ -12,9 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from longlook.core.errors import InputError
+from longlook.timeline import export
 from longlook.timeline.decode import decode_trace
 from longlook.timeline.events import EVENT_SCHEMA, EventKind
-from longlook.timeline.export import convert, pcapng, qlog
+from longlook.timeline.export import convert, qlog
 from longlook.timeline.export.qlog import COLUMNS, event, milliseconds
 
 BLANK: dict[str, Any] = dict.fromkeys(COLUMNS)
@@ -116,7 +117,7 @@ def test_reading_a_file_back_gives_the_very_rows(rows: list[dict[str, Any]], tmp
 
 
 def test_a_block_of_secrets_stands_behind_the_sections_header() -> None:
-    block = pcapng._secrets_block(b"CLIENT_RANDOM 00 11\n")
+    block = export._secrets_block(b"CLIENT_RANDOM 00 11\n")
     kind, total, secrets, length = struct.unpack_from("<IIII", block)
     assert (kind, secrets, length, total) == (10, 0x544C534B, 20, len(block))
     assert block[16:36] == b"CLIENT_RANDOM 00 11\n" and struct.unpack("<I", block[-4:]) == (total,)

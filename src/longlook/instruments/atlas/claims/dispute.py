@@ -1,17 +1,82 @@
 """Disputes: published studies that contradict each other, and which of our values can decide (docs/guide/claims.md).
 
 Each is a TOML file in `disputes/` of this package or of a root in LONGLOOK_PLUGINS. This module finds, reads and checks
-them.
+them: first by the schema (pydantic), then what must hold between a file's parts.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from longlook.core import Contrast, InputError, Problems, Study, allowed, find_metric, read_toml, registry
-from longlook.instruments.atlas.claims.dispute_schema import DisputeTable, EvidenceTable, HoldsTable, PositionTable
-from longlook.study import cells_of, labels_of, parse_table
+from longlook.study import SchemaVersion, Table, Text, cells_of, labels_of, parse_table
+
+Number = int | float
+
+
+class SchemaTable(Table):
+    """A table of a dispute file."""
+
+
+class HoldsTable(SchemaTable):
+    """`holds` of a position: bounds of a value, or its trend over the levels of a factor."""
+
+    at_least: Number | None = None
+    at_most: Number | None = None
+    trend: Literal["rises", "falls", "constant"] | None = None
+    tolerance: Annotated[Number, Field(ge=0)] | None = None
+
+
+class PositionTable(SchemaTable):
+    """`[[positions]]`: the finding of one source."""
+
+    name: Text
+    source: Text
+    says: Text
+    holds: HoldsTable | None = None
+
+
+class EvidenceTable(SchemaTable):
+    """`[[evidence]]`: values of one study over the levels of one factor that can decide the dispute."""
+
+    study: str
+    contrast: str | None = None
+    arm: str | None = None
+    metric: str | None = None
+    factor: str
+    levels: Annotated[list[str], Field(min_length=1)] | None = None
+    cell: dict[str, str] = Field(default_factory=dict)
+
+
+class UndecidableTable(SchemaTable):
+    """`[undecidable]`: why nothing here can decide the dispute, and what could."""
+
+    why: Text
+    needs: Text
+
+
+class SettledTable(SchemaTable):
+    """`[settled]`: the position that follows from what the sources print, and how."""
+
+    holds: Text
+    by: Text
+
+
+class DisputeTable(SchemaTable):
+    """A whole file."""
+
+    schema_: Annotated[SchemaVersion, Field(alias="schema")]
+    question: Text
+    notes: Text | None = None
+    positions: Annotated[list[PositionTable], Field(min_length=2)]
+    evidence: list[EvidenceTable] = Field(default_factory=list)
+    undecidable: UndecidableTable | None = None
+    settled: SettledTable | None = None
+
 
 RISES, FALLS, CONSTANT = "rises", "falls", "constant"
 

@@ -2,7 +2,7 @@
 
 An `ask.Ask` (one knob of one endpoint) goes in, a `Check` comes out. A proof compares two values on the wire or in a
 log, and fails if the two trials look alike. It does not apply in a role in which the setting decides nothing that
-this laboratory transfers, and gives the reason. `suite` uses the proofs; a new one is a function in a module of this
+this laboratory transfers, and gives the reason. `runner` uses the proofs; a new one is a function in a module of this
 package, named in the module's PROOFS.
 
 Entry points: `PROOFS`, `proven_over`, `ask.Ask`.
@@ -13,17 +13,13 @@ from collections.abc import Callable, Mapping
 from longlook.core import EITHER, UDP, UDP_ECHO
 from longlook.instruments.conformance.checks import Check
 from longlook.instruments.conformance.proofs import (
-    acks,
+    acknowledgements,
     congestion,
     datagrams,
-    echoing,
     moving,
-    pace,
     playing,
     racing,
-    recovery,
     start,
-    streams,
     traffic,
     windows,
 )
@@ -33,10 +29,7 @@ Proof = Callable[[Ask], Check]
 
 PROOFS: Mapping[str, Proof] = {
     name: proof
-    for module in (
-        *(windows, streams, congestion, recovery, pace, acks, datagrams, start, racing, moving),
-        *(traffic, echoing, playing),
-    )
+    for module in (windows, congestion, acknowledgements, datagrams, start, racing, moving, traffic, playing)
     for name, proof in module.PROOFS.items()
 }
 
@@ -50,7 +43,7 @@ _PROTOCOLS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(racing.PROOFS, (EITHER.name,)),
     **dict.fromkeys(traffic.PROOFS, (UDP.name,)),
     **dict.fromkeys(playing.PROOFS, ("h3", "h2")),
-    **dict.fromkeys(echoing.PROOFS, (UDP_ECHO.name,)),
+    "dont_fragment": (UDP_ECHO.name,),
 }
 
 

@@ -6,8 +6,14 @@ import pytest
 
 from longlook.core.errors import InputError
 from longlook.core.model import Study
-from longlook.instruments.atlas.claims.dispute import Dispute, list_disputes, read_dispute, unit_of
-from longlook.instruments.atlas.claims.dispute_schema import DisputeTable, SchemaTable
+from longlook.instruments.atlas.claims.dispute import (
+    Dispute,
+    DisputeTable,
+    SchemaTable,
+    list_disputes,
+    read_dispute,
+    unit_of,
+)
 from longlook.study.files import list_studies
 
 EXAMPLE = """

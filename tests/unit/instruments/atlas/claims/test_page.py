@@ -15,8 +15,8 @@ from longlook.core.model import Claim, ExpectedLevel, Verdict
 from longlook.core.run_folder import write_json
 from longlook.instruments.atlas.claims.entries import EntryFolder, make_entry
 from longlook.instruments.atlas.claims.run import make_survey, survey_runs
-from longlook.instruments.atlas.claims.show import claims_table, summary_table
 from longlook.instruments.atlas.claims.survey import Survey, survey_data
+from longlook.instruments.atlas.show import claims_table, summary_table
 from longlook.report import wording
 from longlook.report.content import metric_facts
 from longlook.report.wording import statement

@@ -2,7 +2,7 @@
 
 from longlook.explain.infer import MachineInference
 from longlook.explain.infer.diff import diff
-from longlook.instruments.infer.dot import diff_to_dot, to_dot
+from longlook.instruments.infer.run import diff_to_dot, to_dot
 
 CALM = [[("init", 0), ("slow_start", 100), ("recovery", 1000), ("avoidance", 1100), (None, 4000)]] * 3
 ROUGH = [[("init", 0), ("slow_start", 100), ("recovery", 1000), ("timeout", 1700), (None, 4000)]] * 3

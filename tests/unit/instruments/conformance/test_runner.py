@@ -21,9 +21,8 @@ from longlook.instruments.conformance.page import write_page
 from longlook.instruments.conformance.proofs import PROOFS
 from longlook.instruments.conformance.qlogs import count, events_of, parameters
 from longlook.instruments.conformance.run import matrices, write_matrices
-from longlook.instruments.conformance.runner import judged
+from longlook.instruments.conformance.runner import checks, judged, knobs
 from longlook.instruments.conformance.subject import Subject, subject
-from longlook.instruments.conformance.suite import checks, knobs
 from longlook.provision.catalogue import selected, stack_versions
 from longlook.study import tcp
 from tests.data.conformance import FAILED, ask, knob, seen

@@ -1,4 +1,7 @@
-"""Proofs of loss detection: late packets are sent again or not, depending on the thresholds (RFC 9002, 6.1)."""
+"""Proofs of when a receiver acknowledges, and of loss detection.
+
+Late packets are sent again or not, depending on the thresholds (RFC 9002, 6.1).
+"""
 
 from collections.abc import Mapping
 
@@ -6,16 +9,68 @@ from longlook.core import Link, Scalar, Stage
 from longlook.instruments.conformance import wire
 from longlook.instruments.conformance.checks import Check, CheckFinding, Want, comparing, verdict
 from longlook.instruments.conformance.evidence import Seen
-from longlook.instruments.conformance.links import path
+from longlook.instruments.conformance.links import path, usual
 from longlook.instruments.conformance.proofs.ask import Ask, transfer
+from longlook.instruments.conformance.proofs.windows import offered
 from longlook.instruments.conformance.qlogs import count
+
+_FEW, _MANY = 2, 20
+_NEVER = 1_000
+_MS_PER_S = 1e3
+
+
+def ack_threshold(ask: Ask) -> Check:
+    """Count the client's packets for each of the server's during a download."""
+    if ask.role == "server":
+        return ask.without("a server receives only requests, and its answers carry the acknowledgements")
+    return _counted(ask, {}, {"few": ask.value(_FEW), "many": ask.value(_MANY)})
+
+
+def _counted(ask: Ask, apart: Mapping[str, Scalar], values: Mapping[str, Scalar]) -> Check:
+    """Demand fewer packets up with the value `many` than with `few`; `apart` are knobs of both trials."""
+
+    def judge(seen: Mapping[str, Seen]) -> CheckFinding:
+        ratio = {name: wire.acks_per_packet(found.packets) for name, found in seen.items()}
+        few, many = ratio["few"], ratio["many"]
+        if few is None or many is None:
+            return verdict(False, next((found.why for found in seen.values() if not found.ok), "no data was sent"))
+        text = ", ".join(f"{ratio[name]:.3f} packets up for one down with {values[name]}" for name in values)
+        return verdict(many < 0.6 * few, text)
+
+    workload = transfer(2_000_000)
+    wants = {name: ask.want({**apart, ask.name: value}, usual(), workload) for name, value in values.items()}
+    return ask.check(wants, judge)
+
+
+def max_ack_delay(ask: Ask) -> Check:
+    """Read the transport parameter of that name in the peer's log (milliseconds)."""
+    return offered(ask, "max_ack_delay", 0.047, scale=_MS_PER_S)
+
+
+def requested_ack_threshold(ask: Ask) -> Check:
+    """Count as for `ack_threshold`; the server requests it of a client with the extension ACK frequency."""
+    if ask.role == "client":
+        return ask.without("a server receives only requests, and its answers carry the acknowledgements")
+    return _counted(ask, {}, {"few": ask.value(_FEW), "many": ask.value(_MANY)})
+
+
+def requested_max_ack_delay(ask: Ask) -> Check:
+    """Count with a threshold that is never reached, so that the delay decides how often acknowledgements come."""
+    if ask.role == "client":
+        return ask.without("a server receives only requests, and its answers carry the acknowledgements")
+    if "requested_ack_threshold" not in ask.siblings:
+        return ask.check(
+            {}, lambda _seen: verdict(False, "without requested_ack_threshold the threshold decides first")
+        )
+    apart = {"requested_ack_threshold": int(ask.siblings["requested_ack_threshold"].maximum or _NEVER)}
+    return _counted(ask, apart, {"few": ask.value(0.005), "many": ask.value(0.06)})
+
 
 _RTT_S = 0.1
 _RATE_MBPS = 40
 _DEPTH, _SHORT_SHARE = 16, 0.1  # never late by an eighth of the round trip, so that time does not decide
 _LATE_SHARE = 0.4  # of a round trip
 _OFTEN = 0.01
-_NEVER = 1_000
 _UNDONE_FASTER = 1.5
 _SHORT_QUEUE_BYTES = 60_000  # so that timers stay near the round trip
 _LOST_FROM_NS, _LOST_UNTIL_NS = 1_500_000_000, 3_500_000_000
@@ -127,6 +182,10 @@ def _spurious(ask: Ask, link: Link, strict: Mapping[str, Scalar], patient: Mappi
 
 
 PROOFS = {
+    "ack_threshold": ack_threshold,
+    "max_ack_delay": max_ack_delay,
+    "requested_ack_threshold": requested_ack_threshold,
+    "requested_max_ack_delay": requested_max_ack_delay,
     "packet_threshold": packet_threshold,
     "time_threshold": time_threshold,
     "adaptive_reordering": adaptive_reordering,

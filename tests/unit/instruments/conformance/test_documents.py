@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from longlook.instruments.conformance import documents, merge, tables
+from longlook.instruments.conformance import documents, tables
 from longlook.instruments.conformance.checks import CheckResult, CheckStatus, Report
 from longlook.instruments.conformance.matrix import Matrix, MatrixCell
 from longlook.instruments.conformance.saved import save
@@ -36,41 +36,41 @@ def test_a_table_with_rows_that_are_too_long_is_read_back_as_it_was() -> None:
 def test_versions_that_were_not_checked_again_keep_their_rows() -> None:
     old = table("alpha@1", "alpha@2", "beta@1")
     failed = report("alpha", "2", CheckStatus.FAILED, LONG)
-    merged = merge.checks(old, [failed], DECLARED)
+    merged = documents.merged_checks(old, [failed], DECLARED)
     rows = {row[0]: row for row in tables.parsed(merged.text)[1:]}
     assert list(rows) == ["alpha@1", "alpha@2", "beta@1"]
     assert rows["alpha@2"][2] == "1"
     assert rows["alpha@1"] == tables.parsed(old)[1]
     assert merged.kept == ("alpha@1", "beta@1")
-    assert merge.checks(merged.text, [failed], DECLARED).text == merged.text
+    assert documents.merged_checks(merged.text, [failed], DECLARED).text == merged.text
 
 
 def test_versions_that_are_no_longer_declared_go_and_stacks_that_are_unknown_here_stay() -> None:
-    merged = merge.checks(table("alpha@0", "plug-in@7", "beta@1"), [report("alpha", "1")], DECLARED)
+    merged = documents.merged_checks(table("alpha@0", "plug-in@7", "beta@1"), [report("alpha", "1")], DECLARED)
     assert [row[0] for row in tables.parsed(merged.text)[1:]] == ["alpha@1", "beta@1", "plug-in@7"]
 
 
 def test_without_any_result_there_is_no_table() -> None:
-    assert merge.checks("Nothing has been measured yet.", [], DECLARED).text == ""
-    assert merge.knobs("", [], DECLARED).text == ""
-    assert merge.proofs("", [], DECLARED).text == ""
-    assert merge.matrix("", None).text == ""
-    assert merge.handshakes("", None).text == ""
+    assert documents.merged_checks("Nothing has been measured yet.", [], DECLARED).text == ""
+    assert documents.merged_knobs("", [], DECLARED).text == ""
+    assert documents.merged_proofs("", [], DECLARED).text == ""
+    assert documents.merged_matrix("", None).text == ""
+    assert documents.merged_handshakes("", None).text == ""
 
 
 def test_columns_of_knobs_are_kept_and_the_newest_version_of_a_stack_counts() -> None:
     old = "| knob | alpha 2 | gone 1 | beta 1 |\n| --- | --- | --- | --- |\n| `ecn` | ✗ | ✓ |  |\n| `gso` |  |  | ✓ |"
-    merged = merge.knobs(old, [report("alpha", "1"), report("beta", "1")], DECLARED)
+    merged = documents.merged_knobs(old, [report("alpha", "1"), report("beta", "1")], DECLARED)
     assert tables.parsed(merged.text) == [["knob", "alpha 2", "beta 1", "gone 1"], ["`ecn`", "✗", "✓", "✓"]]
     assert merged.kept == ("alpha 2", "gone 1")
-    renewed = merge.knobs(old, [report("alpha", "2")], DECLARED)
+    renewed = documents.merged_knobs(old, [report("alpha", "2")], DECLARED)
     assert renewed.kept == ("beta 1", "gone 1")
     assert tables.parsed(renewed.text)[1] == ["`ecn`", "✓", "", "✓"]
 
 
 def test_sections_of_proofs_are_kept() -> None:
     old = "### alpha 1\nold alpha\n\n### beta 1\nold beta\n"
-    merged = merge.proofs(old, [report("alpha", "2")], DECLARED)
+    merged = documents.merged_proofs(old, [report("alpha", "2")], DECLARED)
     assert merged.kept == ("beta 1",)
     assert merged.text.startswith("### alpha 2\n| knob ")
     assert merged.text.endswith("### beta 1\nold beta")
@@ -83,9 +83,9 @@ def test_a_matrix_of_fewer_stacks_does_not_replace_a_larger_one() -> None:
     whole = Matrix("h3", "virtual", 1, ("a@1", "b@1"), ("a@1",), pairs)
     part = replace(whole, servers=("a@1",), pairs=pairs[:1])
     old = tables.matrix_table(whole)
-    assert merge.matrix(old, part) == merge.Merged(old, ("a@1", "b@1"))
+    assert documents.merged_matrix(old, part) == documents.Merged(old, ("a@1", "b@1"))
     newer = replace(whole, servers=("a@1", "b@2"), pairs=(pairs[0], replace(pairs[1], server="b@2", reason="no")))
-    assert merge.matrix(old, newer) == merge.Merged(tables.matrix_table(newer))
+    assert documents.merged_matrix(old, newer) == documents.Merged(tables.matrix_table(newer))
 
 
 def test_handshakes_of_an_older_document_stay_where_none_were_measured() -> None:
@@ -94,8 +94,8 @@ def test_handshakes_of_an_older_document_stay_where_none_were_measured() -> None
     measured = replace(unmeasured, pairs=(replace(pair, handshake_round_trips=2.02),))
     old = tables.handshake_table(measured)
     assert "| a@1 | 2 RTT |" in old
-    assert merge.handshakes(old, unmeasured) == merge.Merged(old.strip(), ("a@1",))
-    assert merge.handshakes("", measured) == merge.Merged(old)
+    assert documents.merged_handshakes(old, unmeasured) == documents.Merged(old.strip(), ("a@1",))
+    assert documents.merged_handshakes("", measured) == documents.Merged(old)
 
 
 def test_a_document_keeps_the_results_of_other_machines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

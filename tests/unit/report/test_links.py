@@ -3,7 +3,7 @@
 import pandas as pd
 
 from longlook.report.content import ReportContent
-from longlook.report.links.section import first_rounds, make_links
+from longlook.report.links import first_rounds, make_links
 from longlook.report.page import sections
 from longlook.timeline.over_links import MAIN_LINK, SECOND_LINK
 from tests.data.report import paper_content, with_tables

@@ -5,7 +5,7 @@ from typing import Any
 import pandas as pd
 
 from longlook.report.content import ReportContent
-from longlook.report.losses.section import make_losses
+from longlook.report.losses import make_losses
 from longlook.report.page import sections
 from tests.data.report import paper_content, with_tables
 

@@ -1,7 +1,7 @@
 """Every sample of a contrast in one figure."""
 
 from longlook.core.model import Factor, Figure, Level
-from longlook.report.contrasts.samples import sample_chart
+from longlook.report.contrasts.section import sample_chart
 from longlook.report.layout import make_grid
 from tests.data.report import small_content, small_study
 

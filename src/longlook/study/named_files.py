@@ -1,6 +1,7 @@
-"""Traces that a study names: paths count from the file that names them, and their digests are noted with the study.
+"""Files that a study names, traces and recorded pages: paths count from the file that names them.
 
-So the same study can be planned again after its trace files are gone: `known` is the note of an earlier reading.
+The digests of traces are noted with the study, and those of recordings stand in their place. So the same study can be
+planned again after its files are gone: `known` is the note of an earlier reading.
 """
 
 from collections.abc import Iterator, Mapping
@@ -8,8 +9,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from longlook.core import BESIDE_MAIN
+from longlook.core import BESIDE_MAIN, Problems
 from longlook.network import Role, TraceError, call, trace_store
+from longlook.provision import HarError, store
 
 _ROLES: Mapping[str, Role] = {
     "rate": "rate",
@@ -19,6 +21,7 @@ _ROLES: Mapping[str, Role] = {
     "queue": "queue",
     "duplicate": "duplicate",
 }
+_KEY = f"workload.{store.PARAMETER}"
 
 
 def anchor_traces(document: dict[str, Any], folder: Path) -> None:
@@ -86,3 +89,52 @@ def _path(value: object) -> str | None:
 
 def _tables(value: object) -> list[dict[str, Any]]:
     return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
+
+
+def anchor_recordings(document: dict[str, Any], folder: Path) -> None:
+    """Make the paths of a document absolute; `folder` is where its file is. Labels of levels stay as written."""
+    for table, key, name in _named(document):
+        if name not in store.shipped() and (store.is_path(name) or (folder / name).exists()):
+            table[key] = str((folder / name).absolute())
+
+
+def read_recordings(document: dict[str, Any], known: Mapping[str, str], problems: Problems) -> dict[str, str]:
+    """Put digests in place of names and paths; return the digests by `har NAME`. Errors are added to `problems`."""
+    found: dict[str, str] = {}
+    for table, key, name in _named(document):
+        note = f"{store.PARAMETER} {name}"
+        try:
+            path = store.find(name, Path.cwd())
+            digest = known[note] if note in known and not path.exists() else store.keep(path)[0]
+        except HarError as error:
+            problems.add_value(_KEY, name, str(error))
+            continue
+        found[note] = table[key] = digest
+    return found
+
+
+def _named(document: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str, str]]:
+    """Yield table, key and value of every setting that names a recording, after levels were spelt out as tables."""
+    workload = document.get("workload")
+    if not isinstance(workload, dict):
+        return
+    yield from _texts(workload, (store.PARAMETER,))
+    factors = document.get("factors")
+    for factor in factors if isinstance(factors, list) else []:
+        levels = factor.get("levels") if isinstance(factor, dict) else None
+        if not isinstance(levels, list):
+            continue
+        if factor.get("sets") == _KEY:
+            levels = factor["levels"] = [
+                {"label": level, _KEY: level} if isinstance(level, str) else level for level in levels
+            ]
+        for level in levels:
+            if isinstance(level, dict):
+                yield from _texts(level, (_KEY,))
+                yield from _texts(level.get("workload"), (store.PARAMETER,))
+
+
+def _texts(table: object, keys: tuple[str, ...]) -> Iterator[tuple[dict[str, Any], str, str]]:
+    for key in keys:
+        if isinstance(table, dict) and isinstance(value := table.get(key), str) and not value.startswith("sha256:"):
+            yield table, key, value

@@ -1,1 +1,0 @@
-"""Losses within a round trip: how many packets the loss epochs of each arm lost, cell by cell."""
