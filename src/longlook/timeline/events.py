@@ -87,7 +87,7 @@ EVENT_KINDS: Mapping[EventKind, str] = {
     "closed, idle_timeout; detail = reason.",
     EventKind.PARAMETERS: "Parameters were set. Columns: name = local, remote or recovery, detail = JSON "
     "object with sorted keys.",
-    EventKind.STATE: "The sender entered a state of docs/reference/states-rules.md. Columns: name = state, "
+    EventKind.STATE: "The sender entered a state of docs/reference/timeline.md#states. Columns: name = state, "
     "detail = the rule that found it, or the stack's own name. The source is derived "
     "for a rule, else the log's writer. A state is held until the next such row of "
     "the same flow and vantage, the last one until the connection ends.",

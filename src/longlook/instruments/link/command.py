@@ -210,7 +210,7 @@ def import_table(  # noqa: PLR0913 - an option each
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make a trace of a table of measurements, such as Lumos5G's (docs/reference/link-paths.md)."""
+    """Make a trace of a table of measurements, such as Lumos5G's (docs/reference/study-network.md)."""
     from longlook.instruments.link.importing import import_to, reading_of
 
     reading = reading_of(

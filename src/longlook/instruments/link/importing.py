@@ -11,7 +11,7 @@ from longlook.network.table_files import SEPARATORS
 from longlook.network.tables import RATES, SHARES, TIMES, Column, Imported, Reading, column, read_table
 from longlook.network.traces import LARGEST_BYTES, TraceError
 
-_DOCS = "docs/reference/link-paths.md shows how a table is read"
+_DOCS = "docs/reference/study-network.md shows how a table is read"
 
 
 def reading_of(  # noqa: PLR0913 - an option each
