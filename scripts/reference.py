@@ -32,7 +32,7 @@ MARK = f"{MADE_BY}`make generate`: change the code and not this page. -->\n"
 LONGEST_LINE = 190
 
 _SENTENCE_END = re.compile(r"(?<=[.!?)]) (?=[A-Z`(])(?<! al\. )(?<!e\.g\. )")
-_SIGN, _CHANGES = "Return a sign where ", "Return "
+_SIGN, _CHANGES = "Return a sign if ", "Return "
 _PLANS = re.compile(r"<!-- Plans (\w+); earlier: (.*) -->")
 _VALUE = re.compile(r"\{\w+(:[^}]*)?\}")
 

@@ -193,7 +193,7 @@ _STREAM_CREDIT_CLASSES = (LedgerClass.STREAM_CREDIT,)
 
 
 def stream_credit_sign(pair: Pair) -> Sign | None:
-    """Return a sign where the loser's server waits longer for credit of a stream, whose window is below two
+    """Return a sign if the loser's server waits longer for credit of a stream, whose window is below two
     bandwidth-delay products.
 
     With more than that the window suffices, and its updates are late (`late_credit`).
@@ -246,7 +246,7 @@ _LEAST_BUFFER, _MOST_BUFFER = 4096, 1 << 30
 
 
 def connection_credit_sign(pair: Pair) -> Sign | None:
-    """Return a sign where the loser's server waits longer for credit of the connection, whose window is
+    """Return a sign if the loser's server waits longer for credit of the connection, whose window is
     below two bandwidth-delay products.
 
     With more than that the window suffices, and its updates are late (`late_credit`).
@@ -313,7 +313,7 @@ _LATE_CREDIT_CLASSES = (LedgerClass.STREAM_CREDIT, LedgerClass.CONNECTION_CREDIT
 
 
 def late_credit_sign(pair: Pair) -> Sign | None:
-    """Return a sign where the loser's server waits for credit though the window is two bandwidth-delay
+    """Return a sign if the loser's server waits for credit though the window is two bandwidth-delay
     products or more.
     """
     more_ns, side = pair.excess_ns(*_LATE_CREDIT_CLASSES), pair.loser
@@ -366,7 +366,7 @@ LATE_CREDIT = Cause(
 
 
 def http2_stream_window_sign(pair: Pair) -> Sign | None:
-    """Return a sign where the loser's server waits longer for HTTP/2's credit of a stream, whose window is below two
+    """Return a sign if the loser's server waits longer for HTTP/2's credit of a stream, whose window is below two
     bandwidth-delay products.
 
     With more than that the window suffices, and the client reads late (`slow_reader`).
@@ -397,7 +397,7 @@ HTTP2_STREAM_WINDOW = Cause(
 
 
 def http2_connection_window_sign(pair: Pair) -> Sign | None:
-    """Return a sign where the loser's server waits longer for HTTP/2's credit of the connection, whose window is below
+    """Return a sign if the loser's server waits longer for HTTP/2's credit of the connection, whose window is below
     two bandwidth-delay products.
 
     With more than that the window suffices, and the client reads late (`slow_reader`).
@@ -439,7 +439,7 @@ _LIMITS = ("streams_bidi", "streams_uni")
 
 
 def stream_ids_sign(pair: Pair) -> Sign | None:
-    """Return a sign where the loser's client met its limit of streams, and its requests wait for longer."""
+    """Return a sign if the loser's client met its limit of streams, and its requests wait for longer."""
     side, client = pair.loser, pair.loser.client
     if client is None:
         return None
@@ -499,7 +499,7 @@ _LEAST_BYTES, _LARGEST_BYTES, _DEFAULT_BYTES = 4096, 1 << 30, 64 << 20
 
 
 def send_buffer_sign(pair: Pair) -> Sign | None:
-    """Return a sign where the loser's sender waits longer for room in its send buffer."""
+    """Return a sign if the loser's sender waits longer for room in its send buffer."""
     side = pair.loser
     found, full_bytes = credit_met(side, "send_buffer"), _full(side)
     more_ns = pair.excess_ns(*(_SEND_BUFFER_CLASSES if full_bytes is None else _IDLE))

@@ -30,7 +30,7 @@ _NO_EARLY_DATA_CLASSES = (LedgerClass.HANDSHAKE,)
 
 
 def no_early_data_sign(pair: Pair) -> Sign | None:
-    """Return a sign where the winner sends early data, the loser sends none, and its handshake costs it more time."""
+    """Return a sign if the winner sends early data, the loser sends none, and its handshake costs it more time."""
     sent, link = _early(pair.winner), pair.winner.up
     if not sent.any() or _early(pair.loser).any():
         return None
@@ -72,7 +72,7 @@ _EARLY_DATA_REFUSED_CLASSES = (LedgerClass.HANDSHAKE, LedgerClass.REQUEST, Ledge
 
 
 def early_data_refused_sign(pair: Pair) -> Sign | None:
-    """Return a sign where the loser's client sent early data and its handshake ended without."""
+    """Return a sign if the loser's client sent early data and its handshake ended without."""
     side, link = pair.loser, pair.loser.up
     sent = link.ours & link.early & during(side, link.arrival_ns)
     done = side.timeline.select(Kind.HANDSHAKE_DONE, "client")
@@ -121,7 +121,7 @@ _SENT_WITHIN_NS = 2_000_000
 
 
 def overtaken_keys_sign(pair: Pair) -> Sign | None:
-    """Return a sign where the loser's server declared packets lost that reached the client before their keys did."""
+    """Return a sign if the loser's server declared packets lost that reached the client before their keys did."""
     early, late_ns = _overtaking(pair.loser)
     early[early] = _declared_lost(pair.loser, pair.loser.down.arrival_ns[early])
     if not early.any():
@@ -195,7 +195,7 @@ _SILENCE_S, _ROUND_TRIPS = 0.2, 3.0
 
 
 def late_fallback_sign(pair: Pair) -> Sign | None:
-    """Return a sign where the loser's client waits for QUIC for longer than the winner's before it tries TCP."""
+    """Return a sign if the loser's client waits for QUIC for longer than the winner's before it tries TCP."""
     more_ns, side = pair.excess_ns(*_LATE_FALLBACK_CLASSES), pair.loser
     if more_ns <= 0:
         return None

@@ -34,7 +34,7 @@ _AT_ONCE_NS = 1_000_000
 
 
 def handshake_round_trips_sign(pair: Pair) -> Sign | None:
-    """Return a sign where the loser's client is ready for its first request after more flights there and back.
+    """Return a sign if the loser's client is ready for its first request after more flights there and back.
 
     Flights are counted on the link; what the handshake waits for an end or a timer is no round trip.
     """
@@ -138,7 +138,7 @@ _HANDSHAKE_LOSS_CLASSES = (LedgerClass.HANDSHAKE,)
 
 
 def handshake_loss_sign(pair: Pair) -> Sign | None:
-    """Return a sign where a packet of the loser's handshake was dropped and the handshake waits for it."""
+    """Return a sign if a packet of the loser's handshake was dropped and the handshake waits for it."""
     side = pair.loser
     waits, whole = stretches(side, *_HANDSHAKE_LOSS_CLASSES, detail=LOSS), stretches(side, *_HANDSHAKE_LOSS_CLASSES)
     if len(waits) == 0:
@@ -210,7 +210,7 @@ _HANDSHAKE_COMPUTING_CLASSES = (LedgerClass.HANDSHAKE,)
 
 
 def handshake_computing_sign(pair: Pair) -> Sign | None:
-    """Return a sign where the loser's handshake waits for the server's computing, for longer than the winner's."""
+    """Return a sign if the loser's handshake waits for the server's computing, for longer than the winner's."""
     more_ns, side = (
         min(pair.excess_detail_ns(LedgerClass.HANDSHAKE, SERVER), pair.excess_ns(*_HANDSHAKE_COMPUTING_CLASSES)),
         pair.loser,
@@ -268,7 +268,7 @@ _FORMS = {"retry": "a Retry arrives", "version_negotiation": "the server names o
 
 
 def retry_round_trip_sign(pair: Pair) -> Sign | None:
-    """Return a sign where the loser's handshake has a Retry or a negotiation of versions, and is the longer one."""
+    """Return a sign if the loser's handshake has a Retry or a negotiation of versions, and is the longer one."""
     side = pair.loser
     shown = [
         Evidence(int(time_ns) - side.start_ns, text)
@@ -323,7 +323,7 @@ _AMPLIFICATION_LIMIT_CLASSES = (LedgerClass.HANDSHAKE,)
 
 
 def amplification_limit_sign(pair: Pair) -> Sign | None:
-    """Return a sign where the loser's server waits longer at three times what it received, in a longer handshake."""
+    """Return a sign if the loser's server waits longer at three times what it received, in a longer handshake."""
     side = pair.loser
     more_ns = min(
         pair.excess_detail_ns(LedgerClass.HANDSHAKE, AMPLIFICATION), pair.excess_ns(*_AMPLIFICATION_LIMIT_CLASSES)

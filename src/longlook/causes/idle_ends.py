@@ -14,7 +14,7 @@ _CLIENT_IDLE_CLASSES = (LedgerClass.CLIENT_IDLE,)
 
 
 def client_idle_sign(pair: Pair) -> Sign | None:
-    """Return a sign where the loser's client has nothing on its way for longer."""
+    """Return a sign if the loser's client has nothing on its way for longer."""
     more_ns, side = pair.excess_ns(*_CLIENT_IDLE_CLASSES), pair.loser
     if more_ns <= 0:
         return None
@@ -49,7 +49,7 @@ _AT_ONCE_NS = 1_000_000
 
 
 def server_think_sign(pair: Pair) -> Sign | None:
-    """Return a sign where the loser's server is longer at work before the first bytes of its answers."""
+    """Return a sign if the loser's server is longer at work before the first bytes of its answers."""
     side, found = pair.loser, thinking(pair.loser)
     more_ns = min(found.total_ns - thinking(pair.winner).total_ns, pair.excess_ns(*_SERVER_THINK_CLASSES))
     if more_ns <= 0:
@@ -111,7 +111,7 @@ _APPLICATION_LIMITED_CLASSES = (LedgerClass.APPLICATION,)
 
 
 def application_limited_sign(pair: Pair) -> Sign | None:
-    """Return a sign where the loser's transport waits longer for its program."""
+    """Return a sign if the loser's transport waits longer for its program."""
     more_ns, side = pair.excess_ns(*_APPLICATION_LIMITED_CLASSES), pair.loser
     if more_ns <= 0:
         return None
@@ -149,7 +149,7 @@ _THRESHOLDS = (2, 5, 10)
 
 
 def endpoint_cpu_sign(pair: Pair) -> Sign | None:
-    """Return a sign where the loser's end is longer at work; in virtual time only a processor takes time."""
+    """Return a sign if the loser's end is longer at work; in virtual time only a processor takes time."""
     more_ns, side = pair.excess_ns(*_ENDPOINT_CPU_CLASSES), pair.loser
     if more_ns <= 0:
         return None

@@ -47,7 +47,7 @@ _RANDOM_LOSS_RESPONSE_CLASSES = (
 
 
 def random_loss_response_sign(pair: Pair) -> Sign | None:
-    """Return a sign where packets to the client were dropped at random and the loser waits longer than the winner."""
+    """Return a sign if packets to the client were dropped at random and the loser waits longer than the winner."""
     shown, count = losses_on_path(pair.loser, "a packet to the client is dropped at random", *RANDOM_REASONS)
     if not count:
         return None
@@ -88,7 +88,7 @@ _QUEUE_LOSS_RESPONSE_TIMES = (2, 4, 8)
 
 
 def queue_loss_response_sign(pair: Pair) -> Sign | None:
-    """Return a sign where the queue dropped packets of the load and the loser waits longer than the winner."""
+    """Return a sign if the queue dropped packets of the load and the loser waits longer than the winner."""
     shown, count = losses_on_path(pair.loser, "the queue has no room for a packet to the client", *QUEUE_REASONS)
     if not count:
         return None
@@ -136,7 +136,7 @@ _STEP_NS = 1_000_000
 
 
 def ecn_response_sign(pair: Pair) -> Sign | None:
-    """Return a sign where the link marked more packets of the load than the winner's, and the loser waits longer."""
+    """Return a sign if the link marked more packets of the load than the winner's, and the loser waits longer."""
     marked = _marked(pair.loser)
     more = int(marked.sum()) - int(_marked(pair.winner).sum())
     if more <= 0:
@@ -209,7 +209,7 @@ on growing and count whole packets.
 
 
 def window_after_loss_sign(pair: Pair) -> Sign | None:
-    """Return a sign where the loser keeps less of its window at its losses than the winner, in the median."""
+    """Return a sign if the loser keeps less of its window at its losses than the winner, in the median."""
     own, other = windows_kept(pair.loser), windows_kept(pair.winner)
     if not own or not other or median(own) > median(other) - _SMALLER:
         return None
@@ -259,7 +259,7 @@ _CUT = 0.9
 
 
 def multiple_reductions_sign(pair: Pair) -> Sign | None:
-    """Return a sign where the loser cuts its window again within a round trip, more often than the winner."""
+    """Return a sign if the loser cuts its window again within a round trip, more often than the winner."""
     side, again = pair.loser, repeated_cuts(pair.loser)
     if len(again) == 0 or len(again) <= len(repeated_cuts(pair.winner)):
         return None
@@ -326,7 +326,7 @@ _KEPT_REDUCTION_CLASSES = (LedgerClass.CONGESTION_WINDOW, LedgerClass.ACK_WAIT)
 
 
 def kept_reduction_sign(pair: Pair) -> Sign | None:
-    """Return a sign where the loser's server declared packets lost that arrived, and then waited for its window."""
+    """Return a sign if the loser's server declared packets lost that arrived, and then waited for its window."""
     shown, count = false_losses(pair.loser, "the window was reduced for a packet that arrives")
     return None if count == 0 else Sign(pair.excess_ns(*_KEPT_REDUCTION_CLASSES), shown, dose=float(count))
 
@@ -367,7 +367,7 @@ _KNOB, _LATER = "persistent_congestion_threshold", 10
 
 
 def persistent_congestion_sign(pair: Pair) -> Sign | None:
-    """Return a sign where the loser's window falls to its smallest in one step, more often than the winner's."""
+    """Return a sign if the loser's window falls to its smallest in one step, more often than the winner's."""
     side, times = pair.loser, collapses(pair.loser)
     if len(times) == 0 or len(times) <= len(collapses(pair.winner)):
         return None

@@ -39,7 +39,7 @@ _OF_BBR = "bbr_"
 
 
 def pacing_limited_sign(pair: Pair) -> Sign | None:
-    """Return a sign where the loser's pacing leaves the bottleneck idle for longer than the winner's.
+    """Return a sign if the loser's pacing leaves the bottleneck idle for longer than the winner's.
 
     BBR is paced by its model of the path, which is another cause (`model_error`); TCP is paced if it was configured so.
     """
@@ -87,7 +87,7 @@ _STEADY = {"jitter": "0ms"}
 
 
 def model_error_sign(pair: Pair) -> Sign | None:
-    """Return a sign where the loser's sender is BBR's and paces below 0.9 of the path's rate, in the median."""
+    """Return a sign if the loser's sender is BBR's and paces below 0.9 of the path's rate, in the median."""
     share = paced_share(pair.loser)
     if share is None or share >= _BELOW:
         return None
@@ -147,7 +147,7 @@ _PACKET_BYTES = 1500
 
 
 def burstiness_sign(pair: Pair) -> Sign | None:
-    """Return a sign where half of the queue's drops hit trains of the loser that are longer than the winner's."""
+    """Return a sign if half of the queue's drops hit trains of the loser that are longer than the winner's."""
     side = pair.loser
     lost, trains = dropped_for(side, side.down, *QUEUE_REASONS), trains_of_drops(side)
     others = trains_of_drops(pair.winner)
@@ -233,7 +233,7 @@ _QUEUES_BDP = (0.25, 0.5, 1)
 
 
 def self_queueing_sign(pair: Pair) -> Sign | None:
-    """Return a sign where the first bytes of the loser's critical objects wait in the queue for more than a round trip,
+    """Return a sign if the first bytes of the loser's critical objects wait in the queue for more than a round trip,
     and for longer than the winner's.
     """
     own_ns, other_ns = waited_ns(pair.loser), waited_ns(pair.winner)

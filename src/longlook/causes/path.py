@@ -61,7 +61,7 @@ class RateLimit:
 
 
 def policed_sign(pair: Pair) -> Sign | None:
-    """Return a sign where the loser's sender loses packets whenever it has sent more than one steady rate, with round
+    """Return a sign if the loser's sender loses packets whenever it has sent more than one steady rate, with round
     trips that are hardly longer than the shortest, and the winner's sender does not.
     """
     side = pair.loser
@@ -166,7 +166,7 @@ _MIDDLEBOX_CLASSES = (LedgerClass.FALLBACK, LedgerClass.HANDSHAKE, *SENDER_WAITS
 
 
 def middlebox_sign(pair: Pair) -> Sign | None:
-    """Return a sign where a rule of the path dropped packets of the loser, and the loser waits for longer."""
+    """Return a sign if a rule of the path dropped packets of the loser, and the loser waits for longer."""
     side = pair.loser
     for link in (side.down, side.up):
         lost = dropped_for(side, link, *_MIDDLEBOX_REASONS)
@@ -209,7 +209,7 @@ _SMALL_BYTES = 1200
 
 
 def mtu_black_hole_sign(pair: Pair) -> Sign | None:
-    """Return a sign where the path dropped packets of the loser for their size, and the loser waits for longer."""
+    """Return a sign if the path dropped packets of the loser for their size, and the loser waits for longer."""
     side = pair.loser
     for link in (side.down, side.up):
         lost = dropped_for(side, link, *_MTU_BLACK_HOLE_REASONS)
@@ -260,7 +260,7 @@ _TCP_OPTIONS_BYTES = 12
 
 
 def small_payload_sign(pair: Pair) -> Sign | None:
-    """Return a sign where the loser's packets carry less data than the winner's, and more time goes into headers."""
+    """Return a sign if the loser's packets carry less data than the winner's, and more time goes into headers."""
     own, other = data_per_packet(pair.loser), data_per_packet(pair.winner)
     if own is None or other is None or own > _LESS * other:
         return None
@@ -317,7 +317,7 @@ _PATH_CHANGE_CLASSES = (*SENDER_WAITS, LedgerClass.REQUEST, LedgerClass.SERVER_T
 
 
 def path_change_sign(pair: Pair) -> Sign | None:
-    """Return a sign where the client's port changes in the loser's load, and the loser waits for longer."""
+    """Return a sign if the client's port changes in the loser's load, and the loser waits for longer."""
     side = pair.loser
     times = rebound(side)
     if len(times) == 0:
@@ -373,7 +373,7 @@ _COMPETITION_CLASSES = (LedgerClass.LINK_OTHERS,)
 
 
 def competition_sign(pair: Pair) -> Sign | None:
-    """Return a sign where others take more of the bottleneck's time from the loser than from the winner."""
+    """Return a sign if others take more of the bottleneck's time from the loser than from the winner."""
     more_ns, side = pair.excess_ns(*_COMPETITION_CLASSES), pair.loser
     if more_ns <= 0:
         return None
@@ -408,7 +408,7 @@ _MOVING = ("access", "jitter")
 
 
 def phase_artefact_sign(pair: Pair) -> Sign | None:
-    """Return a sign where a drop-tail queue drops more of the loser's packets and nothing moves their phase.
+    """Return a sign if a drop-tail queue drops more of the loser's packets and nothing moves their phase.
 
     An access delay, jitter and losses move it within a trial, and settings that rounds draw move it between them.
     """

@@ -40,7 +40,7 @@ def version_cause(role: str) -> Cause:
         ]
 
     detect.__doc__ = (
-        f"Return a sign where both {role}s are of one stack, in different versions, over the same protocol."
+        f"Return a sign if both {role}s are of one stack, in different versions, over the same protocol."
     )
     return Cause(
         name=f"{role}_version",
@@ -83,7 +83,7 @@ _CONGESTION_CONTROLLER_CLASSES = (
 
 
 def congestion_controller_sign(pair: Pair) -> Sign | None:
-    """Return a sign where both servers' controllers are known and differ, and the loser waits for its window longer."""
+    """Return a sign if both servers' controllers are known and differ, and the loser waits for its window longer."""
     own, other = controller(pair.loser), controller(pair.winner)
     if own is None or other is None or own == other:
         return None
@@ -144,7 +144,7 @@ _EMULATED_CONNECTIONS_CLASSES = (LedgerClass.CONGESTION_WINDOW, LedgerClass.ACK_
 
 
 def emulated_connections_sign(pair: Pair) -> Sign | None:
-    """Return a sign where the winner emulates more connections than the loser, and the loser waits for its window."""
+    """Return a sign if the winner emulates more connections than the loser, and the loser waits for its window."""
     own, other = emulated(pair.loser), emulated(pair.winner)
     if own >= other:
         return None

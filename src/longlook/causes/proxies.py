@@ -14,7 +14,7 @@ _CLASSES = (LedgerClass.HANDSHAKE,)
 
 
 def proxy_connection_sign(pair: Pair) -> Sign | None:
-    """Return a sign where the loser's proxy is longer at the handshake with the server than the winner's, if any."""
+    """Return a sign if the loser's proxy is longer at the handshake with the server than the winner's, if any."""
     own, others = (_details(side) for side in (pair.loser, pair.winner))
     more_ns = sum(own.values()) - sum(others.values())
     if more_ns <= 0:
@@ -59,7 +59,7 @@ PROXY_CONNECTION = Cause(
 
 
 def unsplit_path_sign(pair: Pair) -> Sign | None:
-    """Return a sign where a proxy splits the winner's path alone, and the loser's senders wait for longer."""
+    """Return a sign if a proxy splits the winner's path alone, and the loser's senders wait for longer."""
     more_ns, side = pair.excess_ns(*SENDER_WAITS), pair.loser
     if pair.winner.trial.proxy is None or side.trial.proxy is not None or more_ns <= 0:
         return None

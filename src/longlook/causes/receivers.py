@@ -57,7 +57,7 @@ _PARTS = (Fraction(1, 4), Fraction(1, 2), Fraction(1))
 
 
 def slow_reader_sign(pair: Pair) -> Sign | None:
-    """Return a sign where the loser's client finishes objects more than a millisecond after their last packet, or gives
+    """Return a sign if the loser's client finishes objects more than a millisecond after their last packet, or gives
     credit that its server waits for so much later than all data had arrived.
     """
     side = pair.loser
@@ -239,7 +239,7 @@ def _held_ns(reached_ns: Integers, back_ns: Integers) -> float:
 
 
 def ack_starvation_sign(pair: Pair) -> Sign | None:
-    """Return a sign where the loser's acknowledgements are half as frequent as the winner's and stand for a part of a
+    """Return a sign if the loser's acknowledgements are half as frequent as the winner's and stand for a part of a
     round trip that matters, or are lost or late.
     """
     own, other = Acknowledging.of(pair.loser), Acknowledging.of(pair.winner)
@@ -305,7 +305,7 @@ _SEVERAL = 2
 
 
 def head_of_line_sign(pair: Pair) -> Sign | None:
-    """Return a sign where data of several objects, over TCP, waits behind gaps for longer than in the winner."""
+    """Return a sign if data of several objects, over TCP, waits behind gaps for longer than in the winner."""
     side, found = pair.loser, blocked(pair.loser)
     more_ns = found.total_ns - blocked(pair.winner).total_ns
     if more_ns <= 0:
@@ -374,7 +374,7 @@ _DOSES = (64, 256, 1_024, 4_096)
 
 
 def receiver_discards_sign(pair: Pair) -> Sign | None:
-    """Return a sign where the loser's client logged that it had no room for packets, or gave no sign of packets that
+    """Return a sign if the loser's client logged that it had no room for packets, or gave no sign of packets that
     the link delivered and its server declared lost, more often than the winner's.
 
     quinn refuses a packet more than 129 numbers behind the newest as a possible duplicate (quinn#2710).

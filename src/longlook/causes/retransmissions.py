@@ -94,7 +94,7 @@ _WITHOUT: dict[str, str | int | float | bool] = {"reorder": "0%", "jitter_reorde
 
 
 def spurious_loss_sign(pair: Pair) -> Sign | None:
-    """Return a sign where the loser's server declared packets lost that the link or the client saw arrive."""
+    """Return a sign if the loser's server declared packets lost that the link or the client saw arrive."""
     shown, count = false_losses(pair.loser, "a packet is declared lost that arrives")
     return None if count == 0 else Sign(pair.excess_ns(*_SPURIOUS_LOSS_CLASSES), shown, dose=float(count))
 
@@ -125,7 +125,7 @@ _DUPLICATE_SENDING_CLASSES = (LedgerClass.LINK_WASTE,)
 
 
 def duplicate_sending_sign(pair: Pair) -> Sign | None:
-    """Return a sign where the bottleneck spends more time on data of the loser that is delivered twice.
+    """Return a sign if the bottleneck spends more time on data of the loser that is delivered twice.
 
     Datagrams that a sender sends again as they are count elsewhere (`datagrams_sent_twice`).
     """
@@ -197,7 +197,7 @@ _AT_ONCE_NS = 1_000_000
 
 
 def repeated_retransmission_sign(pair: Pair) -> Sign | None:
-    """Return a sign where retransmissions of the loser are dropped, more of them than of the winner's."""
+    """Return a sign if retransmissions of the loser are dropped, more of them than of the winner's."""
     side, again = pair.loser, lost_again(pair.loser)
     if not again.any() or again.sum() <= lost_again(pair.winner).sum():
         return None
@@ -271,7 +271,7 @@ LEAST_PACKETS, LEAST_SHARE = 5, 0.001
 
 
 def datagrams_sent_twice_sign(pair: Pair) -> Sign | None:
-    """Return a sign where the loser's server sent more datagrams again, byte for byte, than the winner's, and not few.
+    """Return a sign if the loser's server sent more datagrams again, byte for byte, than the winner's, and not few.
 
     A QUIC packet that is sent again has another number, and so other bytes.
     """

@@ -30,7 +30,7 @@ _STEADY = {"jitter": "0ms"}
 
 
 def slow_start_early_exit_sign(pair: Pair) -> Sign | None:
-    """Return a sign where the loser's slow start ends below 0.8 of the bandwidth-delay product with no drop
+    """Return a sign if the loser's slow start ends below 0.8 of the bandwidth-delay product with no drop
     before.
     """
     side = pair.loser
@@ -100,7 +100,7 @@ _TIMES = (2, 4, 8)
 
 
 def slow_start_overshoot_sign(pair: Pair) -> Sign | None:
-    """Return a sign where the queue drops a tenth of the loser's flight or more when its slow start ends, and fewer of
+    """Return a sign if the queue drops a tenth of the loser's flight or more when its slow start ends, and fewer of
     the winner's packets.
     """
     side = pair.loser
@@ -166,7 +166,7 @@ _LEFT = 0.8
 
 
 def idle_restart_sign(pair: Pair) -> Sign | None:
-    """Return a sign where the loser's window shrinks after a pause without a loss, more often than the winner's."""
+    """Return a sign if the loser's window shrinks after a pause without a loss, more often than the winner's."""
     side, times = pair.loser, shrunk_idle(pair.loser)
     if len(times) == 0 or len(times) <= len(shrunk_idle(pair.winner)):
         return None

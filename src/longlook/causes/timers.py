@@ -42,7 +42,7 @@ _MOST_PACKETS = 16
 
 
 def tail_loss_sign(pair: Pair) -> Sign | None:
-    """Return a sign where the loser waits after drops that too few packets followed to reveal them."""
+    """Return a sign if the loser waits after drops that too few packets followed to reveal them."""
     lost, waits = tail_drops(pair.loser)
     if not lost.any():
         return None
@@ -118,7 +118,7 @@ _MS = 1_000_000
 
 
 def timer_too_long_sign(pair: Pair) -> Sign | None:
-    """Return a sign where timers of the loser last three times what RFC 9002 gives from its samples, or more."""
+    """Return a sign if timers of the loser last three times what RFC 9002 gives from its samples, or more."""
     side = pair.loser
     found = too_long(side)
     if found is None or len(found) == 0:
@@ -230,7 +230,7 @@ _DELAYS_S = (0.001, 0.005, 0.025)
 
 
 def rtt_overestimated_sign(pair: Pair) -> Sign | None:
-    """Return a sign where the loser's smoothed round trip is 1.5 times as long as on the wire, on average, or more."""
+    """Return a sign if the loser's smoothed round trip is 1.5 times as long as on the wire, on average, or more."""
     found = estimate_and_truth_ns(pair.loser)
     if found is None:
         return None
@@ -303,7 +303,7 @@ _LINUX_MS = 200
 
 
 def rto_backoff_sign(pair: Pair) -> Sign | None:
-    """Return a sign where the loser waits for a timer that has gone off before without an acknowledgement since."""
+    """Return a sign if the loser waits for a timer that has gone off before without an acknowledgement since."""
     side = pair.loser
     found = doubled(side)
     if found is None or len(found) == 0:

@@ -42,7 +42,7 @@ _SMALLER = 0.9
 
 
 def initial_window_sign(pair: Pair) -> Sign | None:
-    """Return a sign where the loser's first window is the smaller one and it waits for its window for longer."""
+    """Return a sign if the loser's first window is the smaller one and it waits for its window for longer."""
     own, other = first_window_bytes(pair.loser.server), first_window_bytes(pair.winner.server)
     if own is None or other is None or own > _SMALLER * other:
         return None
@@ -99,7 +99,7 @@ _FLAT, _MOST_LEVELS = 0.8, 3
 
 
 def window_capped_sign(pair: Pair) -> Sign | None:
-    """Return a sign where the loser's window stays at its largest value, below the bandwidth-delay product, for ten
+    """Return a sign if the loser's window stays at its largest value, below the bandwidth-delay product, for ten
     round trips without a loss, and the loser waits longer for it.
 
     It may rise with the path MTU, which few steps show.
@@ -163,7 +163,7 @@ _SMALLEST_PACKETS = 4
 
 
 def window_pinned_sign(pair: Pair) -> Sign | None:
-    """Return a sign where the loser's window stays below four packets for ten round trips without a loss."""
+    """Return a sign if the loser's window stays below four packets for ten round trips without a loss."""
     found = pinned(pair.loser)
     if found is None or len(found) == 0:
         return None
@@ -230,7 +230,7 @@ _WINDOWS = (4, 10, 20)
 
 
 def small_window_timeout_sign(pair: Pair) -> Sign | None:
-    """Return a sign where the loser waits for a timer after drops at which its window held fewer than four packets."""
+    """Return a sign if the loser waits for a timer after drops at which its window held fewer than four packets."""
     side = pair.loser
     lost, waits = few_in_flight(side)
     if not lost.any():

@@ -183,7 +183,7 @@ def test_what_a_cause_would_change_is_typed_by_what_it_touches(cause: Cause) -> 
 
 @pytest.mark.parametrize("cause", BY_NAME)
 def test_a_cause_is_its_detectors_docstring(cause: Cause) -> None:
-    assert (cause.detect.__doc__ or "").startswith("Return a sign where ")
+    assert (cause.detect.__doc__ or "").startswith("Return a sign if ")
 
 
 @pytest.mark.parametrize("cause", BY_NAME)
