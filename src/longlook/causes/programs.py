@@ -39,9 +39,7 @@ def version_cause(role: str) -> Cause:
             changes.transplant(Touches.PROGRAM, _version_of(pair.loser, role)),
         ]
 
-    detect.__doc__ = (
-        f"Return a sign if both {role}s are of one stack, in different versions, over the same protocol."
-    )
+    detect.__doc__ = f"Return a sign if both {role}s are of one stack, in different versions, over the same protocol."
     return Cause(
         name=f"{role}_version",
         title=f"Version of the {role}",

@@ -58,7 +58,7 @@ EVENT_KINDS: Mapping[EventKind, str] = {
     EventKind.PACKET_LOST: "The sender declared a packet lost. Columns: name = reordering_threshold, "
     "time_threshold, pto, rto, fast_retransmit or null, space, packet_number, "
     "size_bytes. Stacks that only count have value = how many, and no number.",
-    EventKind.PACKET_SPURIOUS: "A packet was declared lost, but received; time is that of the declaration. "
+    EventKind.PACKET_SPURIOUS: "A packet was declared lost, but received; time is when it was declared lost. "
     "Columns: name = link or peer, whose record proves it, packet_number, space, "
     "size_bytes. The value is s from the declaration to the delivery, negative if the "
     "packet had arrived before.",
@@ -68,7 +68,7 @@ EVENT_KINDS: Mapping[EventKind, str] = {
     EventKind.PACKET_RETRANSMITTED: "TCP sent a segment again. Columns: packet_number, size_bytes.",
     EventKind.PACKET_DISCARDED: "A packet was received and discarded. Columns: name = trigger.",
     EventKind.METRICS: "The sender's own figures changed; the last known value of each is carried "
-    "forward. Columns: those of metrics.",
+    "forward. Columns: as of metrics.",
     EventKind.CONGESTION_STATE: "The stack's congestion controller changed its state. Columns: name = our name of "
     "it, detail = its own.",
     EventKind.LOSS_TIMER: "The loss timer changed. Columns: name = set, expired or cancelled, detail = ack "
