@@ -71,8 +71,9 @@ lint: build .venv/bin/vale
 	$(BIN)/ruff format --check src tests adapters benches scripts style
 	$(BIN)/ruff check src tests adapters benches scripts style
 	$(BIN)/python -m scripts.generate --check
-	$(BIN)/lint-imports --no-logo --no-cache pyproject.toml scripts/faces.toml
+	$(BIN)/lint-imports --no-logo --no-cache pyproject.toml
 	$(BIN)/python scripts/architecture.py --check
+	$(BIN)/python -m scripts.prose --check src
 	$(BIN)/python -m scripts.ratchets --check
 	$(BIN)/mypy
 	cargo fmt --all --check

@@ -1,4 +1,4 @@
-"""What the box around a guest costs a trial: the same trials in turn, in the box and without any.
+"""Measures the cost of a guest's box for a trial: the same trials in turn, in the box and without any.
 
 Without it a script takes the place of `longlook-box` and becomes the kernel at once, under the user who runs this.
 """

@@ -1,4 +1,4 @@
-"""What each collector of traces costs in real time: the same trials with it and without."""
+"""Measures the cost of each collector of traces in real time: the same trials with it and without."""
 
 import statistics
 import tempfile
@@ -6,15 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from longlook.core.model import Capture, Outcome
-from longlook.core.run_folder import RunFolder
+from longlook.core import Capture, Outcome, RunFolder, find_metric
 from longlook.engines.live import LiveEngine
-from longlook.metrics import find_metric
-from longlook.pipeline.options import Observer, RunOptions
-from longlook.pipeline.run import run_study
-from longlook.study.files import find_study
-from longlook.timeline.normalise import normalise_trial
-from longlook.timeline.normalise.trace_files import trace_sizes
+from longlook.pipeline import Observer, RunOptions, run_study
+from longlook.study import find_study
+from longlook.timeline import normalise_trial, trace_sizes
 
 CAPTURES = {"none": Capture(), "qlog": Capture(qlog=True), "tcp": Capture(tcp=True)}
 

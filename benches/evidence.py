@@ -1,4 +1,4 @@
-"""What it costs to check that 420 trials are as they were sealed, in run folders and in the cache, files in memory."""
+"""Measures the cost of checking the seals of 420 trials, in run folders and in the cache, with files in memory."""
 
 import json
 import shutil
@@ -8,12 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from longlook.core.content_store import ContentStore
-from longlook.core.run_folder import RunFolder
+from longlook.core import ContentStore, RunFolder
 from longlook.engines.virtual import VirtualEngine
-from longlook.pipeline.options import Observer, RunOptions
-from longlook.pipeline.sample import sample_study
-from longlook.study.files import find_study
+from longlook.pipeline import Observer, RunOptions, sample_study
+from longlook.study import find_study
 
 TARGET_S = 1.0
 COPIES = 21  # of 20 trials, as many as kakhki2017-fig6a has

@@ -1,4 +1,4 @@
-"""What an explanation costs, as its user waits for it: of a cell of the demo, and after a comparison that fails."""
+"""Measures the cost of an explanation for its waiting user: of a cell of the demo, and after a failed comparison."""
 
 import json
 import subprocess

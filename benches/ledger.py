@@ -1,4 +1,4 @@
-"""What the ledger of a 10 MB trial costs, facts included, beside what reading its two tables costs."""
+"""Measures the cost of the ledger of a 10 MB trial, facts included, next to the cost of reading its two tables."""
 
 import statistics
 import tempfile
@@ -8,15 +8,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from longlook.core.model import Trial
-from longlook.core.run_folder import EVENTS, TIMELINE, RunFolder
+from longlook.core import EVENTS, TIMELINE, RunFolder, Trial
 from longlook.engines.virtual import VirtualEngine
-from longlook.explain.ledger import make_ledger
-from longlook.pipeline.options import Observer, RunOptions
-from longlook.pipeline.run import run_study
-from longlook.study.files import find_study
-from longlook.timeline.events import Events
-from longlook.timeline.timeline import Timeline
+from longlook.explain import make_ledger
+from longlook.pipeline import Observer, RunOptions, run_study
+from longlook.study import find_study
+from longlook.timeline import Events, Timeline
 
 STUDY = str(Path(__file__).with_name("ledger.toml"))
 TARGET_CPU_S = 0.5

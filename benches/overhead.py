@@ -1,4 +1,4 @@
-"""What a trial costs beyond its transfer, from the order to run it until its result is on disk."""
+"""Measures the cost of a trial beyond its transfer, from the order to run it until its result is on disk."""
 
 import statistics
 import tempfile
@@ -7,15 +7,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from longlook.core.model import Outcome
-from longlook.core.run_folder import RunFolder
+from longlook.core import Outcome, RunFolder, find_metric
 from longlook.engines.live import LiveEngine
-from longlook.metrics import find_metric
-from longlook.pipeline.options import Observer, RunOptions
-from longlook.pipeline.run import run_study
-from longlook.run.execute import Progress
-from longlook.study.files import find_study
-from longlook.timeline.normalise import normalise_trial
+from longlook.pipeline import Observer, RunOptions, run_study
+from longlook.run import Progress
+from longlook.study import find_study
+from longlook.timeline import normalise_trial
 
 TARGETS_S = {"quic-go": 0.5, "chromium": 1.0}
 

@@ -1,4 +1,4 @@
-"""What endpoints work by the model of a server core, beside what they use of this machine's CPUs in real time.
+"""Compares the work of endpoints by the model of a server core with their use of this machine's CPUs in real time.
 
 The same downloads of one client from servers run in both engines: four arms of two stacks with knobs, and two arms of
 each other server over QUIC and over TCP. The model's constants
@@ -10,12 +10,10 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from longlook.core.model import Outcome, Study
-from longlook.core.run_folder import RunFolder
-from longlook.engines.choice import make_engine
-from longlook.pipeline.options import Observer, RunOptions
-from longlook.pipeline.run import run_study
-from longlook.study.files import find_study
+from longlook.core import Outcome, RunFolder, Study
+from longlook.engines import make_engine
+from longlook.pipeline import Observer, RunOptions, run_study
+from longlook.study import find_study
 
 _STUDIES = tuple(
     Path(__file__).with_name(name) for name in ("processor.toml", "processor-h3.toml", "processor-h2.toml")

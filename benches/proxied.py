@@ -1,14 +1,13 @@
-"""What a trial with a proxy costs in virtual time, beside the same transfer over one link and over two."""
+"""Measures the cost of a trial with a proxy in virtual time, next to the same transfer over one link and over two."""
 
 import statistics
 from pathlib import Path
 from typing import Any
 
 from benches import virtual
-from longlook.core.model import Plan
+from longlook.core import Plan
 from longlook.engines.virtual import VirtualEngine
-from longlook.study.files import find_study
-from longlook.study.plan import make_plan
+from longlook.study import find_study, make_plan
 
 STUDY = str(Path(__file__).with_name("proxied.toml"))
 TARGETS = {"of_direct": 1.6}

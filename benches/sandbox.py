@@ -1,4 +1,4 @@
-"""What confining the programs under test costs a trial: Longlook as it is beside a copy that confines nothing.
+"""Measures the cost for a trial of confining the programs under test: Longlook against a copy that confines nothing.
 
 Both run the same trials in turn, in processes of their own. The copy's programs start as root, with the whole view of
 the host, no filter of system calls and no limits of the kernel's; what programs print and keep is limited in both.

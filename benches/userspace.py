@@ -1,4 +1,5 @@
-"""What running programs safely costs a guest: seccomp as our kernel does it beside ptrace, which upstream calls safe.
+"""Measures the cost for a guest of running programs safely: our kernel's seccomp against ptrace, which upstream calls
+safe.
 
 Both run the same trials in turn with the same kernel. The results are the same to the bit; CPU seconds are compared.
 """

@@ -1,19 +1,20 @@
-"""What a minute of play costs in virtual time, at hd720 over 8 Mbit/s, beside a download of the same bytes."""
+"""Measures the cost of a minute of play in virtual time, at hd720 over 8 Mbit/s, next to a download
+of the same bytes.
+"""
 
 import statistics
 from typing import Any
 
 from benches import virtual
-from longlook.core.model import Plan
+from longlook.core import Plan
 from longlook.engines.virtual import VirtualEngine
-from longlook.study.files import find_study
-from longlook.study.plan import make_plan
+from longlook.study import find_study, make_plan
 
 STUDY, CELL = "langley2017-table3-video", ["country=South Korea", "quality=hd720"]
 ROUNDS = 3
 ARMS = ("tcp", "quic")
 BYTES = 18_900_000
-"""What a player has at most after a minute: 84 s of 1.8 Mbit/s, its buffer included."""
+"""The most bytes that a player has after a minute: 84 s of 1.8 Mbit/s, its buffer included."""
 TARGETS = {"wall_s": 3.0}
 
 

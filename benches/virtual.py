@@ -1,4 +1,4 @@
-"""What a trial in virtual time costs: CPU seconds of the whole process tree beside wall time, and real time too."""
+"""Measures the cost of a trial in virtual time: CPU seconds of the whole process tree, wall time, and real time too."""
 
 import os
 import resource
@@ -12,16 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from longlook.core.model import Outcome, Plan, Trial
+from longlook.core import Outcome, Plan, Trial, find_metric
 from longlook.engines import Engine
 from longlook.engines.live import LiveEngine
 from longlook.engines.virtual import VirtualEngine
-from longlook.metrics import find_metric
-from longlook.pipeline.provide import provide
-from longlook.run.execute import make_job
-from longlook.study.files import find_study
-from longlook.study.plan import make_plan
-from longlook.timeline.normalise import normalise_trial
+from longlook.pipeline import provide_for
+from longlook.run import make_job
+from longlook.study import find_study, make_plan
+from longlook.timeline import normalise_trial
 
 STUDY = str(Path(__file__).with_name("virtual.toml"))
 FIG6A = "kakhki2017-fig6a"
@@ -92,15 +90,15 @@ def _contest(engine: Engine) -> dict[str, float]:
 
 
 def costs(engine: Engine, protocol: str, rate: str, size: str, repeats: int = 5) -> list[Cost]:
-    """Return what trials of a page cost one by one, without the cache; those that failed are left out."""
+    """Return the cost of each trial of a page, run without the cache; failed trials are left out."""
     changes = {"network.rate": rate, "workload.object": size}
     study = find_study(STUDY, rounds=repeats, changes=changes)
     return run(engine, make_plan(study), lambda trial: trial.protocol == protocol)
 
 
 def run(engine: Engine, plan: Plan, wanted: Callable[[Trial], bool]) -> list[Cost]:
-    """Return what the wanted trials of a plan cost one by one, without the cache; those that failed are left out."""
-    provisions = provide(plan, engine, lambda _text: None)
+    """Return the cost of each wanted trial of a plan, run without the cache; failed trials are left out."""
+    provisions = provide_for(plan, engine, lambda _text: None)
     costs = []
     with tempfile.TemporaryDirectory() as place:
         for trial in filter(wanted, plan.trials):

@@ -1,4 +1,4 @@
-"""What it costs to ask the link's log whether a client tells the truth: `witnessed`, with the reading of the log."""
+"""Measures the cost of checking a client's lines against the link's log: `witnessed`, with the reading of the log."""
 
 import tempfile
 import time
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from tests.data.trials import MONOTONIC_T0, MS, RECORD_2, TRIAL, fetched, write_link_log
 
-from longlook.core.job import Content
+from longlook.core import Content
 from longlook.lab.judge_witness import witnessed
 from longlook.lab.link_log import LinkLog, read_link_log
 from longlook.lab.observations import FlowCase, Observations, Stopped

@@ -1,9 +1,10 @@
-"""Finds the unit tests that a change can make fail: those that import what has changed, directly or by other modules.
+"""Finds the unit tests that a change can make fail: tests that import a changed module, directly or by other modules.
 
 A test file depends on every module of Longlook and of the tests that it imports, wherever in the file, and on all that
-these import. Plug-ins are imported by the registry: a module that asks the registry for a folder's plug-ins depends on
-all of them. A test also depends on files that it names, such as a document whose table it compares. A package's data
-files belong to the package's own tests.
+these import. Who imports a name by the face of a package depends on the module that defines it. Plug-ins are imported
+by the registry: a module that asks the registry for a folder's plug-ins depends on all of them. A test also depends on
+files that it names, such as a document whose table it compares. A package's data files belong to the package's own
+tests.
 """
 
 import ast
@@ -13,6 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
+from longlook.core.faces import shown_by
 from longlook.core.registry import CONSTANTS
 
 ROOT = Path(__file__).parents[1]
@@ -26,13 +28,13 @@ ASKING: Mapping[str, str | None] = {
 }
 """Names of the registry that give plug-ins → their folder; None if the first argument is the folder."""
 CORE = ("tests/unit/core", "tests/unit/study", "tests/unit/test_house.py")
-"""What runs where nothing has changed: types, study files and the rules of the house."""
+"""The tests that run if nothing has changed: types, study files and the rules of the house."""
 
 
 def changed_files(branch: str = "main", root: Path = ROOT) -> set[str]:
     """Return paths that differ from where this branch left `branch`, and files that git does not know yet.
 
-    Where there is no such branch, what differs from the last commit.
+    If there is no such branch, return paths that differ from the last commit.
     """
     found = subprocess.run(["git", "merge-base", branch, "HEAD"], cwd=root, capture_output=True, text=True, check=False)
     base = found.stdout.strip() if found.returncode == 0 else "HEAD"
@@ -61,7 +63,7 @@ def affected_tests(changed: Iterable[str], root: Path = ROOT) -> list[str]:
 def dependencies(file: Path, root: Path) -> frozenset[Path]:
     """Return a Python file, every file of the project that it imports, directly or by others, and its conftest files.
 
-    What a conftest file imports is left out: it would make every test depend on studies and on all that these need.
+    Imports of a conftest file are left out: it would make every test depend on studies and on all that these need.
     """
     found = {path for folder in file.parents if (path := folder / "conftest.py").is_file()}
     waiting = [file]
@@ -108,6 +110,8 @@ def _tree(file: Path) -> ast.Module:
 
 @cache
 def _imported(file: Path, root: Path) -> frozenset[Path]:
+    if _is_face(file, root):
+        return frozenset()
     found: set[Path] = set()
     for name in _names(file, root):
         parts = name.split(".")
@@ -131,7 +135,31 @@ def _names(file: Path, root: Path) -> Iterator[str]:
             modules = [f"{module}.{alias.name}" for alias in node.names]
         else:
             continue
-        yield from (name for name in modules if name.split(".")[0] in ("longlook", "tests", "scripts"))
+        for name in modules:
+            if name.split(".")[0] in ("longlook", "tests", "scripts"):
+                yield _defined(name, root)
+
+
+def _defined(name: str, root: Path) -> str:
+    """Return a dotted name as that of the module that defines it, if a face shows it."""
+    parts = name.split(".")
+    for end in range(2, len(parts)):
+        shown = _shown(".".join(parts[:end]), root)
+        if parts[end] in shown:
+            return ".".join(filter(None, (*shown[parts[end]], *parts[end + 1 :])))
+    return name
+
+
+@cache
+def _shown(package: str, root: Path) -> dict[str, tuple[str, str]]:
+    return shown_by(root.joinpath("src", *package.split("."), "__init__.py"), package)
+
+
+def _is_face(file: Path, root: Path) -> bool:
+    """Whether a file is the face of a package: it loads a module when a name of that is imported, and not before."""
+    source = root / "src"
+    package = ".".join(file.parent.relative_to(source).parts) if file.is_relative_to(source) else ""
+    return file.name == "__init__.py" and bool(_shown(package, root))
 
 
 def _concerns(path: str, test: Path, root: Path) -> bool:
@@ -149,7 +177,7 @@ def _concerns(path: str, test: Path, root: Path) -> bool:
 
 
 def core_tests(root: Path = ROOT) -> list[str]:
-    """Return what runs where nothing has changed."""
+    """Return the tests that run if nothing has changed."""
     return [path for path in CORE if (root / path).exists()]
 
 

@@ -17,7 +17,8 @@ from typing import Any
 
 import graphlay
 
-from longlook.report.charts.colours import INK, INK_SOFT, PAPER, RULE
+from longlook.report import INK, INK_SOFT, RULE
+from longlook.report.charts.colours import PAPER
 from longlook.report.charts.theme import EXPORT_FONT
 from longlook.report.machines.lettering import text_width, wrapped
 
@@ -112,7 +113,7 @@ def _imported(text: str, root: str) -> Iterator[str]:
 def all_below(packages: Mapping[str, Package]) -> dict[str, frozenset[str]]:
     """Return for each package every package that it imports, directly or through others.
 
-    Raises CircleError with the packages of a circle where there is one.
+    Raises CircleError with the packages of a circle if there is one.
     """
     below: dict[str, frozenset[str]] = {}
 
@@ -130,7 +131,7 @@ def all_below(packages: Mapping[str, Package]) -> dict[str, frozenset[str]]:
 
 
 def drawn_arrows(packages: Mapping[str, Package]) -> dict[str, tuple[str, ...]]:
-    """Return for each package the imports that are drawn: those that no other import of it reaches."""
+    """Return for each package the imports that are drawn: packages that no other import of it reaches."""
     below = all_below(packages)
     return {
         name: tuple(one for one in package.imports if not any(one in below[other] for other in package.imports))

@@ -1,7 +1,7 @@
-"""What is counted of the checkout: numbers that show how hard it is to find one's way, and that may only fall.
+"""The counts of the checkout: numbers that show how hard it is to find one's way, and that may only fall.
 
 Each function below is a count. Its docstring defines it, and the first line stands in the table of `make architecture`.
-Files are those below the checkout, as they are now, whether git knows them or not.
+Files count as they are in the checkout now, whether git knows them or not.
 """
 
 import ast
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from scripts import faces, prose
+from scripts import prose
 from scripts.architecture import read_packages
 from scripts.reference import is_generated
 from scripts.study_walk import visited_modules
@@ -51,13 +51,13 @@ class PythonFile:
 
     @property
     def package(self) -> str:
-        """The folder below the one that was read; empty for a file in that one."""
+        """The folder below the folder that was read; empty for a file directly in the latter."""
         return self.place.parts[0] if len(self.place.parts) > 1 else ""
 
 
 @dataclass(frozen=True)
 class Checkout:
-    """What counts read: the checkout's folder, and the Python files of its parts, each read once."""
+    """The input of counts: the checkout's folder, and the Python files of its parts, each read once."""
 
     root: Path
 
@@ -128,8 +128,8 @@ def source_files(checkout: Checkout) -> int:
 def spine_lines(checkout: Checkout) -> int:
     """Lines of Python below src/longlook outside of plug-ins and instruments.
 
-    Plug-ins are the packages PLUGINS, instruments the packages INSTRUMENTS. What belongs to an instrument and lies in
-    another package, such as its command or its page, counts here until it is moved.
+    Plug-ins are the packages PLUGINS, instruments the packages INSTRUMENTS. Code that belongs to an instrument and lies
+    in another package, such as its command or its page, counts here until it is moved.
     """
     return sum(file.lines for file in checkout.source if file.package not in (*PLUGINS, *INSTRUMENTS))
 
@@ -196,11 +196,19 @@ def _imported_across(file: PythonFile) -> Iterator[tuple[str, str]]:
 
 @_count(20)
 def modules_shown(checkout: Checkout) -> int:
-    """Modules below a package's face that other packages may import: the lines of scripts/faces.toml.
+    """Modules below a package that other packages import: as a whole by its face, or past it.
 
-    The target is faces only: a package shows its entry points itself. 20 leaves room for what a guest imports lazily.
+    `from longlook.core import codec` and `from longlook.lab.judge import MEASURED` each import one. A face that shows
+    every name itself shows no module.
     """
-    return sum(map(len, faces.listed(checkout.root / "scripts" / "faces.toml").values()))
+    modules = {f"longlook.{'.'.join(file.place.with_suffix('').parts)}" for file in checkout.source}
+    modules |= {module.removesuffix(".__init__") for module in modules}
+    found = {
+        f"{module}.{name}" if f"{module}.{name}" in modules else module
+        for file in checkout.source
+        for module, name in _imported_across(file)
+    }
+    return sum(module.count(".") > 1 for module in found)
 
 
 @_count(12)
@@ -225,13 +233,14 @@ def study_walk_files(checkout: Checkout) -> int:
 def places_of_a_table(checkout: Checkout) -> int:
     """Lines below src/longlook that name the run's table cpu_work in code, outside of the section that draws it.
 
-    A name is an identifier, an attribute, an argument, or a text that is `cpu_work` or begins with `cpu_work.`.
+    A name is an identifier, an attribute, an argument, or a text that is `cpu_work` or begins with `cpu_work.`. The
+    face of a package is left out, which names its module of that name.
     """
     return len(
         {
             (file.place, node.lineno)
             for file in checkout.source
-            if not file.place.as_posix().startswith(f"{TABLE_SECTION}/")
+            if not file.place.as_posix().startswith(f"{TABLE_SECTION}/") and file.place.name != "__init__.py"
             for node in file.nodes
             if isinstance(node, (ast.expr, ast.arg, ast.keyword)) and _names_table(node)
         }

@@ -103,7 +103,7 @@ def _limited() -> Iterator[None]:
 
 
 def main() -> int:
-    """Fuzz the readers that are named, or all, and return 1 where something was found."""
+    """Fuzz the readers that are named, or all, and return 1 if something was found."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", metavar="READER", help=f"{', '.join(READERS)}; default: all")
     parser.add_argument("--seconds", type=float, default=60, help="for each reader")

@@ -7,23 +7,18 @@ from functools import cache
 from pathlib import Path
 from typing import get_args
 
-from longlook.core import codec
-from longlook.core.document import read_toml
-from longlook.core.errors import InputError
-from longlook.core.job import Content
-from longlook.core.model import Run, Study, Trial
-from longlook.core.run_folder import RunFolder
+from longlook.core import Content, InputError, Run, RunFolder, Study, Trial, codec, read_toml
 from longlook.instruments.atlas.claims.dispute import read_dispute
 from longlook.instruments.atlas.claims.entries import read_entry
 from longlook.instruments.infer.sources import read_one
 from longlook.lab.judge import judge
 from longlook.lab.observations import FlowCase, FlowKind, Observations, Stopped
-from longlook.network.traces import Role, TraceError, parse_trace
-from longlook.provision.recorded.har import HarError, read_har
-from longlook.study.files import read_study, study_files
-from longlook.study.plan import make_plan
-from longlook.timeline.normalise.link_log import PacketLogError, read_link_log
-from longlook.timeline.normalise.trial import normalise_trial
+from longlook.network import Role, TraceError
+from longlook.network.traces import parse_trace
+from longlook.provision import HarError, read_har
+from longlook.study import make_plan, study_files
+from longlook.study.files import read_study
+from longlook.timeline import PacketLogError, normalise_trial, read_link_log
 
 ROOT = Path(__file__).parents[1]
 CORPUS = ROOT / "fuzz" / "corpus"
@@ -96,7 +91,7 @@ def _judged(content: bytes) -> None:
 
 
 def _logged(path: Path) -> None:
-    """Read a packet log as that of a trial, where nothing is refused: it is accounted for."""
+    """Read a packet log as a trial's: records are counted, and none is refused."""
     trial, run = _trial()
     for name in ("client.jsonl", "server.jsonl"):
         (path.parent / name).write_bytes((TRIAL / name).read_bytes())

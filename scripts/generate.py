@@ -1,6 +1,6 @@
 """Writes every file that is made from the code: `make generate`.
 
---check writes nothing and fails where one of the quick ones would change; `make lint` does that. An entry of DOCUMENTS
+--check writes nothing and fails if one of the quick ones would change; `make lint` does that. An entry of DOCUMENTS
 names a document with tables that are made from the code, and the function that puts them in. `scripts.reference` has
 the pages that are made as a whole.
 """
@@ -39,7 +39,7 @@ def with_table(text: str, header: str, rows: Iterable[str]) -> str:
 
 
 def trust(current: str) -> str:
-    """Return docs/explanation/trust.md with the tables of the certificate beside it."""
+    """Return docs/explanation/trust.md with the tables of the certificate."""
     from longlook.instruments.certify.certificate import load
     from longlook.instruments.certify.document import TABLES
 

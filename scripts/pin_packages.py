@@ -1,4 +1,4 @@
-"""Pin Debian's packages: write the file of pins beside every list of them, and that of the guest kernel's source.
+"""Pin Debian's packages: write the file of pins next to every list of them, and the pin of the guest kernel's source.
 
 `python -m scripts.pin_packages` asks this machine's mirror for the newest of each, which apt verifies by its signed
 index; `python -m scripts.pin_packages nginx` does so for one stack, and `kernel` names the kernel's source. A new pin
@@ -10,7 +10,7 @@ import tempfile
 from importlib import import_module
 from pathlib import Path
 
-from longlook.core.paths import adapters_dir, kernel_dir
+from longlook.core import adapters_dir, kernel_dir
 from longlook.provision.apt import Package, PrivateApt
 from longlook.provision.debian import listed_packages, open_archive, pins_of
 from longlook.provision.guest_kernel.source import PIN, SUITE, newest_source

@@ -7,8 +7,8 @@ rung may be named.
 import json
 import sys
 
-from longlook.provision.video import LADDER_BPS, Video
-from longlook.provision.video_encoding import LENGTH_S, RECORD, SCENES, SEGMENTS_S, make_digests
+from longlook.provision import LADDER_BPS, LENGTH_S, SEGMENTS_S, Video
+from longlook.provision.video_encoding import RECORD, SCENES, make_digests
 
 
 def main(names: list[str]) -> None:

@@ -1,9 +1,13 @@
-"""The style of documents and docstrings, by Vale with the rules of style/Longlook: `python -m scripts.prose`.
+"""The style of documents and docstrings, by Vale with the rules of style/Longlook.
+
+    python -m scripts.prose [PLACE…]          print the warnings about paths that begin with a place, or about all
+    python -m scripts.prose --check [PLACE…]  fail if there is a warning (`make lint`, for src)
 
 Vale reads documents as they are. Docstrings it reads in copies of the Python files that have nothing else, each line at
 its own number and without its indentation, so that rules about whole sentences hold for them too.
 """
 
+import argparse
 import ast
 import inspect
 import json
@@ -11,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -91,13 +95,29 @@ def _vale(files: list[str], folder: Path) -> Iterator[Warned]:
             )
 
 
-def main(places: list[str]) -> None:
-    """Print the warnings about paths that begin with one of `places`, or all, and how many each rule has."""
-    found = [each for each in (*documents(), *docstrings()) if not places or each.path.startswith(tuple(places))]
+def warnings(places: Sequence[str]) -> Iterator[Warned]:
+    """Yield the warnings about paths that begin with one of `places`, or all if there are none; documents first.
+
+    Vale reads only the kind of text, documents or docstrings, that the places are about.
+    """
+    for read, roots in ((documents, DOCUMENTS), (docstrings, PYTHON)):
+        if not places or any(place.startswith(root) or root.startswith(place) for place in places for root in roots):
+            yield from (each for each in read() if not places or each.path.startswith(tuple(places)))
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print the warnings and how many each rule has; with `--check` raise SystemExit if there is one."""
+    parser = argparse.ArgumentParser(description="The style of documents and docstrings.")
+    parser.add_argument("places", nargs="*", metavar="PLACE", help="files or folders below the checkout; none: all")
+    parser.add_argument("--check", action="store_true", help="fail if there is a warning")
+    options = parser.parse_args(arguments)
+    found = list(warnings(options.places))
     lines = [f"{each.path}:{each.line}: {each.message} ({each.rule})" for each in found]
     lines += [f"{count:6} {rule}" for rule, count in Counter(each.rule for each in found).most_common()]
     sys.stdout.write("".join(f"{line}\n" for line in lines))
+    if options.check and found:
+        sys.exit(f"{len(found)} warnings: write these sentences differently; the rules are in style/Longlook")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

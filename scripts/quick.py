@@ -1,7 +1,7 @@
 """Checks a change in under a minute: format, lint, types, and the unit tests that the change concerns.
 
-Rust and Go are checked where their files have changed. Every step runs, whatever the others find; the exit code is 1
-where one of them fails.
+Rust and Go are checked where their files have changed. Every step runs, whatever the others find; the exit code is 1 if
+one of them fails.
 """
 
 import subprocess

@@ -2,11 +2,10 @@
 
 scripts/ratchets.json is the record: for each count of scripts/counts.py that is held, its lowest value so far. A count
 may not be higher than that, unless it is no higher than its target.
-    python -m scripts.ratchets           print the table; lower the record to what is counted now, and strike out of
-                                         scripts/faces.toml what no other package imports any more
+    python -m scripts.ratchets           print the table; lower the record to what is counted now
     python -m scripts.ratchets --check   change nothing; fail if a number has risen (`make lint`)
-    python -m scripts.ratchets --renew   record what is counted now, and show in scripts/faces.toml all that packages
-                                         import, higher or lower: for a merge, or for a rise that has a reason
+    python -m scripts.ratchets --renew   record what is counted now, higher or lower: for a merge, or for a rise that
+                                         has a reason
 """
 
 import argparse
@@ -15,7 +14,6 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from scripts import faces
 from scripts.counts import COUNTS, Checkout
 
 ROOT = Path(__file__).parents[1]
@@ -81,10 +79,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     modes.add_argument("--check", action="store_true", help="change nothing; fail if a number has risen")
     modes.add_argument("--renew", action="store_true", help="record what is counted now, even if it is higher")
     options = parser.parse_args(arguments)
-    if not options.check:
-        used = faces.imported_by_others()
-        shown = used if options.renew else faces.pruned(faces.listed(), used)
-        faces.FACES.write_text(faces.text_of(shown))
     record, now = recorded(), counted()
     if not options.check:
         sys.stdout.write(table(record, now))

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from longlook.analysis.outputs import Output, Pooled
-    from longlook.core.model import Study
-    from longlook.explain.cause import Cause
+    from longlook.core import Study
+    from longlook.explain import Cause
     from longlook.instruments.atlas.claims.entry import Entry
     from longlook.metrics import Metric
-    from longlook.study.schema import Table
+    from longlook.study import Table
 
 ROOT = Path(__file__).parents[1]
 STUDIES = ROOT / "src" / "longlook" / "studies"
@@ -85,7 +85,7 @@ def metric_section(metric: "Metric") -> str:
 
 def causes() -> str:
     """Return the page of causes: a section for each, in alphabetical order."""
-    from longlook.explain.cause import causes as known
+    from longlook.explain import causes as known
 
     return _page(
         "Causes",
@@ -110,7 +110,7 @@ def causes() -> str:
 
 def cause_section(cause: "Cause") -> str:
     """Return a cause as a section of Markdown with one sentence a line."""
-    from longlook.explain.cause import Says
+    from longlook.explain import Says
 
     classes = ", ".join(f"`{name}`" for name in cause.classes) or "the whole load"
     needs = ", ".join(f"`{kind}`" for kind in cause.needs) or "the link's log alone"
@@ -289,7 +289,7 @@ def studies() -> str:
 
 def atlas() -> str:
     """Return the page of the atlas' entries: claims by study, and kinds of replication."""
-    from longlook.analysis.claims.judge import REPRODUCED
+    from longlook.analysis import REPRODUCED
     from longlook.instruments.atlas.claims.entries import EntryFolder
     from longlook.instruments.atlas.content import ReplicationKind, SummaryRow, kind_of, summary_row
     from longlook.instruments.atlas.page import summary_markdown
@@ -311,7 +311,7 @@ def atlas() -> str:
     kinds = Counter(kind_of(found) for found in results if found.result == REPRODUCED)
     return _page(
         "The atlas: results by study",
-        "These are the entries of this repository (`docs/data/entries`); [the atlas](../guide/atlas.md) shows them "
+        "These are the entries of this repository (`docs/data/entries`); [the atlas](../guide/claims.md) shows them "
         "cell by cell. *Reproduced* says that a direction, a level or “no difference” is found again "
         "([method](../explanation/method.md#published-claims)), not that an effect has the published size. "
         "One published number can be several claims: two cells of `kakhki2017-large-objects` are ten, and `demo` "
@@ -346,8 +346,8 @@ def _earlier_entries(entries: "Mapping[str, Entry]") -> tuple[str, set[str]]:
 
 def row_kinds() -> str:
     """Return the page of kinds of rows, states of senders, classes of the ledger and tables of all trials."""
-    from longlook.analysis.outputs import TABLES
-    from longlook.explain.ledger import CLASSES
+    from longlook.analysis import TABLES
+    from longlook.explain import CLASSES
     from longlook.timeline.events import EVENT_KINDS, SOURCES
     from longlook.timeline.states import STATES
     from longlook.timeline.timeline import KINDS
@@ -425,7 +425,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
 
 
 def main(pages: list[str]) -> None:
-    """Write the pages that are named; raise SystemExit with those that there are if one is not made here."""
+    """Write the pages that are named; raise SystemExit with the list of pages if a page is not made here."""
     unknown = [page for page in pages if page not in PAGES]
     if unknown or not pages:
         sys.exit(f"usage: python -m scripts.reference PAGE…, of {', '.join(PAGES)}")

@@ -8,7 +8,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from longlook.provision.build_cache import compile_with
+from longlook.provision import compile_with
 from longlook.provision.go import assembled, environment
 from longlook.stacks.quic_go import library_of, older_go, renamed
 

@@ -8,8 +8,8 @@ import time
 from typing import Any
 
 from benches.infer.walk import walk
-from longlook.explain.infer import MachineInference, check
-from longlook.explain.infer.traces import as_table
+from longlook.explain import MachineInference, as_table
+from longlook.explain.infer import check
 
 SIZES = (100_000, 1_000_000)
 TARGET_EVENTS_PER_S = 100_000
@@ -70,7 +70,7 @@ def _in_process(name: str, events: int) -> dict[str, Any]:
 
 
 def _cpu_s() -> float:
-    """Of this process and the programs that it ran: what a busy machine does not change."""
+    """Return the CPU seconds of this process and the programs that it ran; a busy machine does not change them."""
     return sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
 
 

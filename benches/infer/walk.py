@@ -20,7 +20,7 @@ LENGTH = 50
 
 
 def walk(events: int, seed: int = 1) -> list[list[tuple[str | None, int]]]:
-    """Traces with so many events in all, one each millisecond."""
+    """Return traces with `events` events in all, one each millisecond."""
     draw = random.Random(seed)
     traces: list[list[tuple[str | None, int]]] = []
     while events > 0:

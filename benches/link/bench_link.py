@@ -36,9 +36,9 @@ from benches.link.ways import (
     spinning,
     streamed,
 )
-from longlook.core.errors import LonglookError
-from longlook.lab.linux.netlink import NetlinkError
-from longlook.lab.topology import OFFLOAD, TUN
+from longlook.core import LonglookError
+from longlook.lab import TUN, NetlinkError
+from longlook.lab.topology import OFFLOAD
 
 ROOT = Path(__file__).resolve().parents[2]
 DELAY_PACKETS, WARM_UP_PACKETS = 4_000, 50

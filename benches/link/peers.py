@@ -17,9 +17,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from longlook.core.programs import link_program
+from longlook.core import link_program
 from longlook.instruments.calibrate.link.probe import Arrivals, ProbeProcess, Receiver
-from longlook.lab.linux.namespace import Namespace
+from longlook.lab import Namespace
 
 RATTAN = os.environ.get("LONGLOOK_BENCH_RATTAN") or shutil.which("rattan")
 MAHIMAHI = os.environ.get("LONGLOOK_BENCH_MAHIMAHI")

@@ -22,8 +22,8 @@ from longlook.instruments.calibrate.link.probe import (
     send_regularly,
     stream_bps,
 )
-from longlook.lab.linux.namespace import Namespace
-from longlook.lab.topology import CLIENT, OFFLOAD, PACKET, SERVER, TUN, EndpointNamespace
+from longlook.lab import CLIENT, PACKET, SERVER, TUN, EndpointNamespace, Namespace
+from longlook.lab.topology import OFFLOAD
 
 FULL_BYTES, SMALL_BYTES, ETHERNET_BYTES = 1500, 200, 14
 TBF_BURST_BYTES = 3_000  # two packets: the least that a token bucket sends at once

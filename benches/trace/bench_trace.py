@@ -11,7 +11,7 @@ from statistics import median
 from typing import Any
 
 from benches.trace.long_trace import write_long_trace
-from longlook.core.programs import trace_program
+from longlook.core import trace_program
 
 FIXTURES = Path(__file__).parents[2] / "tests" / "fixtures" / "qlogs"
 TRACES = ("quic-go-v0.18.1", "quic-go-v0.31.1", "quic-go-v0.65.0", "quiche-0.30.0", "netty", "ngtcp2-0.12.1-cubic")
@@ -70,7 +70,7 @@ process = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ, file_actions=sil
 _, status, usage = os.wait4(process, 0)
 print(status, usage.ru_utime + usage.ru_stime, time.monotonic() - begin_s, usage.ru_maxrss * 1024 / 1e6)
 """
-"""A bare Python runs the program: a process is never told to have used less memory than the one that started it."""
+"""A bare Python runs the program: the kernel never reports less memory of a process than of its starter."""
 
 
 def _decode(path: Path) -> tuple[float, float, float]:
@@ -86,7 +86,7 @@ def _decode(path: Path) -> tuple[float, float, float]:
 
 
 def _parse(path: Path) -> None:
-    """What Python's json takes to read the same text, doing nothing with it."""
+    """Read the same text with Python's json, and do nothing with it."""
     content = path.read_bytes()
     if content.startswith(b"{") and b'"traces"' in content[:1000]:
         json.loads(content)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from longlook.core.model import MATRIX, Arm, Factor, Figure, Level
-from longlook.report import write_report
+from longlook.report.write import write_report
 from tests.data.flows import competing_content, competing_study
 from tests.data.report import cliff_content, paper_content, small_content, small_study, trend_content
 from tests.support.browser import Page, chromium

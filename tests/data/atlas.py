@@ -9,8 +9,7 @@ from longlook.analysis.claims.judge import judge
 from longlook.analysis.samples import samples_table
 from longlook.analysis.stats import arm_levels, estimate
 from longlook.core.model import Outcome, Run, Study
-from longlook.report import ReportContent
-from longlook.report.content import metric_facts
+from longlook.report.content import ReportContent, metric_facts
 from longlook.study.plan import make_plan
 from tests.data.claims import write_run
 from tests.data.report import MANIFEST

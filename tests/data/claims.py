@@ -6,7 +6,8 @@ from pathlib import Path
 from longlook.analysis.stats import estimates_table
 from longlook.core import codec
 from longlook.core.run_folder import RunFolder, write_json
-from longlook.report import ReportContent, write_report
+from longlook.report.content import ReportContent
+from longlook.report.write import write_report
 from longlook.study.plan import make_plan
 from tests.data.report import paper_content
 

@@ -9,7 +9,7 @@ import pandas as pd
 
 from longlook.analysis.stats import arm_levels, metrics_by_arm
 from longlook.core.model import Arm, Contrast, Factor, Figure, Level, Study
-from longlook.report import ReportContent
+from longlook.report.content import ReportContent
 from tests.data.report import small_content, small_study
 
 LINK_MBPS = 5.0

@@ -32,7 +32,7 @@ from longlook.core.model import (
     Study,
     Trial,
 )
-from longlook.report import MetricFacts, ReportContent
+from longlook.report.content import MetricFacts, ReportContent
 from longlook.study.contrast_filter import with_contrasts
 from longlook.study.files import find_study
 from longlook.study.plan import make_plan

@@ -11,7 +11,7 @@ from longlook.instruments.certify.run import CertifyOptions, certify
 from longlook.instruments.certify.show import certificate_shown
 from longlook.instruments.certify.trial_bank import BankRun, Scale
 from longlook.pipeline.options import Observer
-from longlook.terminal.console import console
+from longlook.terminal.console import output_console
 from longlook.terminal.printer import PeoplePrinter
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.timeout(900)]
@@ -31,7 +31,7 @@ def test_a_small_bank_is_certified_and_the_next_session_runs_nothing(
     verdicts = made.parts["a-against-a"].rates[0]
     assert (verdicts.trials, verdicts.nominal) == (2, 0.01)
     assert load(tmp_path / CERTIFICATE) == made
-    PeoplePrinter(console()).show(certificate_shown(made, tmp_path, []))
+    PeoplePrinter(output_console()).show(certificate_shown(made, tmp_path, []))
     assert "verdict better or worse" in capsys.readouterr().out
 
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "runs").rglob("run.json")}

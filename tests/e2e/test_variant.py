@@ -16,7 +16,7 @@ from longlook.instruments.conformance.evidence import Seen
 from longlook.instruments.conformance.links import path
 from longlook.instruments.conformance.proofs.ask import transfer
 from longlook.instruments.conformance.runner import run_wants
-from longlook.provision.catalogue import catalogue
+from longlook.provision.catalogue import stack_versions
 
 ROOT = adapters_dir() / "example" / "variant"
 RTT_S = 0.4
@@ -38,7 +38,7 @@ def test_the_page_shows_the_variant_as_it_is(variant: Stack) -> None:
 
 
 def test_a_variant_is_listed_with_the_knobs_of_its_version(variant: Stack) -> None:
-    mine, base = catalogue(["small-window"])[0], catalogue(["quic-go@0.65.0"])[0]
+    mine, base = stack_versions(["small-window"])[0], stack_versions(["quic-go@0.65.0"])[0]
     assert (mine.name, mine.knobs, mine.protocols) == ("small-window@0.65.0+small-window", base.knobs, base.protocols)
 
 

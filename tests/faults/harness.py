@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from longlook.core import codec
-from longlook.core.job import Content, Expected, Identity, Job, Program
+from longlook.core.job import Content, ExpectedAnswer, Identity, Job, Program
 from longlook.core.model import Endpoint, Link, Stage, Workload
 from longlook.core.programs import link_program
 from longlook.lab.topology import CLIENT, SERVER
@@ -71,7 +71,7 @@ class Home:
         bodies = {f"/{name}": hashlib.sha256(name.encode()).digest() * (BODY_BYTES // 32) for name in ("a", "b")}
         for path, body in bodies.items():
             (root / path[1:]).write_bytes(body)
-        expected = {p: Expected(len(b), "sha256:" + hashlib.sha256(b).hexdigest()) for p, b in bodies.items()}
+        expected = {p: ExpectedAnswer(len(b), "sha256:" + hashlib.sha256(b).hexdigest()) for p, b in bodies.items()}
         return Content(str(root), (tuple(bodies),), expected)
 
     def job(

@@ -34,5 +34,5 @@ def test_the_link_keeps_its_laws_and_a_repeat_gives_the_same_bytes(tmp_path: Pat
     assert raw == (tmp_path / "again" / virtual.RAW).read_bytes()
     assert (first["key"], first["packets"]) == (again["key"], again["packets"])
     assert json.loads((tmp_path / "first" / certificate.TABLE).read_text()) == first
-    found = certificate.certificate(link_program().digest, kernel_program(lambda _text: None).digest)
+    found = certificate.certificate_entry(link_program().digest, kernel_program(lambda _text: None).digest)
     assert found == {"key": first["key"], "passed": True, "path": f"calibration/{first['key']}/{certificate.TABLE}"}

@@ -103,7 +103,7 @@ class Page:
             self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 
     def hover(self, selector: str) -> tuple[float, float]:
-        """Move the mouse to the middle of the first element that a selector finds; returns where that is.
+        """Move the mouse to the middle of the first element that a selector finds; returns the place.
 
         Charts still being drawn move what is below them, so the element must first lie still for two frames.
         """

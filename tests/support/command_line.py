@@ -29,7 +29,7 @@ def longlook(*arguments: str, **options: object) -> "subprocess.CompletedProcess
 
 @dataclass(frozen=True)
 class Answer:
-    """What a call of the command printed, and its exit code."""
+    """The output of a call of the command, and its exit code."""
 
     returncode: int
     stdout: str

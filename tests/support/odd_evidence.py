@@ -41,7 +41,7 @@ _PATHS: tuple[Mapping[str, Any], ...] = (
 
 @dataclass(frozen=True)
 class OddKind:
-    """What a study's trials have beside a load: how a study gets it, and what is measured of it."""
+    """A part that a study's trials have besides a load: how a study gets it, and how it is measured."""
 
     add: Callable[[st.DrawFn, Document], None]
     metrics: tuple[str, ...]

@@ -20,12 +20,12 @@ from longlook.instruments.atlas.claims.entry import entry_of, entry_text
 from longlook.instruments.atlas.claims.page import write_claims_page
 from longlook.instruments.atlas.runs import AtlasOptions, adopt
 from longlook.instruments.compare.gate import judge_gate
-from longlook.pipeline.analyse import Result, analyse
+from longlook.pipeline.analyse import Result, analyse_run
 from longlook.pipeline.explain import ExplainRequest, explain_run
 from longlook.pipeline.hars import export_hars
 from longlook.pipeline.options import Observer, RunOptions
 from longlook.pipeline.run import run_study
-from longlook.terminal.console import console
+from longlook.terminal.console import output_console
 from longlook.terminal.printer import JsonLinesPrinter, MarkdownPrinter, PeoplePrinter
 from longlook.terminal.run_display import RunDisplay
 from longlook.timeline.export import convert
@@ -40,7 +40,7 @@ def run_and_read(study: Study, only: tuple[str, ...], engine: FakeEngine, folder
     assert sum(result.outcomes.values()) == len(engine.ran)
     assert len(result.claims) == len(study.claims)
     assert str(escape(study.title)) in result.report.read_text()
-    for printer in (PeoplePrinter(console()), JsonLinesPrinter(), MarkdownPrinter(console())):
+    for printer in (PeoplePrinter(output_console()), JsonLinesPrinter(), MarkdownPrinter(output_console())):
         RunDisplay(printer).conclude(result)
     judge_gate(result.estimates, 5.0, study.analysis)
     entry = make_entry(result.path, [])
@@ -57,9 +57,9 @@ def _look_inside(run: RunFolder, folder: Path, *, any_good: bool) -> None:
     with _refusal("no trial of cell"), pytest.MonkeyPatch.context() as patch:
         # There is nothing inside trials that all went wrong. The report is written already, without links to pages.
         patch.setattr("longlook.pipeline.analyse.write_report", lambda place, _content: place / "index.html")
-        analyse(run, Observer(), Wanted(("all",)))
+        analyse_run(run, Observer(), Wanted(("all",)))
     with _refusal("has a page load"):
-        PeoplePrinter(console()).show(hars_shown(export_hars(run, folder / "hars"), folder / "hars"))
+        PeoplePrinter(output_console()).show(hars_shown(export_hars(run, folder / "hars"), folder / "hars"))
     finished = [trial for trial in run.plan.trials if run.result(trial.id) is not None]
     for name in FORMATS if any_good else ():
         trial = next(each for each in finished if run.result(each.id).outcome is Outcome.OK)

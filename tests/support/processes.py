@@ -1,4 +1,4 @@
-"""What tests read of other processes, any of which may end while it is read."""
+"""Readers of other processes, for tests; a process may end while it is read."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What the programs that tests start inherit: the same signals and environment whatever shell runs the tests."""
+"""Gives programs that tests start the same signals and environment, whatever shell runs the tests."""
 
 import os
 import signal

@@ -20,7 +20,7 @@ while True:
 
 @contextmanager
 def swapping(folder: Path, *names: str) -> Iterator[None]:
-    """Swap each of these folders in a folder for the link beside it (`link-NAME`) while a block runs."""
+    """Swap each of these folders in a folder for the link next to it (`link-NAME`) while a block runs."""
     command = [sys.executable, "-c", PROGRAM, str(folder), *names]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as program:
         try:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from longlook.core.job import Job
 from longlook.core.model import Outcome, Run
-from longlook.engines import Engine
+from longlook.engines.engine import Engine
 from longlook.engines.live import LiveEngine
 from longlook.lab.guard import findings
 from tests.support.realtime import HostWasLate

@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 from longlook import __version__
-from longlook.run.host_facts import host_facts
+from longlook.run.host_facts import facts_of_host
 from tests.torture import tally
 from tests.torture.damage import damaged_file
 from tests.torture.disks import full_disk
@@ -77,7 +77,7 @@ def _git(*arguments: str) -> str:
 
 @cache
 def _machine() -> str:
-    facts = host_facts()
+    facts = facts_of_host()
     return f"{facts['cpus']} CPUs, {facts['cpu']}, {facts['memory_kib'] / 2**20:.0f} GiB, {facts['kernel']}"
 
 

@@ -58,7 +58,7 @@ def no_pictures(request: pytest.FixtureRequest) -> Iterator[None]:
     """
     with pytest.MonkeyPatch.context() as patch:
         if not request.path.is_relative_to(REPORT):
-            patch.setattr("longlook.report.export_figure", _checked_only)
+            patch.setattr("longlook.report.write.export_figure", _checked_only)
         yield
 
 

@@ -206,13 +206,13 @@ SENTENCES: Sequence[tuple[str, str, str, Sequence[Value]]] = (
         ],
     ),
     (
-        "results/reordering.md",
+        "results/kakhki2017.md",
         "kakhki2017-jitter-recovery",
-        "({} and {} at 10 and 50 Mbit/s), nearly",
+        "({} and {} at 10 and 50 Mbit/s). Nearly",
         [signed(**RECOVERY, delay="jitter", rate=rate) for rate in ("10Mbit", "50Mbit")],
     ),
     (
-        "results/reordering.md",
+        "results/kakhki2017.md",
         "kakhki2017-jitter-recovery",
         "time in recovery is undecided ({} and {} %)",
         [within(**RECOVERY, delay="stable", rate=rate) for rate in ("10Mbit", "50Mbit")],
@@ -270,7 +270,7 @@ SENTENCES: Sequence[tuple[str, str, str, Sequence[Value]]] = (
         [unsigned(contrast="quic vs ended", size=size) for size in ("100KB", "1MB")],
     ),
     (
-        "results/reordering.md",
+        "results/kakhki2017.md",
         "kakhki2017-fig10",
         "the untouched TCP ({}, {}). At 10 Mbit/s ({}, {}) and 50 Mbit/s ({}, {})",
         [value(contrast=DSACK, rate=rate) for rate in ("100Mbit", "10Mbit", "50Mbit") for value in (signed, within)],

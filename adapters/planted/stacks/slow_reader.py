@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from longlook.core.stack import Version
+from longlook.core import Version
 from longlook.stacks import quic_go
 
 PATCHES = Path(__file__).parent / "slow_reader"

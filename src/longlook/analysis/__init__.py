@@ -1,15 +1,108 @@
 """Timelines → samples → estimates → verdicts about published claims.
 
-`measure.measure_all` measures every attempt of a run, `samples.samples_table` makes the table of samples,
-`stats.estimate` and `stats.arm_levels` estimate contrasts and arms, `claims.judge.judge` compares published claims with
-the estimates. `results_digest.results_digest` identifies the results of a run. The pipeline and the conformance suite
-use these.
-
-Later packages also import `bottleneck` (was a host too slow?), `trace_checks` (did a sender do what it declares?),
-and `measure_cache` and `statistics_cache` (results that are not computed again).
-From `stats` they import `cells` (a contrast's values), `libraries` (scipy and statsmodels, imported at their first
-use), `procedures` and `sequential` (the tests on arrays). They also import `verdicts` (their verdict) and `stopping`
-(which cells need more rounds, and sides of a gate).
-
-`pipeline` also imports `effects`, which says how settings and knobs are measured.
+`measure_all` measures every attempt of a run, `samples_table` makes the table of samples, `estimate` and `arm_levels`
+estimate contrasts and arms, `judge` compares published claims with the estimates. `digest_of_results` identifies the
+results of a run. Nothing is computed twice: two caches keep measurements and statistics.
 """
+
+from typing import TYPE_CHECKING
+
+from longlook.core import lazy
+
+if TYPE_CHECKING:
+    from longlook.analysis.bottleneck import attribute_bottlenecks as attribute_bottlenecks
+    from longlook.analysis.claims.judge import CONTRADICTED as CONTRADICTED
+    from longlook.analysis.claims.judge import INCONCLUSIVE as INCONCLUSIVE
+    from longlook.analysis.claims.judge import NOT_RUN as NOT_RUN
+    from longlook.analysis.claims.judge import NOT_TESTABLE as NOT_TESTABLE
+    from longlook.analysis.claims.judge import REPRODUCED as REPRODUCED
+    from longlook.analysis.claims.judge import WelchVerdict as WelchVerdict
+    from longlook.analysis.claims.judge import is_clipped as is_clipped
+    from longlook.analysis.claims.judge import judge as judge
+    from longlook.analysis.claims.judge import lies_within as lies_within
+    from longlook.analysis.claims.judge import size_agrees as size_agrees
+    from longlook.analysis.claims.judge import welch_verdict as welch_verdict
+    from longlook.analysis.effects import said as said
+    from longlook.analysis.effects import unmeasured as unmeasured
+    from longlook.analysis.measure import MeasuredAttempt as MeasuredAttempt
+    from longlook.analysis.measure import measure_all as measure_all
+    from longlook.analysis.measure import measure_trials as measure_trials
+    from longlook.analysis.measure import with_comparisons as with_comparisons
+    from longlook.analysis.measure_cache import measured_root as measured_root
+    from longlook.analysis.outputs import TABLES as TABLES
+    from longlook.analysis.outputs import filled_tables as filled_tables
+    from longlook.analysis.outputs import mean_work as mean_work
+    from longlook.analysis.outputs import share_of_epochs as share_of_epochs
+    from longlook.analysis.results_digest import ResultsDigest as ResultsDigest
+    from longlook.analysis.results_digest import digest_of_results as digest_of_results
+    from longlook.analysis.samples import FACTOR_PREFIX as FACTOR_PREFIX
+    from longlook.analysis.samples import samples_table as samples_table
+    from longlook.analysis.statistics_cache import Statistics as Statistics
+    from longlook.analysis.statistics_cache import statistics_of as statistics_of
+    from longlook.analysis.statistics_cache import statistics_root as statistics_root
+    from longlook.analysis.stats import libraries as libraries
+    from longlook.analysis.stats import procedures as procedures
+    from longlook.analysis.stats import rare_losses as rare_losses
+    from longlook.analysis.stats import sequential as sequential
+    from longlook.analysis.stats.cells import Cells as Cells
+    from longlook.analysis.stats.cells import RoundEffects as RoundEffects
+    from longlook.analysis.stats.cells import effects_by_round as effects_by_round
+    from longlook.analysis.stats.drawn_settings import name_of as name_of
+    from longlook.analysis.stats.drawn_settings import scale_of as scale_of
+    from longlook.analysis.stats.drawn_settings import sentence as sentence
+    from longlook.analysis.stats.estimates import estimate as estimate
+    from longlook.analysis.stats.frames import dependences_table as dependences_table
+    from longlook.analysis.stats.frames import estimates_from_table as estimates_from_table
+    from longlook.analysis.stats.frames import estimates_table as estimates_table
+    from longlook.analysis.stats.levels import FAIR as FAIR
+    from longlook.analysis.stats.levels import PART as PART
+    from longlook.analysis.stats.levels import arm_levels as arm_levels
+    from longlook.analysis.stats.levels import metrics_by_arm as metrics_by_arm
+    from longlook.analysis.stats.population import population_curves as population_curves
+    from longlook.analysis.stats.population import population_levels as population_levels
+    from longlook.analysis.stats.procedures import Floats as Floats
+    from longlook.analysis.stats.procedures import Paired as Paired
+    from longlook.analysis.stats.procedures import adjust as adjust
+    from longlook.analysis.stats.procedures import advantages as advantages
+    from longlook.analysis.stats.procedures import effect_pct as effect_pct
+    from longlook.analysis.stats.procedures import exact_interval as exact_interval
+    from longlook.analysis.stats.procedures import paired as paired
+    from longlook.analysis.stats.stopping import AllowedSide as AllowedSide
+    from longlook.analysis.stats.stopping import beyond_doubt as beyond_doubt
+    from longlook.analysis.stats.stopping import failures_side as failures_side
+    from longlook.analysis.stats.stopping import looks as looks
+    from longlook.analysis.stats.stopping import metric_side as metric_side
+    from longlook.analysis.stats.stopping import undecided as undecided
+    from longlook.analysis.stats.tails import RoundsWon as RoundsWon
+    from longlook.analysis.stats.tails import TailEffect as TailEffect
+    from longlook.analysis.stats.tails import spread_table as spread_table
+    from longlook.analysis.stats.verdicts import decide as decide
+else:
+    __all__, __getattr__ = lazy(
+        __name__,
+        {
+            "bottleneck": "attribute_bottlenecks",
+            "claims.judge": (
+                "CONTRADICTED INCONCLUSIVE NOT_RUN NOT_TESTABLE REPRODUCED WelchVerdict is_clipped judge lies_within "
+                "size_agrees welch_verdict"
+            ),
+            "effects": "said unmeasured",
+            "measure": "MeasuredAttempt measure_all measure_trials with_comparisons",
+            "measure_cache": "measured_root",
+            "outputs": "TABLES filled_tables mean_work share_of_epochs",
+            "results_digest": "ResultsDigest digest_of_results",
+            "samples": "FACTOR_PREFIX samples_table",
+            "statistics_cache": "Statistics statistics_of statistics_root",
+            "stats.cells": "Cells RoundEffects effects_by_round",
+            "stats.drawn_settings": "name_of scale_of sentence",
+            "stats.estimates": "estimate",
+            "stats.frames": "dependences_table estimates_from_table estimates_table",
+            "stats.levels": "FAIR PART arm_levels metrics_by_arm",
+            "stats.population": "population_curves population_levels",
+            "stats.procedures": "Floats Paired adjust advantages effect_pct exact_interval paired",
+            "stats.stopping": "AllowedSide beyond_doubt failures_side looks metric_side undecided",
+            "stats.tails": "RoundsWon TailEffect spread_table",
+            "stats.verdicts": "decide",
+        },
+        "stats.libraries stats.procedures stats.rare_losses stats.sequential",
+    )

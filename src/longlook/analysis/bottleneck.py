@@ -1,11 +1,10 @@
-"""Name the resource that the host lacked where results in real and virtual time disagree. Pure."""
+"""Name the resource that the host lacked if results in real and virtual time disagree. Pure."""
 
 import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from longlook.core.model import Outcome, Run, Study, Trial, Verdict
-from longlook.core.results import Estimate
+from longlook.core import Estimate, Outcome, Run, Study, Trial, Verdict
 
 _LIVE = "live"
 _PROGRAMS = ("client", "server")

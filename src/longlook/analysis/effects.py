@@ -9,9 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from longlook.analysis.trace_checks import KNOBS as OFFERED
-from longlook.core import registry
-from longlook.core.flows import MULTIPATH
-from longlook.core.model import Endpoint, Scalar, Trial
+from longlook.core import MULTIPATH, Endpoint, Scalar, Trial, registry
 from longlook.lab import judge_knobs, judge_settings
 from longlook.study import tcp
 

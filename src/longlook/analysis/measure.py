@@ -20,13 +20,8 @@ from longlook.analysis.trace_checks import (
     parameter_contradictions,
     sets_parameters,
 )
-from longlook.core.metric import Metric, find_metric
-from longlook.core.model import Outcome, Run, Study, Trial
-from longlook.core.run_folder import EVENTS, TIMELINE, RunFolder
-from longlook.timeline.events import Events
-from longlook.timeline.normalise import normalise_trial
-from longlook.timeline.normalise.trial import needs_events, write_events
-from longlook.timeline.timeline import Timeline
+from longlook.core import EVENTS, TIMELINE, Metric, Outcome, Run, RunFolder, Study, Trial, find_metric
+from longlook.timeline import Events, Timeline, needs_events, normalise_trial, write_events
 
 _POINTS = "points"
 """The table of OUTPUTS that metrics which compare arms read."""

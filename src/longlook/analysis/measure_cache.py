@@ -9,15 +9,22 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from longlook.core import codec, files, registry
-from longlook.core.content_store import ContentStore
-from longlook.core.digests import code_digest, source_digest
-from longlook.core.flows import endpoints_of
-from longlook.core.model import Run, Trial
-from longlook.core.paths import cache_root
-from longlook.core.programs import trace_program
-from longlook.core.run_folder import EVENTS, TIMELINE
-from longlook.timeline.normalise.trace_files import raw_traces
+from longlook.core import (
+    EVENTS,
+    TIMELINE,
+    ContentStore,
+    Run,
+    Trial,
+    cache_root,
+    code_digest,
+    codec,
+    endpoints_of,
+    files,
+    registry,
+    source_digest,
+    trace_program,
+)
+from longlook.timeline import raw_traces
 
 _DATA = "measured.json"
 _LIBRARIES = ("numpy", "pyarrow", "pandas")

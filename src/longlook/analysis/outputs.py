@@ -14,17 +14,27 @@ from typing import Any
 
 import pandas as pd
 
-from longlook.core.model import Run, Trial
-from longlook.core.run_folder import FLOWS, POINTS, RATES, STATES
-from longlook.timeline.competition import FLOW_COLUMNS, RATE_COLUMNS, Competition, flow_columns, rate_columns
-from longlook.timeline.cpu_work import ROLES, WORK_COLUMNS, pooled_stacks, work_columns
-from longlook.timeline.envelope import points_of
-from longlook.timeline.events import Events
-from longlook.timeline.loss_epochs import epochs_by_size
-from longlook.timeline.over_links import LINK_COLUMNS, link_columns
-from longlook.timeline.payload import goodput_timeline
-from longlook.timeline.states import EVENT_COLUMNS, times_in_states
-from longlook.timeline.timeline import Timeline
+from longlook.core import FLOWS, POINTS, RATES, STATES, Run, Trial
+from longlook.timeline import (
+    EVENT_COLUMNS,
+    FLOW_COLUMNS,
+    LINK_COLUMNS,
+    RATE_COLUMNS,
+    ROLES,
+    WORK_COLUMNS,
+    Competition,
+    Events,
+    Timeline,
+    epochs_by_size,
+    flow_columns,
+    goodput_timeline,
+    link_columns,
+    points_of,
+    pooled_stacks,
+    rate_columns,
+    times_in_states,
+    work_columns,
+)
 
 Columns = Mapping[str, list[Any]]
 """Rows of one attempt, column by column: the trial's identity is added when they become a table (`rows_of`)."""

@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from longlook.core import codec
-from longlook.core.model import Run
+from longlook.core import Run, codec
 
 
 @dataclass(frozen=True)
@@ -15,7 +14,7 @@ class ResultsDigest:
     digest: str
 
 
-def results_digest(results: Iterable[tuple[Run, Mapping[str, float | None]]]) -> ResultsDigest | None:
+def digest_of_results(results: Iterable[tuple[Run, Mapping[str, float | None]]]) -> ResultsDigest | None:
     """Return the digest of a run's results, in whatever order they come, or None if no trial is exact."""
     exact = [(run, values) for run, values in results if run.exact]
     if not exact:

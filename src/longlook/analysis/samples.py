@@ -5,15 +5,14 @@ from collections.abc import Iterable, Mapping
 
 import pandas as pd
 
-from longlook.core.metric import Metric, find_metric
-from longlook.core.model import Outcome, Run, Study, Trial
-from longlook.study.around import columns, drawn_number
+from longlook.core import Metric, Outcome, Run, Study, Trial, find_metric
+from longlook.study import columns, drawn_number
 
 FACTOR_PREFIX = "factor."
 """The prefix of columns that hold the level of a factor: `factor.<name>`."""
 
 RANDOM_LOSSES = "random_losses"
-"""The column of packets that the link lost at random in an attempt; null where its path loses none."""
+"""The column of packets that the link lost at random in an attempt; null if its path loses none."""
 
 _COUNTED_LOSSES = ("loss", "gilbert_elliott", "burst_loss")
 _RANDOM_LOSSES = {*_COUNTED_LOSSES, "corrupt"}

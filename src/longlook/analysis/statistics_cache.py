@@ -19,12 +19,7 @@ from longlook.analysis.measure_cache import code_of_measurements
 from longlook.analysis.stats import arm_levels, estimate
 from longlook.analysis.stats.population import population_levels
 from longlook.analysis.stats.tails import RoundsWon, TailEffect, rounds_won, tail_effects
-from longlook.core import codec, files
-from longlook.core.content_store import ContentStore
-from longlook.core.digests import code_digest
-from longlook.core.model import Study
-from longlook.core.paths import cache_root
-from longlook.core.results import ArmLevel, Estimate
+from longlook.core import ArmLevel, ContentStore, Estimate, Study, cache_root, code_digest, codec, files
 
 _DATA = "statistics.json"
 _LIBRARIES = ("numpy", "pandas", "scipy", "statsmodels")

@@ -18,13 +18,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from longlook.core import registry
-from longlook.core.model import Endpoint, Scalar, Trial, Vantage
-from longlook.core.protocol import EITHER
-from longlook.core.stack import RFC_WINDOW_AFTER_LOSS
-from longlook.timeline.competition import server_of
-from longlook.timeline.events import EventKind, Events, among
-from longlook.timeline.timeline import Kind, Timeline
+from longlook.core import EITHER, RFC_WINDOW_AFTER_LOSS, Endpoint, Scalar, Trial, Vantage, registry
+from longlook.timeline import EventKind, Events, Kind, Timeline, among, server_of
 
 CONGESTION_COLUMNS = (
     "time_ns",

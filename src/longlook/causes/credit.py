@@ -5,18 +5,34 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from longlook.core import units
-from longlook.core.knobs import LARGEST_HTTP2_WINDOW
-from longlook.core.model import Scalar
-from longlook.explain import changes
-from longlook.explain.cause import Cause, Change, Evidence, Finding, Intervention, Sign, Target, Touches, Untestable
-from longlook.explain.changes import Proposal
-from longlook.explain.effective_settings import effective_value, setting_bytes
-from longlook.explain.facts import Integers
-from longlook.explain.facts.credits import FirstCredits, Http2Windows, configured_buffer_bytes
-from longlook.explain.ledger import LedgerClass
-from longlook.explain.pair import Pair, Side
-from longlook.explain.signs import MOST_EVIDENCE, bdp_bytes, during, stretches, stretches_shown
+from longlook.core import LARGEST_HTTP2_WINDOW, Scalar, units
+from longlook.explain import (
+    MOST_EVIDENCE,
+    Cause,
+    Change,
+    Evidence,
+    Finding,
+    FirstCredits,
+    Http2Windows,
+    Integers,
+    Intervention,
+    LedgerClass,
+    Pair,
+    Proposal,
+    Side,
+    Sign,
+    Target,
+    Touches,
+    Untestable,
+    bdp_bytes,
+    changes,
+    configured_buffer_bytes,
+    during,
+    effective_value,
+    setting_bytes,
+    stretches,
+    stretches_shown,
+)
 
 LARGER = (2, 4, 8)
 """By which factors credits are raised: the last one cures, the others are doses."""

@@ -4,27 +4,35 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from longlook.core.model import ConnectionState
-from longlook.explain import changes
-from longlook.explain.cause import (
+from longlook.core import ConnectionState
+from longlook.explain import (
+    NEVER,
+    Booleans,
     Cause,
     Change,
     Evidence,
     Finding,
+    Integers,
     Intervention,
+    LedgerClass,
+    Pair,
     Says,
+    Side,
     Sign,
     Surgery,
     Target,
     Touches,
     Untestable,
+    are,
+    bounded_ns,
+    changes,
+    drops_shown,
+    during,
+    numbers,
+    stretches,
+    stretches_shown,
 )
-from longlook.explain.facts import NEVER, Booleans, Integers
-from longlook.explain.facts.columns import are
-from longlook.explain.ledger import LedgerClass
-from longlook.explain.pair import Pair, Side
-from longlook.explain.signs import bounded_ns, drops_shown, during, numbers, stretches, stretches_shown
-from longlook.timeline.timeline import Kind
+from longlook.timeline import Kind
 
 _NO_EARLY_DATA_CLASSES = (LedgerClass.HANDSHAKE,)
 

@@ -4,28 +4,44 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from longlook.core.model import ConnectionState, Vantage
-from longlook.explain import changes
-from longlook.explain.cause import (
+from longlook.core import ConnectionState, Vantage
+from longlook.explain import (
+    ACKNOWLEDGEMENT_BYTES,
+    AMPLIFICATION,
+    BEHIND_PROXY,
+    CLIENT,
+    LOSS,
+    SERVER,
     Cause,
     Change,
     Evidence,
     Finding,
+    Integers,
     Intervention,
+    LedgerClass,
+    LinkFacts,
+    OpeningFacts,
+    Pair,
     Says,
+    Side,
     Sign,
     Surgery,
     Target,
     Touches,
     Untestable,
+    are,
+    bounded_ns,
+    changes,
+    drops,
+    drops_shown,
+    during,
+    hold,
+    integers,
+    numbers,
+    stretches,
+    stretches_shown,
 )
-from longlook.explain.facts import ACKNOWLEDGEMENT_BYTES, Integers, LinkFacts, OpeningFacts
-from longlook.explain.facts.columns import are, integers
-from longlook.explain.ledger import BEHIND_PROXY, LedgerClass
-from longlook.explain.ledger.handshake import AMPLIFICATION, CLIENT, LOSS, SERVER
-from longlook.explain.pair import Pair, Side
-from longlook.explain.signs import bounded_ns, drops, drops_shown, during, hold, numbers, stretches, stretches_shown
-from longlook.timeline.timeline import Kind
+from longlook.timeline import Kind
 
 _WAITS = (LOSS, SERVER, CLIENT)
 """Details of the handshake that are waits: for a timer, or for an end at work."""
@@ -233,7 +249,7 @@ def _handshake_computing_held(side: Side, time_ns: int) -> Surgery | None:
 
 
 def handshake_computing_changes(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
-    """Return free computing and the winner's server for the loser, and the winner's first answer held back as long."""
+    """Return free computing and the winner's server for the loser, and an equally late first answer for the winner."""
     found: list[Intervention | Untestable] = [
         changes.cure(Touches.MECHANISM, Target.LOSER, change) for change in changes.freed(pair.loser.trial, "server")
     ]

@@ -4,11 +4,25 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from longlook.explain import changes
-from longlook.explain.cause import Cause, Finding, Intervention, Says, Sign, Surgery, Target, Touches, Untestable
-from longlook.explain.ledger import LedgerClass
-from longlook.explain.pair import Pair, Side
-from longlook.explain.signs import Stretches, during, stretches, stretches_shown
+from longlook.explain import (
+    Cause,
+    Finding,
+    Intervention,
+    LedgerClass,
+    Pair,
+    Says,
+    Side,
+    Sign,
+    Stretches,
+    Surgery,
+    Target,
+    Touches,
+    Untestable,
+    changes,
+    during,
+    stretches,
+    stretches_shown,
+)
 
 _CLIENT_IDLE_CLASSES = (LedgerClass.CLIENT_IDLE,)
 

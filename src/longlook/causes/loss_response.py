@@ -6,32 +6,34 @@ from statistics import median
 import numpy as np
 
 from longlook.core import units
-from longlook.explain import changes
-from longlook.explain.cause import (
+from longlook.explain import (
+    MOST_EVIDENCE,
+    QUEUE_REASONS,
+    RANDOM_REASONS,
+    Booleans,
     Cause,
     Change,
     Evidence,
     Finding,
+    Integers,
     Intervention,
+    LedgerClass,
+    Pair,
     Says,
+    Side,
     Sign,
+    Steps,
     Target,
     Touches,
     Untestable,
-)
-from longlook.explain.effective_settings import effective_value, longer_queues
-from longlook.explain.facts import Booleans, Integers, Steps
-from longlook.explain.ledger import LedgerClass
-from longlook.explain.pair import Pair, Side
-from longlook.explain.signs import (
-    MOST_EVIDENCE,
-    QUEUE_REASONS,
-    RANDOM_REASONS,
+    changes,
     datagram_bytes,
     dropped_for,
     drops,
     drops_shown,
+    effective_value,
     false_losses,
+    longer_queues,
     losses_on_path,
     numbers,
     windows_kept,
@@ -152,7 +154,7 @@ def _marked(side: Side) -> Booleans:
 
 
 def ecn_response_changes(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
-    """Return packets that cannot be marked, where the winner's were not; later marks; and marks for the winner."""
+    """Return packets that cannot be marked, if the winner's were not; later marks; and marks for the winner."""
     off = changes.tuned(
         pair.loser.trial, "server", {"ecn": False}, {"tcp_ecn": False}, "packets that the queue cannot mark"
     )
@@ -196,7 +198,7 @@ ECN_RESPONSE = Cause(
     cured_by="packets that cannot be marked, or a threshold eight times as high",
     where="at marks of the queue (ECN)",
 )
-"""The sender shrinks its window for marks of the queue (ECN), where the winner had none or fewer."""
+"""The sender shrinks its window for marks of the queue (ECN), if the winner had none or fewer."""
 
 
 _WINDOW_AFTER_LOSS_CLASSES = (LedgerClass.CONGESTION_WINDOW, LedgerClass.ACK_WAIT)
@@ -229,7 +231,7 @@ def window_after_loss_changes(finding: Finding, pair: Pair) -> Sequence[Interven
 
 
 def _meant(share: float) -> float:
-    """Return the standard's share where a measured one is close to it, else the measured one."""
+    """Return the standard's share if a measured one is close to it, else the measured one."""
     return next((standard for standard in _STANDARD if abs(share - standard) < _SMALLER), share)
 
 

@@ -4,27 +4,26 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from longlook.explain import changes
-from longlook.explain.cause import (
+from longlook.explain import (
+    NEVER,
+    QUEUE_REASONS,
+    SENDER_WAITS,
     Cause,
     Change,
     Evidence,
     Finding,
+    Integers,
     Intervention,
+    LedgerClass,
+    ObjectFacts,
+    Pair,
     Says,
+    Side,
     Sign,
     Target,
     Touches,
     Untestable,
-)
-from longlook.explain.facts import Integers
-from longlook.explain.facts.columns import NEVER
-from longlook.explain.facts.objects import ObjectFacts
-from longlook.explain.ledger import LedgerClass
-from longlook.explain.pair import Pair, Side
-from longlook.explain.signs import (
-    QUEUE_REASONS,
-    SENDER_WAITS,
+    changes,
     dropped_for,
     drops_shown,
     has_state,

@@ -6,38 +6,41 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from longlook.core.model import Vantage
-from longlook.explain import changes
-from longlook.explain.cause import (
-    Cause,
-    Change,
-    Evidence,
-    Finding,
-    Intervention,
-    Says,
-    Sign,
-    Target,
-    Touches,
-    Untestable,
-)
-from longlook.explain.facts import UNNUMBERED, Booleans, Integers, SenderFacts, Steps
-from longlook.explain.facts.columns import integers
-from longlook.explain.ledger import LedgerClass
-from longlook.explain.pair import Pair, Side
-from longlook.explain.signs import (
+from longlook.core import Vantage
+from longlook.explain import (
     MOST_EVIDENCE,
     QUEUE_REASONS,
     RANDOM_REASONS,
     SENDER_WAITS,
+    UNNUMBERED,
+    Booleans,
+    Cause,
+    Change,
+    Evidence,
+    Finding,
+    Integers,
+    Intervention,
+    LedgerClass,
+    Pair,
+    Says,
+    SenderFacts,
+    Side,
+    Sign,
+    Steps,
+    Target,
+    Touches,
+    Untestable,
+    changes,
     datagram_bytes,
     dropped_for,
     drops,
     drops_shown,
     during,
+    integers,
     stretches,
     stretches_shown,
 )
-from longlook.timeline.timeline import Kind
+from longlook.timeline import Kind
 
 Floats = npt.NDArray[np.float64]
 

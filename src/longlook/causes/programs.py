@@ -2,23 +2,23 @@
 
 from collections.abc import Sequence
 
-from longlook.core import registry
-from longlook.core.model import Endpoint
-from longlook.explain import changes
-from longlook.explain.cause import (
+from longlook.core import Endpoint, registry
+from longlook.explain import (
     Cause,
     Change,
     Evidence,
     Finding,
     Intervention,
+    LedgerClass,
+    Pair,
     Says,
+    Side,
     Sign,
     Target,
     Touches,
     Untestable,
+    changes,
 )
-from longlook.explain.ledger import LedgerClass
-from longlook.explain.pair import Pair, Side
 
 
 def version_cause(role: str) -> Cause:

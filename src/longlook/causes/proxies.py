@@ -2,13 +2,24 @@
 
 from collections.abc import Sequence
 
-from longlook.core import registry
-from longlook.core.model import Endpoint, Trial
-from longlook.explain import changes
-from longlook.explain.cause import Cause, Finding, Intervention, Sign, Target, Touches, Untestable
-from longlook.explain.ledger import BEHIND_PROXY, LedgerClass
-from longlook.explain.pair import Pair, Side
-from longlook.explain.signs import SENDER_WAITS, stretches, stretches_shown
+from longlook.core import Endpoint, Trial, registry
+from longlook.explain import (
+    BEHIND_PROXY,
+    SENDER_WAITS,
+    Cause,
+    Finding,
+    Intervention,
+    LedgerClass,
+    Pair,
+    Side,
+    Sign,
+    Target,
+    Touches,
+    Untestable,
+    changes,
+    stretches,
+    stretches_shown,
+)
 
 _CLASSES = (LedgerClass.HANDSHAKE,)
 

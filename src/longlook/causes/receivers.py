@@ -6,31 +6,29 @@ from fractions import Fraction
 
 import numpy as np
 
-from longlook.core.cpus import text_of, times
-from longlook.core.model import Processor
-from longlook.explain import changes
-from longlook.explain.cause import (
+from longlook.core import Processor, text_of, times
+from longlook.explain import (
+    MOST_EVIDENCE,
+    NEVER,
     Cause,
     Change,
     Evidence,
     Finding,
+    Integers,
     Intervention,
+    LedgerClass,
+    ObjectFacts,
+    Pair,
     Says,
+    Side,
     Sign,
+    Stretches,
     Surgery,
     Target,
     Touches,
     Untestable,
-)
-from longlook.explain.facts import Integers
-from longlook.explain.facts.columns import NEVER
-from longlook.explain.facts.objects import ObjectFacts
-from longlook.explain.ledger import LedgerClass
-from longlook.explain.pair import Pair, Side
-from longlook.explain.signs import (
-    MOST_EVIDENCE,
-    Stretches,
     bounded_ns,
+    changes,
     drops,
     during,
     hold,
@@ -41,7 +39,7 @@ from longlook.explain.signs import (
     thrown_away,
     wait_ns,
 )
-from longlook.timeline.reassembly import tcp_waits
+from longlook.timeline import tcp_waits
 
 _SLOW_READER_CLASSES = (
     LedgerClass.PROPAGATION,

@@ -4,30 +4,29 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from longlook.core.model import Scalar
-from longlook.explain import changes
-from longlook.explain.cause import (
+from longlook.core import Scalar
+from longlook.explain import (
+    Booleans,
     Cause,
     Change,
     Evidence,
     Finding,
     Intervention,
+    LedgerClass,
+    Pair,
+    Proposal,
     Says,
+    Side,
     Sign,
     Target,
     Touches,
     Untestable,
-)
-from longlook.explain.changes import Proposal
-from longlook.explain.effective_settings import raised
-from longlook.explain.facts import Booleans
-from longlook.explain.ledger import LedgerClass
-from longlook.explain.pair import Pair, Side
-from longlook.explain.signs import (
+    changes,
     drops,
     drops_shown,
     false_losses,
     numbers,
+    raised,
     resent,
     resent_shown,
     stretches,

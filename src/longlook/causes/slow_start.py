@@ -4,25 +4,35 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from longlook.explain import changes
-from longlook.explain.cause import Cause, Change, Evidence, Finding, Intervention, Sign, Target, Touches, Untestable
-from longlook.explain.effective_settings import longer_queues
-from longlook.explain.facts import Booleans, Integers
-from longlook.explain.ledger import LedgerClass
-from longlook.explain.pair import Pair, Side
-from longlook.explain.signs import (
+from longlook.explain import (
     MOST_EVIDENCE,
     QUEUE_REASONS,
+    Booleans,
+    Cause,
+    Change,
+    Evidence,
+    Finding,
+    Integers,
+    Intervention,
+    LedgerClass,
+    Pair,
+    Side,
+    Sign,
     SlowStartExit,
+    Target,
+    Touches,
+    Untestable,
     bdp_bytes,
+    changes,
     dropped_for,
     drops,
     drops_shown,
     largest_window_bytes,
+    longer_queues,
     slow_start_exit,
     within,
 )
-from longlook.timeline.states import State
+from longlook.timeline import State
 
 _SLOW_START_EARLY_EXIT_CLASSES = (LedgerClass.CONGESTION_WINDOW, LedgerClass.ACK_WAIT, LedgerClass.PACING)
 _FULL = 0.8

@@ -5,30 +5,33 @@ from collections.abc import Sequence
 import numpy as np
 
 from longlook.core import units
-from longlook.explain import changes
-from longlook.explain.cause import (
+from longlook.explain import (
+    PACKET_THRESHOLD,
+    Booleans,
     Cause,
     Change,
     Evidence,
     Finding,
+    Integers,
     Intervention,
+    LedgerClass,
+    LinkFacts,
+    Pair,
     Says,
+    SenderFacts,
+    Side,
     Sign,
+    Steps,
+    Stretches,
     Surgery,
     Target,
     Touches,
     Untestable,
-)
-from longlook.explain.effective_settings import effective_value
-from longlook.explain.facts import Booleans, Integers, LinkFacts, SenderFacts, Steps
-from longlook.explain.ledger import LedgerClass
-from longlook.explain.pair import Pair, Side
-from longlook.explain.signs import (
-    PACKET_THRESHOLD,
-    Stretches,
     bounded_ns,
+    changes,
     drops,
     drops_shown,
+    effective_value,
     numbers,
     stretches,
     stretches_shown,
@@ -72,7 +75,7 @@ def tail_drops(side: Side) -> tuple[Booleans, Stretches]:
 
 
 def _last_dropped(side: Side, count: int) -> Surgery | None:
-    """Return surgery that drops the last packets with data of a load, where none of them is lost anyway."""
+    """Return surgery that drops the last packets with data of a load, if none of them is lost anyway."""
     link = side.down
     sent = np.flatnonzero(link.ours & link.carries_data & ~link.copy)[-count:]
     if len(sent) == 0 or not link.delivered[sent].all():

@@ -4,26 +4,25 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from longlook.explain import changes
-from longlook.explain.cause import (
+from longlook.explain import (
+    Booleans,
     Cause,
     Change,
     Evidence,
     Finding,
     Intervention,
+    LedgerClass,
+    Pair,
     Purpose,
+    Side,
     Sign,
+    Stretches,
     Target,
     Touches,
     Untestable,
-)
-from longlook.explain.facts import Booleans
-from longlook.explain.ledger import LedgerClass
-from longlook.explain.pair import Pair, Side
-from longlook.explain.signs import (
-    Stretches,
     bdp_bytes,
     bounded_ns,
+    changes,
     datagram_bytes,
     drops,
     drops_shown,
@@ -135,7 +134,7 @@ def window_capped_changes(finding: Finding, pair: Pair) -> Sequence[Intervention
 
 
 def _cap(side: Side, cap_bytes: int) -> Change | str:
-    """Return the change to a largest window; a declared one is not trusted where the window was seen to stop below."""
+    """Return the change to a largest window; a declared one is not trusted if the window was seen to stop below."""
     count, reached = max(1, round(cap_bytes / changes.PACKET_BYTES)), largest_window_bytes(side.server)
     seen = None if reached is None else max(1, round(reached / changes.PACKET_BYTES))
     label = f"a largest window of {count} packets"

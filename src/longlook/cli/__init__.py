@@ -4,6 +4,17 @@ Nothing is computed here. The entry points are `app`, the Typer application, and
 command imports what it needs when it is called, so that `longlook --help` loads none of it.
 """
 
-from longlook.cli.commands import app, main
+from typing import TYPE_CHECKING
 
-__all__ = ["app", "main"]
+from longlook.core import lazy
+
+if TYPE_CHECKING:
+    from longlook.cli.commands import app as app
+    from longlook.cli.commands import main as main
+else:
+    __all__, __getattr__ = lazy(
+        __name__,
+        {
+            "commands": "app main",
+        },
+    )

@@ -9,12 +9,8 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from longlook.core import codec
-from longlook.core.errors import InputError
-from longlook.core.provenance import Component, Made
-from longlook.terminal.console import console, print_json
-from longlook.terminal.options import AsJson
-from longlook.terminal.printer import Renderings, Unwrapped, document_printer
+from longlook.core import Component, InputError, Made, codec
+from longlook.terminal import AsJson, Renderings, Unwrapped, document_printer, output_console, print_json
 
 _DIGITS = 16
 
@@ -28,7 +24,7 @@ def doctor(
     as_json: AsJson = False,
 ) -> None:
     """Check that this machine has everything that Longlook needs, and print the command that fixes what is missing."""
-    from longlook.engines.doctor import examine
+    from longlook.engines import examine
 
     printer = document_printer(as_json=as_json)
     if provenance:
@@ -46,7 +42,7 @@ def doctor(
 
 
 def _downloads() -> Renderings:
-    from longlook.provision.provenance.made import all_made
+    from longlook.provision import all_made
 
     made = all_made()
     return Renderings(lambda: downloads(made), lambda: [codec.encode(each) for each in made])
@@ -60,12 +56,12 @@ def diff_runs(
 ) -> None:
     """Show the first packet in which two trials differ, or else the first file. Exit 0: identical, 1: different."""
     from longlook.cli.show.diff import difference_lines
-    from longlook.run.diff import compare
+    from longlook.run import compare
 
     found = compare(left, right, context)
     document_printer(as_json=as_json).show(
         Renderings(
-            people=lambda: map(Unwrapped, difference_lines(found, left, right, console().width)),
+            people=lambda: map(Unwrapped, difference_lines(found, left, right, output_console().width)),
             data=lambda: codec.encode(found),
         )
     )
@@ -76,9 +72,7 @@ def diff_runs(
 @cache_app.command("show")
 def cache_show(as_json: AsJson = False) -> None:
     """Print where the cache of trials is, and how much is in it."""
-    from longlook.core.content_store import ContentStore
-    from longlook.core.paths import cache_root
-    from longlook.core.units import print_bytes
+    from longlook.core import ContentStore, cache_root, print_bytes
 
     entries, size_bytes = ContentStore(cache_root()).held()
     line = f"{cache_root()}: {entries} trials, {print_bytes(size_bytes)}"
@@ -92,12 +86,9 @@ def cache_prune(
     as_json: AsJson = False,
 ) -> None:
     """Remove trials that no run has used for some time."""
-    from longlook.analysis.measure_cache import measured_root
-    from longlook.analysis.statistics_cache import statistics_root
-    from longlook.core.content_store import ContentStore
-    from longlook.core.paths import cache_root
-    from longlook.core.units import UnitError, parse_duration, print_bytes
-    from longlook.report.charts.drawn_cache import drawn_root
+    from longlook.analysis import measured_root, statistics_root
+    from longlook.core import ContentStore, UnitError, cache_root, parse_duration, print_bytes
+    from longlook.report import drawn_root
 
     try:
         unused_for_s = parse_duration(unused_for)
@@ -121,7 +112,7 @@ def phone(
 ) -> None:
     """Print the flags that a browser on another machine is to be started with, or ask it who it is
     (docs/guide/browsers.md)."""
-    from longlook.provision.tls import identity
+    from longlook.provision import identity
     from longlook.stacks import chromium_remote
 
     printer = document_printer(as_json=as_json)
@@ -142,8 +133,8 @@ def sbom(
     out: Annotated[Path | None, typer.Option(help="Write it to this file.")] = None,
 ) -> None:
     """Print the software bill of materials of a run in CycloneDX: programs, libraries, guest kernel, digests."""
-    from longlook.core.run_folder import RunFolder, write_json
-    from longlook.pipeline.sbom import bill_of_materials
+    from longlook.core import RunFolder, write_json
+    from longlook.pipeline import bill_of_materials
 
     bill = bill_of_materials(RunFolder.open(run_folder))
     if out is None:
@@ -153,7 +144,7 @@ def sbom(
         write_json(out, bill)
     except OSError as error:
         raise InputError(f"--out {out}: cannot be written: {error.strerror}", "name another file") from error
-    console().print(f"{out}: {len(bill['components'])} components", soft_wrap=True, markup=False)
+    output_console().print(f"{out}: {len(bill['components'])} components", soft_wrap=True, markup=False)
 
 
 def downloads(made: Sequence[Made]) -> Iterator[RenderableType]:

@@ -9,7 +9,7 @@ import typer
 
 from longlook import __version__
 from longlook.cli import checks, explain, run, stacks, study, trace
-from longlook.core.errors import InterruptedByUserError, LonglookError, MachineError
+from longlook.core import InterruptedByUserError, LonglookError, MachineError
 from longlook.instruments.atlas import command as atlas
 from longlook.instruments.calibrate import command as calibrate
 from longlook.instruments.certify import command as certify
@@ -17,7 +17,7 @@ from longlook.instruments.compare import command as compare
 from longlook.instruments.conformance import command as conformance
 from longlook.instruments.infer import command as infer
 from longlook.instruments.link import command as link
-from longlook.terminal.console import error_console
+from longlook.terminal import error_console
 
 app = typer.Typer(
     help="Is A faster, fairer or cheaper than B, where, and why?", no_args_is_help=True, pretty_exceptions_enable=False
@@ -73,7 +73,7 @@ _OF_THE_MACHINE = {
     errno.ENOMEM: "free some memory, or run fewer trials at once: --jobs 1",
     errno.EIO: "the disk fails: see dmesg",
 }
-"""What a place or the machine refuses, wherever it shows → what to do next."""
+"""A refusal of the file system or the machine, wherever it shows → the next step for the user."""
 
 
 def main() -> None:

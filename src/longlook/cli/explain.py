@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from longlook.core.errors import InputError, InterruptedByUserError
-from longlook.terminal.options import (
+from longlook.core import InputError, InterruptedByUserError
+from longlook.terminal import (
     AsJsonLines,
     EngineOptions,
     TrustPrograms,
@@ -18,9 +18,9 @@ from longlook.terminal.options import (
 )
 
 if TYPE_CHECKING:
-    from longlook.explain.answer import Answer
-    from longlook.pipeline.options import RunOptions
-    from longlook.terminal.run_display import RunDisplay
+    from longlook.explain import Answer
+    from longlook.pipeline import RunOptions
+    from longlook.terminal import RunDisplay
 
 
 @dataclass(frozen=True)
@@ -81,14 +81,12 @@ def explain(
         return
     if run_folder is None:
         raise InputError("no run folder", "name one below runs/: longlook explain RUN")
-    from longlook.core import mistaken
-    from longlook.terminal.answers import answers_shown
-    from longlook.terminal.printer import FilePrinter, Printers, lines_printer
-    from longlook.terminal.run_display import RunDisplay
+    from longlook.core import path_hints
+    from longlook.terminal import FilePrinter, Printers, RunDisplay, answers_shown, lines_printer
 
-    if mistaken.is_one(run_folder):
+    if path_hints.is_one(run_folder):
         needed = "explain needs a run folder, since it runs both arms of a study again with one thing changed"
-        raise InputError(f"{run_folder} is none: {needed}", mistaken.reader_of(run_folder))
+        raise InputError(f"{run_folder} is none: {needed}", path_hints.reader_of(run_folder))
     printer = lines_printer(as_json=as_json)
     answers = _explain(run_folder, cells or (), contrast, trials, RunDisplay(printer))
     files = [] if markdown is None else [FilePrinter(markdown, "markdown")]
@@ -98,7 +96,7 @@ def explain(
 def _explain(
     run_folder: Path, cells: "list[str] | tuple[()]", contrast: str | None, trials: TrialOptions, display: "RunDisplay"
 ) -> "list[Answer]":
-    from longlook.pipeline.explain import ExplainRequest, explain_run
+    from longlook.pipeline import ExplainRequest, explain_run
 
     folder = open_adopted(run_folder)
     request = ExplainRequest(tuple(cells), contrast, trials.budget)
@@ -110,10 +108,8 @@ def _explain(
 
 
 def _certify(planted: PlantedCaseOptions, trials: TrialOptions, *, as_json: bool) -> None:
-    from longlook.instruments.certify.planted import certify_explanations
-    from longlook.instruments.certify.show import matrix_shown
-    from longlook.terminal.printer import lines_printer
-    from longlook.terminal.run_display import RunDisplay
+    from longlook.instruments.certify import certify_explanations, matrix_shown
+    from longlook.terminal import RunDisplay, lines_printer
 
     out = planted.out or new_folder("explain")
     printer = lines_printer(as_json=as_json)

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from longlook.core.errors import InputError
-from longlook.core.model import Study
-from longlook.terminal.options import AsJson, EngineOptions, StudyChanges, expand_options, new_folder, open_adopted
+from longlook.core import InputError, Study
+from longlook.terminal import AsJson, EngineOptions, StudyChanges, expand_options, new_folder, open_adopted
 
 if TYPE_CHECKING:
-    from longlook.pipeline.options import RunOptions
+    from longlook.pipeline import RunOptions
 
 
 @dataclass(frozen=True)
@@ -29,7 +28,7 @@ class RunSize:
     def most_trials(self, study: Study, engine: EngineOptions, changes: StudyChanges) -> int:
         """Return how many trials a plan may have; if it has more than usual, a person at the terminal is asked."""
         from longlook.cli.show.study import duration
-        from longlook.study.plan import MOST_TRIALS, MOST_TRIALS_ASKED_FOR, chosen_cells, count_trials
+        from longlook.study import MOST_TRIALS, MOST_TRIALS_ASKED_FOR, chosen_cells, count_trials
 
         if self.many:
             return MOST_TRIALS_ASKED_FOR
@@ -49,7 +48,9 @@ class RunFolderOptions:
     resume: Annotated[Path | None, typer.Option(help="Continue this run folder.")] = None
 
     def begun(self) -> Study | None:
-        """Return the study of the run that is continued, None if none is; InputError if both options are there."""
+        """Return the study of the run that is continued, None if no run is continued; InputError if both options are
+        given.
+        """
         if self.out is not None and self.resume is not None:
             raise InputError("--out and --resume exclude each other", "--resume names the folder to continue")
         return None if self.resume is None else open_adopted(self.resume).study
@@ -97,18 +98,18 @@ def run(
     as_json: AsJson = False,
 ) -> None:
     """Run a study and write its report."""
-    from longlook.terminal.printer import document_printer, lines_printer
+    from longlook.terminal import document_printer, lines_printer
 
     request = RunRequest.from_options(study, engine, changes, size, place)
     if dry_run:
         from longlook.cli.show.study import preview_shown
-        from longlook.pipeline.preview import preview
+        from longlook.pipeline import preview_study
 
-        seen = preview(request.study, request.folder, request.options)
+        seen = preview_study(request.study, request.folder, request.options)
         document_printer(as_json=as_json).show(preview_shown(seen))
         return
     # Here, so that a mistake in the study is reported before the libraries of the report are loaded.
-    from longlook.pipeline.run import run_study
+    from longlook.pipeline import run_study
     from longlook.terminal import run_display
 
     display = run_display.RunDisplay(lines_printer(as_json=as_json))
@@ -134,14 +135,13 @@ def report(
     as_json: AsJson = False,
 ) -> None:
     """Write a run's report again from its raw artefacts."""
-    from longlook.core.run_folder import RunFolder
-    from longlook.explain.rounds import wanted
-    from longlook.pipeline.analyse import analyse
-    from longlook.terminal.printer import lines_printer
-    from longlook.terminal.run_display import RunDisplay, fail_where_altered
+    from longlook.core import RunFolder
+    from longlook.explain import wanted
+    from longlook.pipeline import analyse_run
+    from longlook.terminal import RunDisplay, fail_where_altered, lines_printer
 
     display = RunDisplay(lines_printer(as_json=as_json, as_markdown=markdown))
     with display, RunFolder.open(run_folder) as folder:
-        result = analyse(folder, display.observer(), wanted(inside or (), round_number))
+        result = analyse_run(folder, display.observer(), wanted(inside or (), round_number))
     display.conclude(result)
     fail_where_altered(result)

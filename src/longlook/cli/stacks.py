@@ -7,14 +7,11 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from longlook.core import codec
-from longlook.core.cpus import usable_cpus
-from longlook.core.errors import InterruptedByUserError
-from longlook.terminal.options import AsJson, AsJsonLines
-from longlook.terminal.printer import Renderings, document_printer, lines_printer
+from longlook.core import InterruptedByUserError, codec, usable_cpus
+from longlook.terminal import AsJson, AsJsonLines, Renderings, document_printer, lines_printer
 
 if TYPE_CHECKING:
-    from longlook.provision.catalogue import StackVersion
+    from longlook.provision import StackVersion
 
 stacks_app = typer.Typer(
     help="The stacks: their versions, and whether they do what they declare.", no_args_is_help=True
@@ -27,9 +24,9 @@ def stacks_list(
     as_json: AsJson = False,
 ) -> None:
     """List every stack and version: its publication, protocols and knobs, and whether it is installed."""
-    from longlook.provision.catalogue import catalogue
+    from longlook.provision import stack_versions
 
-    entries = catalogue(names or ())
+    entries = stack_versions(names or ())
     data = [codec.encode(entry) for entry in entries]
     document_printer(as_json=as_json).show(Renderings(lambda: [stacks_table(entries)], lambda: data))
 
@@ -44,8 +41,7 @@ def setup(
 ) -> None:
     """Install stacks side by side: build or fetch what is missing into the cache. Exit 3 if one fails."""
     from longlook.cli.show.setup import SetupDisplay
-    from longlook.provision.parallel import install_all
-    from longlook.provision.setup import DEFAULT_PARTS, spelt_out
+    from longlook.provision import DEFAULT_PARTS, install_all, spelt_out
 
     wanted = spelt_out(parts or DEFAULT_PARTS)
     display = SetupDisplay(wanted, lines_printer(as_json=as_json))

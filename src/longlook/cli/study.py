@@ -6,10 +6,8 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from longlook.core import codec
-from longlook.core.errors import InputError
-from longlook.terminal.options import AsJson, StudyChanges, expand_options
-from longlook.terminal.printer import Renderings, Unwrapped, document_printer
+from longlook.core import InputError, codec
+from longlook.terminal import AsJson, Renderings, StudyChanges, Unwrapped, document_printer, expand_options
 
 study_app = typer.Typer(help="The studies that can be run.", no_args_is_help=True)
 
@@ -17,7 +15,7 @@ study_app = typer.Typer(help="The studies that can be run.", no_args_is_help=Tru
 @study_app.command("list")
 def study_list(as_json: AsJson = False) -> None:
     """Name every study with its question."""
-    from longlook.study.files import list_studies
+    from longlook.study import list_studies
 
     studies = list_studies()
     table = Table("study", "question", box=None)
@@ -37,10 +35,7 @@ def study_show(
 ) -> None:
     """Show what a study compares, in what its arms differ, over which cells and with how many trials."""
     from longlook.cli.show.study import study_summary
-    from longlook.study.arms import arm_differences
-    from longlook.study.catalogue import installed
-    from longlook.study.plan import MOST_TRIALS, chosen_cells, count_trials, make_plan
-    from longlook.study.settings import ENGINES
+    from longlook.study import ENGINES, MOST_TRIALS, arm_differences, chosen_cells, count_trials, installed, make_plan
 
     if engine not in ENGINES:
         raise InputError(f"unknown engine {engine!r}", f"known: {', '.join(ENGINES)}")
@@ -66,17 +61,16 @@ def study_page(
 ) -> None:
     """Show what workload recorded_page makes of a HAR: phases, bytes, origins, and what is left out and why."""
     from longlook.cli.show.study import page_summary
-    from longlook.core import packed
-    from longlook.provision.recorded import store
-    from longlook.provision.recorded.har import LARGEST_BYTES, HarError, read_har
+    from longlook.core import compressed_files
+    from longlook.provision import LARGEST_BYTES, HarError, read_har, store
 
     try:
-        with packed.as_file(Path(page), LARGEST_BYTES) as file:
-            copy = Path(page) == packed.STANDARD_INPUT
+        with compressed_files.as_file(Path(page), LARGEST_BYTES) as file:
+            copy = Path(page) == compressed_files.STANDARD_INPUT
             recording = read_har(store.find(str(file) if copy else page, Path.cwd()))
         digest, found = store.keep_recording(recording)
     except HarError as error:
-        raise InputError(str(error), "docs/guide/recorded-pages.md has what a recording needs") from error
+        raise InputError(str(error), "docs/guide/browsers.md has what a recording needs") from error
     implausible = [codec.encode(each) for each in recording.implausible]
     document_printer(as_json=as_json).show(
         Renderings(

@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from longlook.terminal.options import AsJson
-from longlook.terminal.printer import Renderings, Unwrapped, document_printer
+from longlook.terminal import AsJson, Renderings, Unwrapped, document_printer
 
 trace_app = typer.Typer(
     help="Traces of endpoints and of the link: look at them, or give them to other tools.", no_args_is_help=True
@@ -43,7 +42,7 @@ def convert(
     as_json: AsJson = False,
 ) -> None:
     """Write a trace, or all traces of a trial, in a format that other tools read."""
-    from longlook.timeline.export import convert as convert_trace
+    from longlook.timeline import convert as convert_trace
 
     written = convert_trace(source, to.value, out, vantage)
     problems = dict.fromkeys(problem for item in written for problem in item.problems)
@@ -68,8 +67,8 @@ def p1203(
     as_json: AsJson = False,
 ) -> None:
     """Write what a viewer saw for ITU-T P.1203, and score it by your own p1203-standalone (docs/reference/video.md)."""
-    from longlook.timeline.export import convert as convert_trace
-    from longlook.timeline.export import plays
+    from longlook.timeline import convert as convert_trace
+    from longlook.timeline import plays
 
     convert_trace(source, "p1203", out)
     found = plays.score(out)
@@ -92,8 +91,8 @@ def har(
     """Write the page loads of a run as HTTP Archives, which browsers and waterfall viewers open
     (docs/reference/capture.md)."""
     from longlook.cli.show.trace import hars_shown
-    from longlook.core.run_folder import RunFolder
-    from longlook.pipeline.hars import export_hars
+    from longlook.core import RunFolder
+    from longlook.pipeline import export_hars
 
     exported = export_hars(RunFolder.open(run_folder), out, cells or (), arm or ())
     document_printer(as_json=as_json).show(hars_shown(exported, out))
@@ -103,7 +102,7 @@ def har(
 def show(source: Source, vantage: End = None, as_json: AsJson = False) -> None:
     """Print who wrote a trace, in which schema, what was read of it, and what was not and why."""
     from longlook.cli.show.trace import trace_summary
-    from longlook.timeline.export import look
+    from longlook.timeline import look
 
     seen = look(source, vantage)
     document_printer(as_json=as_json).show(Renderings(lambda: map(Unwrapped, trace_summary(seen)), lambda: seen))

@@ -12,10 +12,10 @@ from longlook.core.seals import RUN_RECORD, altered_files
 
 
 def read_attempt(folder: Path, sealed: str | None, derived: Iterable[str], again: str) -> tuple[Run, str]:
-    """Return an attempt, and what is not as it was sealed: an empty text where everything is.
+    """Return an attempt, and its first difference from its seal: an empty text if there is no difference.
 
     `sealed` is the digest of its `run.json`, if that is known, and `derived` are names of files that are made from the
-    others. What is not as it was sealed is invalid for that reason; `again` is the option that runs it again.
+    others. An attempt that differs from its seal is invalid for that reason; `again` is the option that runs it again.
     """
     run = _unknown_run(folder.name)
     try:

@@ -15,7 +15,7 @@ MODULE = "longlook.instruments.calibrate.link.guest"
 """The module that runs in the guest."""
 
 
-def certificate(link_digest: str, kernel_digest: str) -> dict[str, Any] | None:
+def certificate_entry(link_digest: str, kernel_digest: str) -> dict[str, Any] | None:
     """Return the manifest's entry on the calibration of this link in this kernel, or None if there is none.
 
     `path` is below the cache: a manifest names no place of the machine.
@@ -28,12 +28,12 @@ def certificate(link_digest: str, kernel_digest: str) -> dict[str, Any] | None:
     return {"key": folder.name, "passed": passed, "path": str((folder / TABLE).relative_to(paths.cache_dir()))}
 
 
-def code_digest() -> str:
+def calibration_code_digest() -> str:
     """Return the digest of the code that measures and judges."""
     return digests.code_digest("longlook.instruments.calibrate.link.virtual", MODULE)
 
 
 def certificate_folder(link_digest: str, kernel_digest: str) -> Path:
     """Return the folder of the certificate in the cache, whether there is one or not."""
-    key = codec.content_hash({"link": link_digest, "kernel": kernel_digest, "code": code_digest()})
+    key = codec.content_hash({"link": link_digest, "kernel": kernel_digest, "code": calibration_code_digest()})
     return paths.cache_dir() / "calibration" / key

@@ -15,7 +15,7 @@ _PLAIN = frozenset({str, int, float, bool, type(None)})
 
 
 def encode(value: Any) -> Any:
-    """Return the plain JSON data of a model object; fields with `omitted_when_empty` only where they say something."""
+    """Return the plain JSON data of a model object; fields with `omitted_when_empty` are left out if they are empty."""
     kind = type(value)
     if kind in _PLAIN:
         return value
@@ -33,7 +33,7 @@ def encode(value: Any) -> Any:
 
 @cache
 def _members(kind: type) -> tuple[tuple[str, bool], ...]:
-    """Return the fields of a dataclass by name, and whether each is left out where it is empty."""
+    """Return the fields of a dataclass by name, and whether each is left out if it is empty."""
     return tuple((item.name, bool(item.metadata.get("omitted_when_empty"))) for item in fields(kind))
 
 

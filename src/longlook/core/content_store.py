@@ -1,7 +1,7 @@
 """Cached folders by a key of everything they were made from: whole or absent, and checked before they are used.
 
-An entry holds the digests of all its files; one that does not match them is thrown away. What is kept, and what is laid
-into a folder, are copies: no folder shares a file with another.
+An entry holds the digests of all its files; one that does not match them is thrown away. Files are copied into the
+store and out of it: no folder shares a file with another.
 """
 
 import errno
@@ -64,7 +64,7 @@ class ContentStore:
         return (self._folder(key) / ENTRY).is_file()
 
     def lay(self, key: str, names: Iterable[str] | None, into: Path) -> bool:
-        """Copy files of an entry (None: all) into a folder, but for those that are the same there.
+        """Copy files of an entry (None: all) into a folder, except files that are the same there.
 
         Return False, with none of them left there, if the entry was just removed.
         """
@@ -83,7 +83,7 @@ class ContentStore:
         return True
 
     def keep(self, key: str, source: Path, names: Iterable[str], texts: Mapping[str, str] | None = None) -> None:
-        """Make an entry of files of a folder, and of texts by their names; do nothing where there is no room for it."""
+        """Make an entry of files of a folder, and of texts by their names; do nothing if there is no room for it."""
         folder = self._folder(key)
         folder.parent.mkdir(parents=True, exist_ok=True)
         partial = Path(tempfile.mkdtemp(prefix=".partial-", dir=self._root))
@@ -130,7 +130,7 @@ class ContentStore:
 def copy(source: Path, target: Path) -> None:
     """Make a file of the same content that shares nothing with the first: a change of one never shows in the other.
 
-    Where the file system can, both have the same blocks on the disk until one is changed.
+    If the file system can, both have the same blocks on the disk until one is changed.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     target.unlink(missing_ok=True)  # a run folder of an earlier Longlook shares its files with others

@@ -13,7 +13,7 @@ MOST_PAYLOADS = 1_000
 HEADER_BYTES = 20 + 8
 """IPv4 and UDP."""
 INTERFACE_MTU_BYTES = 1_500
-"""Of both ends' interfaces."""
+"""The MTU of both ends' interfaces."""
 LARGEST_WHOLE_BYTES = INTERFACE_MTU_BYTES - HEADER_BYTES
 """The largest UDP payload that leaves an interface in one piece."""
 

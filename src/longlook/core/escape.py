@@ -30,8 +30,8 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 def csv_cell(text: str) -> str:
     """Return text as a cell of a CSV file that a spreadsheet shows and never runs.
 
-    A text that would begin a formula gets an apostrophe before it, as OWASP advises; a number stays one. What steers a
-    terminal is written out.
+    A text that would begin a formula gets an apostrophe before it, as OWASP advises; a number stays one. Characters
+    that steer a terminal are written out.
     """
     shown = visible(text)
     return f"'{shown}" if _FORMULA.match(shown) and not _NUMBER.fullmatch(shown) else shown

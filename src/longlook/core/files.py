@@ -1,8 +1,8 @@
 """Files that somebody else may have made: only regular files are opened, no link is followed, nothing is waited for.
 
 Whatever reads a run folder, an entry of the atlas or a cache opens its files here: a link may lead to a secret, a named
-pipe never answers, a device never ends. What others may still change meanwhile is opened by `open_below`. Standard
-library only.
+pipe never answers, a device never ends. Files that others may still change meanwhile are opened by `open_below`.
+Standard library only.
 """
 
 import ctypes
@@ -88,7 +88,7 @@ def open_below(folder: Path, name: str, most_bytes: int = LARGEST_STREAMED_BYTES
 
 
 def _open_at(top: int, name: str) -> int:
-    """Open a file for reading below a folder's descriptor; OSError with ELOOP where a link is in the way."""
+    """Open a file for reading below a folder's descriptor; OSError with ELOOP if a link is in the way."""
     how = struct.pack("=3Q", _READ, 0, _NO_SYMLINKS_BELOW)
     arguments = (ctypes.c_int(top), os.fsencode(name), how, ctypes.c_size_t(len(how)))
     if (file := _LIBC.syscall(ctypes.c_long(_OPENAT2), *arguments)) >= 0:
@@ -100,7 +100,7 @@ def _open_at(top: int, name: str) -> int:
 
 
 def _open_step_by_step(top: int, name: str) -> int:
-    """Do as `_open_at` where the kernel cannot open a whole path without links."""
+    """Do as `_open_at` if the kernel cannot open a whole path without links."""
     *folders, last = name.split("/")
     here = os.dup(top)
     try:
@@ -186,10 +186,10 @@ def digest(path: Path) -> str:
 
 
 def below(folder: Path, shallow: Collection[str] = ()) -> Iterator[tuple[str, str | None]]:
-    """Yield what is below a folder but folders, by relative name, each with what it is where that is no regular file.
+    """Yield everything below a folder except folders: the relative name, and the kind of file if it is no regular file.
 
-    What is in the folders of a folder whose name is in `shallow` is left out. No link is followed. OSError for a folder
-    that cannot be read.
+    If a folder's name is in `shallow`, the contents of its subfolders are left out. No link is followed. OSError for a
+    folder that cannot be read.
     """
     waiting = [""]
     while waiting:

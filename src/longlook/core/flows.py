@@ -19,7 +19,7 @@ WARM_UP = "warm_up_s"
 """Parameter of a workload: after the last start, not measured."""
 WATCH = "watch_s"
 """Parameter of a workload: after that time a player stops, whatever it has shown."""
-FLOWS, FLOWS_FILE = "flows", "flows.json"
+FLOWS_FOLDER, FLOWS_FILE = "flows", "flows.json"
 """In the folder of a trial whose flows compete: the folder with a folder for each, and the file with their times."""
 OBJECTS, ENDLESS = "objects_bytes", "endless_bytes"
 """Parameters of the content of competing flows: sizes of whole objects, and of the object that never ends."""
@@ -78,7 +78,7 @@ def program_role(flow: Flow, role: str) -> str:
 
 def flow_folder(folder: Path, flow: Flow) -> Path:
     """Return the folder of a flow's files; `folder` is its trial's, which has them if the flow does not compete."""
-    return folder / FLOWS / flow.name if flow.competes else folder
+    return folder / FLOWS_FOLDER / flow.name if flow.competes else folder
 
 
 def content_parameters(trial: Trial) -> dict[str, Scalar]:

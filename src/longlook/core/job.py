@@ -8,14 +8,14 @@ from longlook.core.model import Scalar, Trial
 
 @dataclass(frozen=True)
 class Program:
-    """An installed program: where it is and the SHA-256 of its file (of its sources for interpreted ones)."""
+    """An installed program: its path and the SHA-256 of its file (of its sources for interpreted ones)."""
 
     path: str
     digest: str
 
 
 @dataclass(frozen=True)
-class Expected:
+class ExpectedAnswer:
     """A correct answer to one request."""
 
     bytes: int
@@ -24,7 +24,7 @@ class Expected:
 
 @dataclass(frozen=True)
 class Echo:
-    """What a client sends to a server that answers with the same (adapters/CONTRACT.md, Echo)."""
+    """The datagrams that a client sends to a server which answers with the same (adapters/CONTRACT.md, Echo)."""
 
     payloads: tuple[int, ...]  # UDP payloads in bytes, one after the other
     tries: int  # of each, until the first answer
@@ -42,12 +42,13 @@ class Content:
 
     root: str  # folder that the server serves; it also holds `prime`, one byte, for priming connections
     phases: tuple[tuple[str, ...], ...]  # absolute URL paths, e.g. ("/index.html",), ("/i/000.png", …)
-    expected: Mapping[str, Expected]  # URL path → expected answer
+    expected: Mapping[str, ExpectedAnswer]  # URL path → expected answer
     connections: int = 1  # opened at the same moment; each fetches all phases
     waits_s: tuple[float, ...] = ()  # before each phase, the first counted from the completed handshake; empty: none
     video: Mapping[str, Scalar] = field(default_factory=dict)
-    """What a player is asked to play, and how (adapters/CONTRACT.md, Video); empty: the load of the phases. With it
-    `connections` is over how many each segment is fetched, and `expected` also has segments that are not asked for.
+    """The video that a player is asked to play, and how (adapters/CONTRACT.md, Video); empty: the load of the phases.
+    With a video `connections` is the number of connections over which each segment is fetched, and `expected` also has
+    segments that are not asked for.
     """
     echo: Echo | None = None  # what is sent and answered; None: files are fetched. With it there are no phases
 

@@ -162,7 +162,7 @@ PUBLISHED = "published"
 
 
 @dataclass(frozen=True)
-class Expected:
+class ExpectedLevel:
     """A published level of one arm's metric, and between which bounds ours would be the same finding."""
 
     arm: str
@@ -194,7 +194,7 @@ class Claim:
     uncertainty_pct: float = 0.0
     clipped_at_pct: float | None = None
     direction: Verdict | None = None  # better | worse, where the source gives no number
-    expected: Expected | None = None
+    expected: ExpectedLevel | None = None
     untestable: str | None = None  # why no trial of this study can test it
     origin: str = PUBLISHED  # published | derived | read as
 

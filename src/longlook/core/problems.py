@@ -67,7 +67,7 @@ class Problems:
 
 
 def shown(value: object) -> str:
-    """Return a value as a study file would write it, cut where it is long."""
+    """Return a value as a study file would write it, cut if it is long."""
     text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…"
 

@@ -1,4 +1,4 @@
-"""The programs of the wheel: beside this Python, or where LONGLOOK_BOX, LONGLOOK_LINK and LONGLOOK_TRACE point."""
+"""The programs of the wheel: next to this Python, or at the paths in LONGLOOK_BOX, LONGLOOK_LINK and LONGLOOK_TRACE."""
 
 import hashlib
 import json
@@ -22,7 +22,9 @@ def link_program() -> Program:
 
 
 def wheel_program(name: str, variable: str, what: str) -> Program:
-    """Return the binary `name`, or the one that an environment variable names; MachineError about `what` without it."""
+    """Return the binary `name`, or the binary that an environment variable names; MachineError
+    about `what` if missing.
+    """
     path = Path(os.environ.get(variable) or Path(sys.executable).parent / name).absolute()
     try:
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
@@ -50,7 +52,7 @@ def _is_compiled(path: Path) -> bool:
 
 
 def ask_link(*arguments: str) -> str:
-    """Return the output of `longlook-link`; raise its own reason and hint where it fails."""
+    """Return the output of `longlook-link`; raise its own reason and hint if it fails."""
     done = subprocess.run([link_program().path, *arguments], capture_output=True, text=True, check=False)
     if done.returncode == 0:
         return done.stdout

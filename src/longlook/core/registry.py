@@ -6,7 +6,7 @@ defines one constant (STACK, WORKLOAD, METRIC, CAUSE) whose `name` is its key, o
 (STACKS, WORKLOADS, METRICS, CAUSES). `studies` and `disputes` hold TOML files, and the name of a file is its key. A
 module of others that is broken is left out, with a warning; one of ours is an error.
 
-The type of metrics is that of `longlook.core.metric.find_metric`.
+`longlook.core.metric.find_metric` checks the type of metrics.
 """
 
 import importlib
@@ -52,7 +52,7 @@ _RENAMED_FIELDS = {"server_tells_state": "server_reports_state"}
 
 
 _KINDS: Mapping[str, type] = {"stacks": Stack, "workloads": WorkloadKind}
-"""The types of plug-ins that this module knows; the others are checked where they are declared."""
+"""The types of plug-ins that this module knows; the packages that declare the other types check them."""
 
 _FOLDERS = (*CONSTANTS, "studies", "disputes")
 _IN_ROOTS = "longlook_plugins"
@@ -63,7 +63,7 @@ _CHOSEN: "dict[str, list[_Source]]" = {}
 
 @dataclass(frozen=True)
 class ModulePlace:
-    """Where the module of a plug-in is: its name, and its file where Python does not find it by that name."""
+    """The place of a plug-in's module: its name, and its file if Python does not find it by that name."""
 
     folder: str
     module: str
@@ -119,7 +119,9 @@ def load_only(folder: str, places: Iterable[ModulePlace]) -> None:
 
 
 def add_plugins(*roots: Path) -> None:
-    """Add roots of plug-ins to LONGLOOK_PLUGINS in this process and its children, those that it does not have."""
+    """Add roots of plug-ins to LONGLOOK_PLUGINS in this process and its children; roots that it has already are not
+    added again.
+    """
     known = plugin_paths()
     added = [str(root) for root in roots if root.absolute() not in known]
     if added:
@@ -210,7 +212,7 @@ def _warn(text: str) -> None:
 
 
 def stack(name: str) -> Stack:
-    """Return the stack of this name; InputError with the nearest name where there is none."""
+    """Return the stack of this name; InputError with the nearest name if there is none."""
     found: Stack = get("stacks", name)
     return found
 
@@ -221,13 +223,13 @@ def stacks() -> Mapping[str, Stack]:
 
 
 def workload(name: str) -> WorkloadKind:
-    """Return the kind of workload of this name; InputError with the nearest name where there is none."""
+    """Return the kind of workload of this name; InputError with the nearest name if there is none."""
     found: WorkloadKind = get("workloads", name)
     return found
 
 
 def get(folder: str, name: str) -> Any:
-    """Return one plug-in of a folder; InputError with the nearest name where there is none."""
+    """Return one plug-in of a folder; InputError with the nearest name if there is none."""
     plugins = load(folder)
     if name not in plugins:
         kind = CONSTANTS[folder].lower()

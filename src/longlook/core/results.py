@@ -1,4 +1,4 @@
-"""What an analysis concludes: estimates of contrasts, and claims judged by them. Plain data."""
+"""The conclusions of an analysis: estimates of contrasts, and claims judged by them. Plain data."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,8 +11,8 @@ from longlook.core.model import Claim, Verdict
 class Estimate:
     """One contrast in one cell. `effect_pct` > 0 means the contender is better; None if it cannot be computed.
 
-    For a metric where lower is better effect_pct = 100·(1 − exp(mean ln(contender/baseline))), the share by which the
-    contender's value is smaller; where higher is better 100·(exp(mean ln(contender/baseline)) − 1).
+    If lower is better for the metric, effect_pct = 100·(1 − exp(mean ln(contender/baseline))), the share by which the
+    contender's value is smaller. If higher is better, effect_pct = 100·(exp(mean ln(contender/baseline)) − 1).
 
     The counts of failures are about the `n_judged` rounds in which both arms were tried and each ok, failed or timed
     out in its last attempt, whatever was measured.
@@ -51,7 +51,9 @@ class Estimate:
 
     @property
     def cliff(self) -> Dependence | None:
-        """The drawn setting across which the effect differs by more than the margin, the one that explains most."""
+        """The drawn setting across which the effect differs by more than the margin; of several, the setting that
+        explains most.
+        """
         return next((item for item in self.dependences if item.is_cliff), None)
 
 

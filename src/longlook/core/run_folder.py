@@ -1,9 +1,10 @@
 """Run folders: which file is where, when a trial counts as finished, and how a stopped run continues.
 
 A trial is written to a folder whose name begins with a dot and renamed when it is complete, so every folder named by a
-trial's id is whole. Attempts that a validity guard rejected stay beside it as `ID.attempt1`, `ID.attempt2`, … What was
-written is sealed (`core/seals.py`): an attempt that is not as it was sealed reads as invalid, and one that the run
-never sealed is not counted. A run folder may be a stranger's: it holds files and folders alone, no links or devices.
+trial's id is whole. Attempts that a validity guard rejected stay next to that folder as `ID.attempt1`, `ID.attempt2`
+and so on. All files are sealed (`core/seals.py`): an attempt that differs from its seal reads as invalid, and an
+attempt that the run never sealed is not counted. A run folder may be a stranger's: it holds files and folders alone, no
+links or devices.
 """
 
 import json
@@ -16,7 +17,7 @@ from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
 
-from longlook.core import codec, files, mistaken
+from longlook.core import codec, files, path_hints
 from longlook.core.attempts import read_attempt
 from longlook.core.errors import InputError, MachineError
 from longlook.core.lock import Lock
@@ -27,14 +28,16 @@ TIMELINE = "timeline.parquet"
 EVENTS = "events.parquet"
 LEDGER = "ledger.parquet"
 """Tables of a trial's folder: made from its other files, and made again when they are missing. Only trials with traces
-have events, and only those that were explained a ledger."""
+have events, and only explained trials have a ledger.
+"""
 _DERIVED = (TIMELINE, EVENTS, LEDGER)
 
 FLOWS, RATES, POINTS = "flows.parquet", "rates.parquet", "envelopes.parquet"
 STATES = "states.parquet"
 DEPENDENCES = "dependences.parquet"
-"""Tables of a run folder about competing flows, about times in states, and about how effects depend on what rounds
-drew; absent where there are no such rows."""
+"""Tables of a run folder about competing flows, about times in states, and about how effects depend on drawn settings;
+absent if there are no such rows.
+"""
 
 SAMPLES = "samples.parquet"
 """The table of a run folder with every attempt and metric, failed attempts included."""
@@ -54,7 +57,7 @@ FREE_BYTES_NEEDED = 200 * 1024 * 1024
 
 
 def shortened(path: Path) -> str:
-    """Return a path as messages call it, without the middle where it is very long."""
+    """Return a path as messages call it, without the middle if it is very long."""
     text = str(path)
     return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN // 2]}…{text[-_LONGEST_SHOWN // 2 :]}"
 
@@ -112,13 +115,13 @@ class RunFolder:
 
     @classmethod
     def open(cls, path: Path) -> "RunFolder":
-        """Return an existing run folder; InputError if it is none, of a schema that is not read, or where there is
-        anything in it but files and folders.
+        """Return an existing run folder; InputError if it is none, has a schema that is not read, or holds anything but
+        files and folders.
         """
         try:
             manifest = files.read_json(path / "manifest.json")
         except (FileNotFoundError, NotADirectoryError) as error:
-            hint = mistaken.reader_of(path) if mistaken.is_one(path) else "name a folder below runs/"
+            hint = path_hints.reader_of(path) if path_hints.is_one(path) else "name a folder below runs/"
             raise InputError(f"{path} is not a run folder (no manifest.json)", hint) from error
         except (ValueError, RecursionError) as error:
             raise InputError(f"{path / 'manifest.json'} is damaged: {error}", _DAMAGED) from error
@@ -270,7 +273,7 @@ class RunFolder:
         return {name: "it was added, for it has no seal" for name in names if self._seals.of(_record(name)) is None}
 
     def set_aside(self, trial_id: str) -> list[Path]:
-        """Move every attempt at a trial to `altered/`, so that it can run again; return where they are now."""
+        """Move every attempt at a trial to `altered/`, so that it can run again; return their new paths."""
         names = list(self._names(trial_id))
         moved = [self.move_aside(name) for name in names if (self.trials / name).exists()]
         self._seals.withdraw(map(_record, names))
@@ -279,7 +282,7 @@ class RunFolder:
         return moved
 
     def move_aside(self, name: str) -> Path:
-        """Move a folder from the trials to `altered/`; return where it is now."""
+        """Move a folder from the trials to `altered/`; return its new path."""
         place = self.path / ALTERED
         place.mkdir(exist_ok=True)
         free = (place / (name if number == 1 else f"{name}-{number}") for number in count(1))
@@ -305,7 +308,7 @@ class RunFolder:
         return all(self._sealed_as(partial) != name for partial in partials)
 
     def _sealed_as(self, partial: Path) -> str | None:
-        """Return the name that an unfinished folder was to get, where it was sealed for it; otherwise None."""
+        """Return the name that an unfinished folder was to get if it was sealed for that name; otherwise None."""
         trial_id, _, attempt = partial.name.removeprefix(".partial-").rpartition("-")
         names = [name for name in (trial_id, f"{trial_id}.attempt{attempt}") if not (self.trials / name).exists()]
         sealed = {self._seals.of(_record(name)): name for name in names}
@@ -315,7 +318,7 @@ class RunFolder:
             return None
 
     def _read(self, name: str) -> tuple[Run, str]:
-        """Return an attempt, and what is not as it was sealed: an empty text where everything is."""
+        """Return an attempt, and its first difference from its seal: an empty text if there is no difference."""
         if name not in self._attempts:
             sealed = self._seals.of(_record(name))
             self._attempts[name] = read_attempt(self.trials / name, sealed, _DERIVED, f"--resume {self.path}")
@@ -351,7 +354,7 @@ def write_json(path: Path, data: Any) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file in UTF-8, atomically and durably: where that fails, the file is as it was before."""
+    """Write a file in UTF-8, atomically and durably: if that fails, the file is as it was before."""
     temporary = path.with_name(f".{path.name}.new")
     try:
         with temporary.open("w", encoding="utf-8") as file:

@@ -1,7 +1,7 @@
 """Whether the files of a run are as they were sealed: evidence that was edited, damaged or lost is never read as sound.
 
-A trial's `run.json` has the digests of all its other files. `seals.jsonl` of the run folder has those of every
-`run.json`, and of what the run and its analysis write once and read later. Standard library only.
+A trial's `run.json` has the digests of all its other files. `seals.jsonl` of the run folder has the digest of every
+`run.json`, and of every file that the run and its analysis write once and read later. Standard library only.
 """
 
 import json

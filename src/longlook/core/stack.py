@@ -17,7 +17,7 @@ from longlook.core.protocol import EITHER, find_protocol
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9+._~-]*")
 _TAKEN = frozenset({"all", "kernel"})
-"""What stands for other things where stacks and versions are named: every version, and the guest kernel."""
+"""Names with a meaning of their own among stacks and versions: every version, and the guest kernel."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def find_version(stack: str, versions: tuple[Version, ...], name: str) -> Versio
 
 
 PLAYER_RULES = ("throughput", "bola", "buffer")
-"""What may choose the quality of the next segment of a video (adapters/CONTRACT.md, Video)."""
+"""The rules that may choose the quality of a video's next segment (adapters/CONTRACT.md, Video)."""
 
 RFC_WINDOW_AFTER_LOSS: Mapping[str, float] = {"reno": 0.5, "cubic": 0.7}
 """Congestion control → the share of the window that remains after one loss by its RFC; see `Knob.window_after_loss`."""
@@ -69,9 +69,11 @@ class Knob:
     only_with: Mapping[str, tuple[Scalar, ...]] = field(default_factory=dict)
     """Knobs of the same program without which it cannot be set, and the values that they must have."""
     usual: Scalar | None = None
-    """What a program does where nobody sets it, in this knob's unit; None: not known, or not the same everywhere."""
+    """The program's own value if nobody sets the knob, in this knob's unit; None: not known, or not the same
+    everywhere.
+    """
     window_after_loss: Mapping[str, float] = field(default_factory=dict)
-    """Per congestion control: the share of the window that remains after one loss, where it differs from the RFC's."""
+    """Per congestion control: the share of the window that remains after one loss, if it differs from the RFC's."""
     lasting_loss: Mapping[str, int] = field(default_factory=dict)
     """Per congestion control: how many packets lost together reduce the window for good. Some forgive fewer."""
 
@@ -202,7 +204,7 @@ class Stack:
     session_command: Callable[[Program, Identity], Command] | None = None  # identity: known when the session starts
     proxy_command: Callable[[Program, ProxyJob], Command] | None = None
     relay_command: Callable[[Program, RelayJob], Command] | None = None
-    """Of a proxy to which clients tunnel: the program beside the client, which carries its packets to the proxy."""
+    """For a proxy to which clients tunnel: the program next to the client, which carries its packets to the proxy."""
     installed: Callable[[str], bool] = lambda _version: False
     repeats: bool = True  # its trials are deterministic: in virtual time the same trial gives the same bytes
     one_certificate: bool = False  # its session refuses another certificate that has the serial number of one it saw
@@ -213,8 +215,9 @@ class Stack:
     waits: bool = False  # the client waits before phases as its ClientJob says
     plays: bool = False  # the client plays video as its ClientJob says
     players: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Of a client that needs one, named by its knob `player`, to play a video of pictures: the player's name → the
-    rules by which it may choose rungs."""
+    """For a client that plays a video of pictures by a player, which its knob `player` names: the player's name → the
+    rules by which it may choose rungs.
+    """
     lacks_decoder: bool = False  # of their videos: Longlook fetches one for it (provision/decoder.py)
     check_decoder: Callable[[], None] = lambda: None  # raises MachineError where their videos cannot be decoded here
     server_reports_state: bool = True  # it prints `connection` lines; where not, the client's lines prove the state
@@ -222,8 +225,8 @@ class Stack:
     system_package: str | None = None  # Debian package that `setup` installs where `installed` returns False
 
     def __post_init__(self) -> None:
-        """Raise InputError for a name that cannot be one, and where there is no version, or where a knob is bounded by
-        a version, or asks for a knob, that the stack does not have.
+        """Raise InputError for a name that cannot be one, for a stack without versions, and for a knob that is bounded
+        by a version, or asks for a knob, that the stack does not have.
         """
         for what, given in (("name", self.name), *(("version", version) for version in self.version_names)):
             if not _NAME.fullmatch(given) or given in _TAKEN:
@@ -272,7 +275,7 @@ class Stack:
 
     @property
     def end_roles(self) -> tuple[str, ...]:
-        """Return its roles at an end of a path, without that of a proxy."""
+        """Return its roles at an end of a path: every role except `proxy`."""
         return tuple(role for role in self.roles if role != "proxy")
 
     @property

@@ -1,4 +1,4 @@
-"""Where a trial keeps its sampled call stacks, and how these name functions: for who writes and who reads them."""
+"""The files of a trial's sampled call stacks, and their names of functions, for the code that writes and reads them."""
 
 FOLDER, FACTS = "cpu", "profile.json"
 """The folder within a trial's, and the file there that says how it was sampled."""

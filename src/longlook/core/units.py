@@ -128,7 +128,7 @@ def print_time(time_ns: int) -> str:
 
 
 def print_size(size_bytes: int) -> str:
-    """Return a size as 30KB, or as 64KiB where that is shorter."""
+    """Return a size as 30KB, or as 64KiB if that is shorter."""
     decimal = _print(size_bytes, {unit: scale for unit, scale in _SIZE.units.items() if "i" not in unit})
     binary = _print(size_bytes, {unit: scale for unit, scale in _SIZE.units.items() if "i" in unit or unit == "B"})
     return min(decimal, binary, key=len)

@@ -1,6 +1,6 @@
 """The names of versions: a release, `0.65.0`, or a build of one, `0.65.0+BUILD`: its sources with patches, or a commit.
 
-The build `knobs` is the tunable one: it behaves as its release does where its knobs are at their defaults
+The build `knobs` is the tunable one: it behaves as its release does if its knobs are at their defaults
 (docs/reference/stacks.md). It stands in for that release alone, since another build of the release is another program.
 """
 
@@ -41,6 +41,6 @@ def untuned_name(version: str) -> str:
 
 
 def with_knobs(version: str, known: Container[str]) -> tuple[str, ...]:
-    """Return what can stand for a version where knobs are set: itself, then its tunable build if that is `known`."""
+    """Return what can stand for a version if knobs are set: itself, then its tunable build if that is `known`."""
     tunable = tunable_name(version)
     return (version, tunable) if tunable != version and tunable in known else (version,)

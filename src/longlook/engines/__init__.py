@@ -1,90 +1,34 @@
 """The engines: each runs the laboratory in its kind of time, and turns a `Job` into a `Run`.
 
-`virtual` boots a guest for each trial, `live` runs the agent on this host, and `fake` makes results up, for tests of
-what comes after an engine. `run`, `cli` and instruments use them.
-
-Entry points: `Engine` (the protocol), `choice.make_engine`, `live.LiveEngine`, `virtual.VirtualEngine`,
-`fake.FakeEngine`, `doctor.examine`.
-
-`instruments.calibrate` also imports `virtual.scratch`, exchange directories that go away.
+`VirtualEngine` boots a guest for each trial, `LiveEngine` runs the agent on this host, and the engine `fake` makes
+results up, for tests of what comes after an engine. All are an `Engine`; `make_engine` makes one by its name.
 """
 
-from collections.abc import Mapping, Sequence
-from types import TracebackType
-from typing import Protocol, Self
+from typing import TYPE_CHECKING
 
-from longlook.core.job import Job
-from longlook.core.model import Run
+from longlook.core import lazy
 
-
-class SequentialEngine:
-    """Base class of engines that run one trial at a time and whose results are not reproducible."""
-
-    batches = False
-    parallel = 1
-
-    def setting(self) -> None:
-        """Return None: nothing determines a result, so no result can be taken from the cache."""
-
-    def notes(self) -> Sequence[str]:
-        """Return no notes."""
-        return ()
-
-    def interrupt(self) -> None:
-        """Do nothing: no call runs in another thread."""
-
-    def run(self, job: Job) -> Run:
-        """Run one trial and return its result."""
-        raise NotImplementedError
-
-    def run_together(self, jobs: Sequence[Job]) -> list[Run]:
-        """Run trials one after another and return their results in the same order."""
-        return [self.run(job) for job in jobs]
-
-
-class Engine(Protocol):
-    """Runs jobs, up to `parallel` calls at once. Each engine is a context manager.
-
-    A failed trial raises nothing: its Run has the outcome and the reason. MachineError means that nothing can run here
-    (privileges, a full disk); the caller stops and keeps what is finished.
-
-    `batches`: trials that share a session client must come in one call, since each call starts a new one.
-    """
-
-    name: str
-    batches: bool
-
-    def setting(self) -> Mapping[str, str] | None:
-        """Return everything except the job that a result depends on; None if results are not reproducible."""
-        ...
-
-    def notes(self) -> Sequence[str]:
-        """Return what a user should know about how trials run on this machine, one sentence each."""
-        ...
-
-    def interrupt(self) -> None:
-        """Make calls that are under way in other threads end soon, with an exception."""
-        ...
-
-    @property
-    def parallel(self) -> int:
-        """Return how many calls of `run` or `run_together` may be under way at once; 1: not from several threads."""
-        ...
-
-    def __enter__(self) -> Self:
-        """Make the engine ready; nothing of the host is touched before this."""
-        ...
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """End every process and remove every temporary file."""
-        ...
-
-    def run(self, job: Job) -> Run:
-        """Run one trial and return its result; its artefacts and `run.json` are in `job.folder` afterwards."""
-        ...
-
-    def run_together(self, jobs: Sequence[Job]) -> list[Run]:
-        """Run trials one after another as `run` does, with one session client where they have one."""
-        ...
+if TYPE_CHECKING:
+    from longlook.engines.choice import DEFAULT as DEFAULT
+    from longlook.engines.choice import ENGINES as ENGINES
+    from longlook.engines.choice import make_engine as make_engine
+    from longlook.engines.doctor import examine as examine
+    from longlook.engines.engine import Engine as Engine
+    from longlook.engines.virtual.bundle import make_bundle as make_bundle
+    from longlook.engines.virtual.guest_run import GuestRun as GuestRun
+    from longlook.engines.virtual.guest_run import run_guest as run_guest
+    from longlook.engines.virtual.probe import find_guest as find_guest
+    from longlook.engines.virtual.scratch import exchange_directory as exchange_directory
+else:
+    __all__, __getattr__ = lazy(
+        __name__,
+        {
+            "choice": "DEFAULT ENGINES make_engine",
+            "doctor": "examine",
+            "engine": "Engine",
+            "virtual.bundle": "make_bundle",
+            "virtual.guest_run": "GuestRun run_guest",
+            "virtual.probe": "find_guest",
+            "virtual.scratch": "exchange_directory",
+        },
+    )

@@ -2,9 +2,8 @@
 
 from collections.abc import Callable, Mapping
 
-from longlook.core import registry
-from longlook.core.errors import InputError
-from longlook.engines import Engine
+from longlook.core import InputError, registry
+from longlook.engines.engine import Engine
 
 
 def _live() -> Engine:

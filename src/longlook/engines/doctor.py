@@ -6,10 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from longlook.core import paths, registry
-from longlook.core.errors import LonglookError
-from longlook.core.programs import link_program
-from longlook.core.stack import Stack
+from longlook.core import LonglookError, Stack, link_program, paths, registry
 from longlook.engines.virtual.probe import find_guest, note_on
 from longlook.lab import capability
 from longlook.provision import debian, encoder, guest_kernel, pins, players

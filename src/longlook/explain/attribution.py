@@ -17,10 +17,8 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from longlook.analysis.stats import libraries, procedures, rare_losses, sequential
-from longlook.analysis.stats.procedures import Paired
-from longlook.analysis.stats.stopping import looks
-from longlook.core.model import Analysis
+from longlook.analysis import Paired, libraries, looks, procedures, rare_losses, sequential
+from longlook.core import Analysis
 
 Floats = npt.NDArray[np.float64]
 
@@ -155,7 +153,7 @@ def _paired(advantage: Floats, margin: float, confidence: float, look: Look, *, 
 
 
 def closed_pct(closed: float, *, is_log: bool) -> float:
-    """Return by how many % the loser's value gets smaller relative to the winner's where so much of a gap closes."""
+    """Return by how many % the loser's value gets smaller relative to the winner's if this part of a gap closes."""
     return 100 * (-math.expm1(-closed) if is_log else closed)
 
 
@@ -220,9 +218,9 @@ def share(part: Floats, whole: Floats, confidence: float, look: Look = Look.FIXE
 
 
 def monotone(effects: list[float], doses: list[float]) -> bool:
-    """Return whether what is closed rises or falls with the dose throughout; False below three doses.
+    """Return whether the closed share rises, or falls, with the dose throughout; False for fewer than three doses.
 
-    Ties are allowed, but not values that differ by less than LEAST_SPAN of the largest: those do not follow anything.
+    Ties are allowed, but not values that all lie within LEAST_SPAN of the largest: such values follow nothing.
     """
     if len(doses) < 3:
         return False

@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from longlook.core import registry, units
-from longlook.core.model import Scalar
+from longlook.core import Scalar, registry, units
 from longlook.explain.ledger.classes import LedgerClass
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ class Purpose(StrEnum):
 
 
 class Touches(StrEnum):
-    """The part of a cause that an intervention touches, which decides what it can show (docs/guide/explain.md)."""
+    """The part of a cause that an intervention touches: what it can show (docs/explanation/proof-of-causes.md)."""
 
     MECHANISM = "mechanism"  # the rule or value that the cause names: it can show why, and its share is the cause's
     OCCASION = "occasion"  # what sets the mechanism going, or the time that it takes: it shows where the gap arises

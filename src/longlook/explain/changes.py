@@ -8,17 +8,24 @@ while its knobs are at their defaults (docs/reference/stacks.md).
 
 from collections.abc import Iterable, Mapping
 
-from longlook.core import registry, versions
-from longlook.core.cpus import OFF
-from longlook.core.links import BEHIND
-from longlook.core.model import ConnectionState, Endpoint, Scalar, Trial
-from longlook.core.problems import SettingError
-from longlook.core.protocol import EITHER, find_protocol
-from longlook.core.stack import Knob, Stack
+from longlook.core import (
+    BEHIND,
+    EITHER,
+    OFF,
+    ConnectionState,
+    Endpoint,
+    Knob,
+    Scalar,
+    SettingError,
+    Stack,
+    Trial,
+    find_protocol,
+    registry,
+    versions,
+)
 from longlook.explain.cause import Change, Finding, Intervention, Purpose, Surgery, Target, Touches, Untestable
 from longlook.explain.pair import Pair, Side
-from longlook.study import tcp
-from longlook.study.settings import NO_PROXY, PROXY
+from longlook.study import NO_PROXY, PROXY, tcp
 
 Proposal = Intervention | Untestable
 """A possible change, or the reason why it cannot be made."""

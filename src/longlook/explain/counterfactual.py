@@ -7,18 +7,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from longlook.core import codec
-from longlook.core.errors import InputError
-from longlook.core.links import link_of
-from longlook.core.model import Arm, Contrast, Plan, Study, Trial
-from longlook.core.problems import SettingError
+from longlook.core import Arm, Contrast, InputError, Plan, SettingError, Study, Trial, codec, link_of
 from longlook.explain.cause import Change, Finding, Intervention, Surgery, Target, Untestable
-from longlook.network.surgery import OFF as NO_SURGERY
-from longlook.study.catalogue import Catalogue
-from longlook.study.flow_groups import flow_setting
-from longlook.study.plan import make_plan, with_operations
-from longlook.study.settings import endpoint_setting, is_flow_setting, network_setting
-from longlook.study.virtual_time import VIRTUAL, check_live, check_virtual
+from longlook.network import NO_SURGERY
+from longlook.study import (
+    VIRTUAL,
+    Catalogue,
+    check_live,
+    check_virtual,
+    endpoint_setting,
+    flow_setting,
+    is_flow_setting,
+    make_plan,
+    network_setting,
+    with_operations,
+)
 
 T = TypeVar("T")
 
@@ -189,7 +192,7 @@ def _joined(operations: Sequence[Surgery]) -> Surgery:
 
 
 def _check_settings(change: Change) -> None:
-    """Raise SettingError where a study file could not make a setting: unknown ones would change nothing unnoticed."""
+    """Raise SettingError if a study file could not make a setting: unknown ones would change nothing unnoticed."""
     for key, value in change.settings.items():
         if is_flow_setting(key):
             flow_setting(key, value)

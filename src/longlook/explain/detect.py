@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from longlook.core import codec
-from longlook.core.model import Trial
+from longlook.core import Trial, codec
 from longlook.explain.cause import Cause, Finding, Intervention, Purpose, Says, Sign, Target, Touches, Untestable
 from longlook.explain.facts import DoubtError
 from longlook.explain.pair import Pair
@@ -105,7 +104,7 @@ def _sign(cause: Cause, pair: Pair) -> Sign | None:
 
 
 def _check_intervention(item: Any) -> None:
-    """Raise TypeError or ValueError where an intervention is none, or cannot be written to a file."""
+    """Raise TypeError or ValueError if an intervention is none, or cannot be written to a file."""
     _expect(item, Intervention | Untestable, "an intervention")
     if isinstance(item, Untestable):
         return

@@ -7,8 +7,7 @@ them says the value, nothing is known to be looser, and the change cannot be mad
 import math
 from collections.abc import Sequence
 
-from longlook.core import registry, units
-from longlook.core.model import Scalar, Trial
+from longlook.core import Scalar, Trial, registry, units
 from longlook.explain import changes
 from longlook.explain.cause import Change
 from longlook.explain.pair import Side

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from longlook.core.model import Trial
+from longlook.core import Trial
 from longlook.explain.cause import Cause
 from longlook.explain.facts import DROPPED, LinkFacts
 from longlook.explain.pair import Pair
-from longlook.timeline.timeline import Kind, Timeline
+from longlook.timeline import Kind, Timeline
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _SILENT_SHARE = 0.5

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from longlook.analysis.stats import procedures
-from longlook.core.model import Analysis, Better
+from longlook.analysis import procedures
+from longlook.core import Analysis, Better
 from longlook.explain.answer import Dose, Explained, Judged, Together, direct
 from longlook.explain.attribution import Closed, Conclusion, Look, Parts, closed, concludes, monotone
 from longlook.explain.cause import Cause, Finding, Purpose, Sign, Touches, Untestable
@@ -304,10 +304,10 @@ def _explained(
 def _conclusion(
     cures: Sequence[Judged], transplants: Sequence[Judged], *, is_alike: bool
 ) -> tuple[Conclusion, Conclusion | None]:
-    """Return the verdict of a finding, and the verdict by changes of the mechanism alone if it is another.
+    """Return the verdict of a finding, and the verdict by changes of the mechanism alone if that differs.
 
-    Only they confirm a cause, and not at an end that both arms have alike, since such an end does not differ. If they
-    do not confirm it, a change of the occasion can say where the gap arises, and a swap of programs at which end.
+    Only changes of the mechanism confirm a cause, and only at an end in which the arms differ. If they do not confirm
+    it, a change of the occasion can show where the gap arises, and a swap of programs can show at which end it arises.
     """
     by_mechanism = _weighed(direct(cures), direct(transplants))
     if by_mechanism in (Conclusion.CONFIRMED, Conclusion.CONFIRMED_BOTH_WAYS):

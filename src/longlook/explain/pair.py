@@ -4,11 +4,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from longlook.core.model import Trial, Vantage
+from longlook.core import Trial, Vantage
 from longlook.explain.facts import LinkFacts, SenderFacts
 from longlook.explain.ledger import Ledger, LedgerClass
-from longlook.timeline.doubts import Doubt, doubts_of
-from longlook.timeline.timeline import Timeline
+from longlook.timeline import Doubt, Timeline, doubts_of
 
 
 @dataclass(frozen=True)

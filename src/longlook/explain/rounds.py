@@ -5,11 +5,9 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from longlook.analysis.stats.cells import Cells
-from longlook.analysis.stats.procedures import advantages, effect_pct
-from longlook.core.errors import InputError
-from longlook.core.model import Better, Contrast, Outcome, Study, Trial
-from longlook.study.cells import cells_named
+from longlook.analysis import Cells, advantages, effect_pct
+from longlook.core import Better, Contrast, InputError, Outcome, Study, Trial
+from longlook.study import cells_named
 
 ALL = "all"
 

@@ -9,7 +9,7 @@ from longlook.explain.facts import DROPPED, UNNUMBERED, Booleans, Integers, Link
 from longlook.explain.facts.columns import are
 from longlook.explain.ledger import LedgerClass
 from longlook.explain.pair import Pair, Side
-from longlook.timeline.states import State
+from longlook.timeline import State
 
 PACKET_THRESHOLD = 3
 """How many later packets must arrive until a missing one is taken for lost (RFC 9002, 6.1.1; RFC 5681)."""

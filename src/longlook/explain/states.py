@@ -8,10 +8,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from longlook.analysis.stats.procedures import adjust, paired
-from longlook.core.model import Contrast
-from longlook.timeline.events import EventKind, Events
-from longlook.timeline.states import State
+from longlook.analysis import adjust, paired
+from longlook.core import Contrast
+from longlook.timeline import EventKind, Events, State
 
 STATE_COLUMNS = ("trial_id", "cell_id", "arm", "round", "vantage", "state", "source", "time_s", "visits")
 """The columns of `states.parquet` that are read here."""

@@ -4,9 +4,9 @@
     python -m longlook.lab.agent --job FILE      run the one Job in FILE, leave run.json in its folder, exit
 
 Requests: {"op": "run", "job": {…}} and {"op": "quit"}. Responses: {"event": "hello", "pid": …} once (the pid of the
-agent proper as the starter sees it), then for each request {"event": "run", "run": {…}} or
-{"event": "machine_error" | "input_error", "message": …, "hint": …}.
-The exit code is 0, or that of the last error. When standard input is closed, everything is killed.
+agent proper as the starter sees it), then for each request {"event": "run", "run": {…}} or {"event": "machine_error" |
+"input_error", "message": …, "hint": …}. The exit code is 0, or the code of the last error. When standard input is
+closed, everything is killed.
 """
 
 import argparse
@@ -19,9 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from longlook.core import codec
-from longlook.core.errors import InputError, LonglookError, MachineError
-from longlook.core.job import Job
+from longlook.core import InputError, Job, LonglookError, MachineError, codec
 from longlook.lab.linux import limit_groups
 from longlook.lab.linux.isolation import mount_own, run_isolated
 from longlook.lab.linux.users import Claim
@@ -57,7 +55,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _job_data(file: Path) -> Any:
-    """Return the job in a file; its folder is made absolute, emptied of results and created where it is missing."""
+    """Return the job in a file; its folder is made absolute, emptied of results, and created if it is missing."""
     try:
         data = json.loads(file.read_text())
         folder = Path(data["folder"]).absolute()
@@ -100,7 +98,9 @@ def _serve(requests: Iterable[str], record: Record, outside: int, first_user: in
 
 
 def _run_before_programs() -> None:
-    """Let this process run before programs, where that is allowed: a fork bomb would keep it from counting them."""
+    """Let this process run before programs, if that is allowed: otherwise a fork bomb would keep it
+    from counting them.
+    """
     with suppress(OSError):
         os.sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(1))
 

@@ -7,10 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from longlook.core import codec, files
-from longlook.core.errors import MachineError
-from longlook.core.model import Run
-from longlook.core.seals import RUN_RECORD
+from longlook.core import RUN_RECORD, MachineError, Run, codec, files
 
 _FULL_DISK_BYTES = 1 << 16
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from longlook.core.errors import LonglookError, MachineError
+from longlook.core import LonglookError, MachineError
 from longlook.lab import cpu_profiler
 from longlook.lab.linux import cpufreq, isolation, limit_groups, system
 from longlook.lab.linux.compartment import start_init

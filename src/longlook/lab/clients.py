@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from longlook.core.stack import ClientJob
+from longlook.core import ClientJob
 from longlook.lab.artefacts import write_json
 from longlook.lab.linux.confine import Confinement
 from longlook.lab.linux.cpuquota import CpuQuota
@@ -59,7 +59,9 @@ class Prepared:
 
 
 class Client(Protocol):
-    """What a trial needs of a client. `process` exists from `begin` on, and before that for a session client."""
+    """The methods of a client that a trial calls. `process` exists from `begin` on, and before that for a session
+    client.
+    """
 
     session: bool
     remote: bool  # it is another machine, of which the process here is the driver
@@ -87,7 +89,7 @@ class Client(Protocol):
         ...
 
     def finish(self, *, trusted: bool) -> float:
-        """Save its traces, stop it where it should not stay, and return its CPU seconds; `trusted`: it did its job."""
+        """Save its traces, stop it if it should not stay, and return its CPU seconds; `trusted`: it did its job."""
         ...
 
 

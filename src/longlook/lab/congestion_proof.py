@@ -14,7 +14,7 @@ PROOF_EVERY_S = 0.01
 
 
 class CongestionProof:
-    """Asks the kernels of both endpoints whenever a server reports a connection, and often where none reports in time.
+    """Asks the kernels of both endpoints whenever a server reports a connection, and often if none reports in time.
 
     Flows whose congestion control is not the kernel's are left out.
     """

@@ -1,11 +1,11 @@
-"""The client's side of the network where the client has a share of one CPU.
+"""The client's side of the network if the client has only a share of one CPU.
 
     client's namespace [c0] ══veth══ [ci] relay [ri] ══veth══ [rc] longlook-link [rs] ══veth══ server
 
-What a kernel does with an arriving packet (TCP's receiver and its acknowledgements, UDP's queue) is done in whatever
-program hands it the packet. Beside a usual side this is the router, outside of any quota. Here it is the relay, which
-is a member of the client's control group: the work for each packet comes out of the client's share, and packets wait
-in the relay, at most `BACKLOG_PACKETS` of them, while the share is used up. The relay is `longlook-link` without
+A kernel processes an arriving packet (TCP's receiver and its acknowledgements, UDP's queue) on the account of the
+program that hands it the packet. On a usual side this program is the router, outside of any quota. Here it is the
+relay, a member of the client's control group, so that the work for each packet comes out of the client's share. While
+the share is used up, packets wait in the relay, at most `BACKLOG_PACKETS` of them. The relay is `longlook-link` without
 stages.
 """
 
@@ -16,8 +16,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from longlook.core.errors import MachineError
-from longlook.core.model import Link
+from longlook.core import Link, MachineError
 from longlook.lab.environment import Environment
 from longlook.lab.linux import receive_cost
 from longlook.lab.linux.cpuquota import CpuQuota
@@ -26,7 +25,7 @@ from longlook.lab.linux.offload import switch_off
 from longlook.lab.linux.proctable import cpu_of_tree
 from longlook.lab.process import Process, start, watch
 from longlook.lab.topology import CLIENT, PACKET, EndpointNamespace, join
-from longlook.network.config import linger_of, link_config
+from longlook.network import linger_of, link_config
 
 BACKLOG_PACKETS = 1024  # as many as Linux lets wait for a CPU (net.core.netdev_max_backlog is 1,000)
 _TO_CLIENT, _TO_ROUTER = ("ci", "02:00:00:00:02:01"), ("ri", "02:00:00:00:02:02")

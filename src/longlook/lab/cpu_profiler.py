@@ -1,7 +1,7 @@
 """Samples where the programs of a trial spend CPU time, and counts their system calls, with `perf`
 (docs/reference/capture.md#cpu-time).
 
-It never makes a trial fail: `finish` returns the reason where nothing was sampled.
+It never makes a trial fail: `finish` returns the reason if nothing was sampled.
 """
 
 import json
@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from threading import Timer
 
-from longlook.core.stack_files import FACTS, FOLDER
+from longlook.core import FACTS, FOLDER
 from longlook.lab.environment import Environment
 from longlook.lab.linux.namespace import Namespace
 from longlook.lab.perf_script import SYSTEM_CALLS, folded, read_samples, script_options
@@ -25,7 +25,9 @@ FREQUENCY_HZ = 997
 """Not a divisor of any usual timer's frequency, so that samples do not fall in step with what programs do."""
 
 CALLS_A_SAMPLE = 16
-"""Of a program's system calls: so the count of 10,000 is right to within 1 %, and costs little to write."""
+"""One of this number of a program's system calls is recorded: a count of 10,000 is right to within 1 %, and costs
+little to write.
+"""
 
 _EXIT_WITHIN_S = 10.0
 _READ_WITHIN_S = 60.0
@@ -53,7 +55,7 @@ class CpuProfiler:
     """
 
     def __init__(self, namespace: Namespace, environment: Environment, folder: Path) -> None:
-        """Start it. Where it cannot be started, `process` is None and `finish` says why."""
+        """Start it. If it cannot be started, `process` is None and `finish` returns the reason."""
         self._place = folder / FOLDER
         self._place.mkdir()
         self._data, self._stderr = self._place / "perf.data", self._place / "perf.stderr"

@@ -7,10 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from longlook.core.flows import has_second_address, watched_s
-from longlook.core.job import Content, Job
-from longlook.core.model import Flow, Scalar, Trial
-from longlook.core.stack import ClientJob
+from longlook.core import ClientJob, Content, Flow, Job, Scalar, Trial, has_second_address, watched_s
 from longlook.lab.clients import Client
 from longlook.lab.judge import succeeded
 from longlook.lab.observations import FlowKind, Observations, Span

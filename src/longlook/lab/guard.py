@@ -29,7 +29,7 @@ class Thresholds:
     """The limits beyond which a trial is invalid. docs/explanation/lab.md gives the measurements behind the numbers.
 
     A share alone would reject a short transfer for one late packet, so each share has a count below which it is
-    ignored, and CPU shares are read only over intervals long enough for the kernel's ticks of 10 ms. Busy CPUs do not
+    ignored. CPU shares are read only over intervals long enough for the kernel's ticks of 10 ms. Busy CPUs do not
     matter to a trial that needs little of them, and a program that fills them alone is the cause of its own slowness.
     """
 
@@ -51,7 +51,7 @@ def limits(*, limited_client: bool) -> Thresholds:
     """Return the thresholds of a trial.
 
     With a CPU-limited client, an overflow of its receive buffer is part of the result, as it is on a phone, and not a
-    reason to reject the trial. Its share of a CPU is worth less where the CPU's frequency falls.
+    reason to reject the trial. Its share of a CPU is worth less if the CPU's frequency falls.
     """
     return Thresholds(udp_errors=math.inf, frequency_change=0.1) if limited_client else Thresholds()
 
@@ -124,7 +124,7 @@ _JOINED: Mapping[str, Callable[[list[int]], int]] = {
     "max_queue_bytes": max,
     "fifo": min,
 }
-"""How a number of several links becomes one, where it is no sum."""
+"""How the numbers of several links become one, if not by their sum."""
 
 
 def findings(observed: Mapping[str, float], limits: Thresholds = Thresholds()) -> list[GuardFinding]:

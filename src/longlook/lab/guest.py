@@ -19,10 +19,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from longlook.core import codec
-from longlook.core.errors import InputError, LonglookError
-from longlook.core.job import Job
-from longlook.core.registry import ModulePlace, load_only
+from longlook.core import InputError, Job, LonglookError, ModulePlace, codec, load_only
 from longlook.lab import limits
 from longlook.lab.linux import system, view
 from longlook.lab.linux.program_view import RoomSize
@@ -38,7 +35,7 @@ PRIVATE = HOME / "private"  # programs under test cannot enter it
 EXCHANGE = PRIVATE / "exchange"
 _SCRATCH = HOME / "scratch"
 OUTLETS = HOME / "drain"  # as long as "trial": programs in Go depend on the length of their environment
-"""Where programs' standard error and TLS secrets go, bounded; the trial's folder is not."""
+"""The folder of programs' standard error and TLS secrets. It is bounded; the trial's folder is not."""
 _CACHE = HOME / "cache"
 _OUTLETS_SIZE = RoomSize(limits.OUTLETS_IN_GUEST_BYTES, 16_384)  # files and folders: four of each flow
 _SESSIONS_SIZE = RoomSize(limits.KEPT_IN_GUEST_BYTES, 2 * limits.KEPT_FILES)  # more than one trial may bring
@@ -66,7 +63,7 @@ class GuestRequest:
 
 @dataclass(frozen=True)
 class GuestError:
-    """What ended a guest (`error.json`): a `machine` or an `input` error, or a `bug`."""
+    """The error that ended a guest (`error.json`): a `machine` or an `input` error, or a `bug`."""
 
     kind: str
     message: str
@@ -150,7 +147,7 @@ def _make_root() -> Path:
 
 def _run_jobs(request: GuestRequest) -> None:
     from longlook.lab.laboratory import Laboratory
-    from longlook.lab.traces import bounded_traces
+    from longlook.lab.trace_folders import bounded_traces
 
     load_only("stacks", request.plugins)  # before any trial's time begins
     timing = Timing(ENGINE, virtual=True, exact=request.exact)

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import longlook
-from longlook.core import paths
-from longlook.core.job import Job
+from longlook.core import Job, paths
 
 
 def python_paths() -> Iterator[str]:

@@ -10,8 +10,7 @@ Pure: nothing here touches the machine or imports `lab.linux`.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from longlook.core.job import Expected
-from longlook.core.model import Outcome
+from longlook.core import ExpectedAnswer, Outcome
 from longlook.lab import judge_connections as connections
 from longlook.lab.judge_knobs import knobs
 from longlook.lab.judge_lines import lines
@@ -306,7 +305,7 @@ def _wrong_segment(case: FlowCase, line: Line) -> str | None:
     return _wrong_body(line, expected)
 
 
-def _wrong_answer(line: Line, expected: Expected) -> str | None:
+def _wrong_answer(line: Line, expected: ExpectedAnswer) -> str | None:
     """Return what is wrong with the answer of an `object` line, or None if it is the expected file."""
     if line.get("error") is not None:
         return str(line["error"])
@@ -315,7 +314,7 @@ def _wrong_answer(line: Line, expected: Expected) -> str | None:
     return _wrong_body(line, expected)
 
 
-def _wrong_part(line: Line, expected: Expected) -> str | None:
+def _wrong_part(line: Line, expected: ExpectedAnswer) -> str | None:
     """Return what is wrong with the answer to a request of a part of the file, as far as it is known."""
     if line.get("error") is not None:
         return str(line["error"])
@@ -325,7 +324,7 @@ def _wrong_part(line: Line, expected: Expected) -> str | None:
     return None if isinstance(size, int) and 0 < size < expected.bytes else f"a part of {size} bytes"
 
 
-def _wrong_body(line: Line, expected: Expected) -> str | None:
+def _wrong_body(line: Line, expected: ExpectedAnswer) -> str | None:
     """Return what is wrong with the bytes of a line; a digest that the client does not know is not checked."""
     if line.get("bytes") != expected.bytes:
         return f"wrong body: {line.get('bytes')} bytes, expected {expected.bytes}"

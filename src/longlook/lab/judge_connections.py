@@ -5,15 +5,13 @@ Pure, as `judge` is.
 
 from collections.abc import Iterator, Sequence
 
-from longlook.core.flows import moves
-from longlook.core.model import ConnectionState, Outcome
-from longlook.core.protocol import EITHER, find_protocol
+from longlook.core import EITHER, ConnectionState, Outcome, find_protocol, moves
 from longlook.lab.observations import FlowCase, FlowKind, Judgement, Line
 
 _MOST_OF_A_BROWSER = 10
-"""Chromium closes the slower of two connections and may need it later. Firefox falls back over one connection, and for
-what the page names it opens six more over TCP, as many as a host may have over HTTP/1.1, before it knows that the host
-speaks HTTP/2; one carries all.
+"""Chromium closes the slower of two connections and may need it later. Firefox falls back over one connection. For the
+objects that the page names it opens six more over TCP, as many as a host may have over HTTP/1.1. When it then learns
+that the host speaks HTTP/2, one of them carries all.
 """
 
 
@@ -66,8 +64,8 @@ def states(case: FlowCase) -> Judgement | None:
 
 
 def _most_opened(case: FlowCase) -> int:
-    """Return how many connections a client may open for each that it is asked for: a second one where it moves, one of
-    each protocol where it chooses, and _MOST_OF_A_BROWSER if it is a browser.
+    """Return how many connections a client may open for each that it is asked for. If it moves there may be a second
+    one; if it chooses its protocol, one of each; a browser may open _MOST_OF_A_BROWSER.
     """
     if case.trial.protocol != EITHER.name:
         return 2 if moves(case.trial) else 1
@@ -77,8 +75,9 @@ def _most_opened(case: FlowCase) -> int:
 def _other_state(case: FlowCase, state: ConnectionState) -> Judgement:
     """Return the outcome of a connection in another state than declared.
 
-    An end that gives, keeps or accepts no ticket, or refuses early data, does less than it was asked: it has failed. A
-    ticket where there should be none was left behind, so the trial did not begin as declared: it is invalid.
+    An end that gives, keeps or accepts no ticket, or refuses early data, does less than it was asked: it has failed. If
+    there is a ticket although none should be, it was left behind, so the trial did not begin as declared: it is
+    invalid.
     """
     reason = f"the connection was {state}, declared {case.trial.connection}, as the {_reporter(case)} reports"
     order = (ConnectionState.COLD, ConnectionState.RESUMED, ConnectionState.ZERO_RTT)
@@ -114,7 +113,7 @@ def _carriers(case: FlowCase, measured: Sequence[Line]) -> Judgement | None:
 
 
 def _carried(case: FlowCase, measured: Sequence[Line]) -> Judgement | None:
-    """Check that as many connections as declared carried each object, among those that the client opened over either
+    """Check that as many connections as declared carried each object, among the client's connections over either
     protocol.
     """
     own = "remote" if _reporter(case) == "server" else "local"
@@ -135,10 +134,10 @@ def _carried(case: FlowCase, measured: Sequence[Line]) -> Judgement | None:
 
 
 def _measured_connections(case: FlowCase) -> Iterator[Line]:
-    """Yield the lines of the measured connections: the server's, or the client's where the server reports none.
+    """Yield the lines of the measured connections: the server's, or the client's if the server reports none.
 
     Priming connections, which only obtain a session ticket, are left out. A client that reports its connections marks
-    those that primed, and the ports identify them at the server; else the first connection counts as the priming one.
+    the priming ones, and the ports identify them at the server; else the first connection counts as the priming one.
     """
     reported = case.client.events("connection")
     if _reporter(case) == "client":
@@ -198,9 +197,10 @@ def _over_tcp(case: FlowCase) -> bool:
 def _reporter(case: FlowCase) -> str:
     """Return the endpoint whose lines prove a connection's state.
 
-    It is the client where the server reports no state, and where it sees a proxy's connections. Some servers report a
-    connection when it is closed, which an endless one never is. One that reports none may do so where it gives no
-    tickets, and then its lines count: a browser that was there before does not know that nothing was resumed.
+    It is the client if the server reports no state, or if the server sees a proxy's connections. Some servers report a
+    connection when it is closed, and an endless connection is never closed. A server that declares no reports may still
+    write them if it gives no tickets, and then its lines count: a browser that visited the server before does not know
+    that nothing was resumed.
     """
     reported = bool(case.server.events("connection"))
     reports = (case.server_reports_state and case.kind is not FlowKind.BULK) or reported

@@ -1,25 +1,27 @@
 """The part of `judge` about knobs of programs whose effect the link's log or the programs' lines show. Pure.
 
-A program that was given a knob may ignore it. What contradicts a knob in a single trial is a failure; a trial that
-shows nothing either way contradicts nothing.
+A program that was given a knob may ignore it. A single trial that contradicts a knob has failed; a trial that shows
+nothing either way contradicts nothing.
 """
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from longlook.core.model import ConnectionState, Endpoint, Outcome, Scalar
+from longlook.core import ConnectionState, Endpoint, Outcome, Scalar
 from longlook.lab import judge_windows
 from longlook.lab.link_log import CORRUPTED, DELIVERED, DOWN, SYN, TCP, UDP, UP
 from longlook.lab.observations import FlowCase, Judgement, Line
 
 _RETRY, _INITIAL = 5, 2  # of `quic_form`
 _ENOUGH_DATAGRAMS = 5
-"""Of an end, before it counts that none carries an ECN codepoint: single packets may be without one."""
+"""The datagrams of an end, all without an ECN codepoint, from which on the lack counts: single packets may be without
+one.
+"""
 _LATE_NS = 1_000_000_000
 """So much longer than `move_at` a load may last before its client has moved."""
 _ENOUGH_PACKETS = 20
-"""So many packets' worth of data fill some of them."""
+"""Data worth this number of packets fill some of them."""
 _HINT = "the program ignored its knob, or the other end does not agree: longlook stacks check proves it alone"
 
 
@@ -137,10 +139,10 @@ def _bounded(check: Callable[[FlowCase, Scalar], int | None]) -> Callable[[_End,
 
 @dataclass(frozen=True)
 class KnobCheck:
-    """How a trial shows a knob's effect: `check` returns what contradicts a value, `shows` is what it looks at.
+    """How a trial shows a knob's effect: `check` returns the contradiction to a value, `shows` names the evidence.
 
-    `first` is the knob of the value that the end begins with, where that may be larger and hold all the same. If it is
-    not set the value is not known, and nothing is judged.
+    `first` names the knob of the value with which the end begins, if that value may be larger although the knob holds.
+    If the knob `first` is not set, the value is not known, and nothing is judged.
     """
 
     check: Callable[[_End, Scalar], str | None]
@@ -149,7 +151,7 @@ class KnobCheck:
     first: str = ""
 
     def judged(self, value: Scalar, knobs: Mapping[str, Scalar]) -> Scalar | None:
-        """Return the value that a trial can contradict where an end has these knobs; None: it can contradict none."""
+        """Return the value that a trial can contradict if an end has these knobs; None: it can contradict none."""
         if not self.first:
             return value
         return None if self.first not in knobs else max(float(value), float(knobs[self.first]))

@@ -1,6 +1,6 @@
 """The part of `judge` about what lines hold: times that are times of this trial, counts, numbers of seconds. Pure.
 
-What is refused here would else be left out of the measurement without a word.
+A line that is refused here would otherwise be left out of the measurement silently.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from longlook.core.model import Outcome
+from longlook.core import Outcome
 from longlook.lab.observations import FlowCase, Judgement, Line, Observations, Span, bounded
 
 MOST = 2**62
@@ -25,7 +25,7 @@ _HINT = "see {file}; adapters/CONTRACT.md has what each line holds"
 
 
 def clock_bound_ns(case: FlowCase) -> int:
-    """Return by how much times of the client may differ from those of the laboratory and of the link.
+    """Return by how much the client's times may differ from the laboratory's and the link's, in ns.
 
     Programs read the monotonic clock, anchored once; in real time one may lose its CPU between two readings. Browsers
     round their times, and the clock of another machine is known to 50 ms.
@@ -76,7 +76,7 @@ TIME, COUNT, SECONDS = "time in ns since 1970", "count", "number of seconds"
 
 @dataclass(frozen=True)
 class Field:
-    """A value of a line: a time, a count or a number of seconds; null where it is not known, unless it is needed."""
+    """A value of a line: a time, a count or a number of seconds; null if it is not known, unless it is needed."""
 
     name: str
     kind: str
@@ -145,7 +145,9 @@ IN_ORDER: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "segment": (("t_start_ns", "t_end_ns"),),
     "echo": (("t_start_ns", "t_answer_ns", "t_end_ns"),),
 }
-"""Event → names of times that do not decrease. In those with a first byte a browser's may be off by their rounding."""
+"""Event → names of times that do not decrease. If there is a first byte among them, a browser's times may be off by
+their rounding.
+"""
 
 
 def lines(case: FlowCase) -> Judgement | None:

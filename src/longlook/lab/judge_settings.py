@@ -7,14 +7,15 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from longlook.core.model import Outcome, Scalar
-from longlook.core.protocol import find_protocol
+from longlook.core import Outcome, Scalar, find_protocol
 from longlook.lab.judge_lines import clock_bound_ns
 from longlook.lab.link_log import ACK, CWR, DELIVERED, DOWN, ECE, SYN, UP, LinkLog, TcpSegment, ahead
 from longlook.lab.observations import FlowCase, FlowKind, Judgement, Line
 
 _FIRST_RECORDS = 8_000
-"""Of a log: those of the initial windows and of every handshake are among them, and what settings do is seen there."""
+"""The records at the head of a log: the initial windows and every handshake are in them, and the effect of settings
+too.
+"""
 MEASURED: Mapping[str, str] = {
     "initial_window_packets": "the packets on their way when the server, with more to send, first stops and waits",
     "mss_bytes": "sizes of packets",
@@ -26,7 +27,7 @@ MEASURED: Mapping[str, str] = {
 }
 """Settings of `Trial.tcp` whose effect packets show → what of them shows it."""
 _MORE_THAN_BUFFER_BYTES = 1 << 16
-"""What a sender may have on its way beyond a buffer: the kernel accounts for whole super-packets."""
+"""The bytes that a sender may have on their way beyond a buffer: the kernel accounts for whole super-packets."""
 _LARGEST_BYTES = 1460  # of TCP's payload
 _NOTICED_NS = 1_000_000
 """By how much later than it crossed the link a client may notice an answer's first packet, beside the clocks' bound."""
@@ -58,7 +59,7 @@ _PARAMETERS: Mapping[str, str] = {
     "tcp_receive_buffer": "receive_buffer_bytes",
     "tcp_send_buffer": "send_buffer_bytes",
 }
-"""Setting → its name in `Trial.tcp`, where that is not its own."""
+"""Setting → its name in `Trial.tcp`, if that name differs."""
 
 
 def _of_packets(tcp: Mapping[str, Scalar], segments: Sequence[TcpSegment]) -> Iterator[tuple[str, str]]:
@@ -107,7 +108,7 @@ def _of_buffers(case: FlowCase, segments: Sequence[TcpSegment]) -> Iterator[tupl
 
 @dataclass
 class _Sender:
-    """What the server has on its way, in packets, as the link sees it."""
+    """The packets that the server has on their way, as the link sees them."""
 
     ends: deque[tuple[int, int]]  # of each packet without an acknowledgement: sequence number behind it, when it came
     highest: int | None = None
@@ -130,7 +131,7 @@ class _Sender:
 
 
 def _of_window(case: FlowCase, segments: Sequence[TcpSegment]) -> Iterator[tuple[str, str]]:
-    """Yield the initial window where the server, with more to send, stopped before it was full, or went on beyond."""
+    """Yield the initial window if the server, with more to send, stopped before it was full, or went on beyond."""
     if "initial_window_packets" not in case.tcp or case.kind is not FlowKind.FINITE or case.trial.proxy is not None:
         return
     if case.log is None:
@@ -159,7 +160,9 @@ def _asked(case: FlowCase, port: int) -> list[Line]:
 
 
 def _buffers_rule(tcp: Mapping[str, Scalar], packets: int) -> bool:
-    """Return whether a buffer that the trial sets cannot hold a window of so many packets, with Linux's bookkeeping."""
+    """Return whether a buffer that the trial sets cannot hold a window of that number of packets, with Linux's
+    bookkeeping.
+    """
     buffers = [int(tcp[name]) for name in ("receive_buffer_bytes", "send_buffer_bytes") if name in tcp]
     return any(size_bytes < 2 * packets * _LARGEST_BYTES for size_bytes in buffers)
 
@@ -180,8 +183,8 @@ def _repeated_openings(segments: Sequence[TcpSegment]) -> bool:
 
 
 def _flight(asked: Sequence[Line], segments: Sequence[TcpSegment], bound_ns: int) -> tuple[int, int] | None:
-    """Return how many packets the server had on its way when it first stopped with more to send, and how many had been
-    acknowledged by then; None if it never did, or where a loss or a mark came first.
+    """Return how many packets the server had on their way when it first stopped with more to send, and how many had
+    been acknowledged by then. Return None if it never stopped, or if a loss or a mark came first.
     """
     firsts = [line["t_first_byte_ns"] for line in asked if line.get("t_first_byte_ns") is not None]
     if not firsts:

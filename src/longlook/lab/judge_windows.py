@@ -1,13 +1,14 @@
 """The part of `judge_knobs` about windows: how much the server may send in a round trip. Pure.
 
-What is sent within less than the shortest round trip has no answer yet: all of it is on its way at the end, so that no
-window, credit or buffer that bounds what is on its way can be smaller. The link's fixed delays are that round trip.
+Data that are sent within less than the shortest round trip have no answer yet: at its end all of them are on their way.
+No window, credit or buffer that bounds the data on their way can then be smaller. The link's fixed delays are that
+round trip.
 """
 
 from collections import deque
 from collections.abc import Iterable
 
-from longlook.core.model import Link, Scalar, Stage
+from longlook.core import Link, Scalar, Stage
 from longlook.lab.link_log import DELIVERED, DOWN, UDP
 from longlook.lab.observations import FlowCase
 
@@ -15,13 +16,13 @@ _FASTER = frozenset({"jitter", "reorder"})
 """Stages by which a packet may take less than the fixed delays."""
 _SHARE = 0.95  # of the round trip: packets may wait a little for their link
 _HEADERS, _HANDSHAKE_BYTES = 1.08, 16_384
-"""What a window of data does not count: headers of packets and frames, and the handshake's certificates."""
+"""Bytes that a window of data does not count: headers of packets and frames, and the handshake's certificates."""
 _PACKET_BYTES = 1_472
 
 
 def exceeded_bytes(case: FlowCase, wanted_bytes: float) -> int | None:
-    """Return the most bytes of UDP that the server sent within a round trip, where they are more than a window of data
-    lets pass; None if they are not, or if the log does not show it: proxies, second links, losses, varying delays.
+    """Return the most bytes of UDP that the server sent within a round trip, if a window of data would let less pass;
+    else None. The log does not show it, and the result is None, with proxies, second links, losses and varying delays.
     """
     trial = case.trial
     rtt_ns = _shortest_ns(trial.link)

@@ -7,9 +7,7 @@ are, so that a body takes at least its own bytes, after the request and before i
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
-from longlook.core.flows import has_second_address
-from longlook.core.model import ConnectionState, Outcome
-from longlook.core.protocol import EITHER, UDP_ECHO
+from longlook.core import EITHER, UDP_ECHO, ConnectionState, Outcome, has_second_address
 from longlook.lab.judge_lines import clock_bound_ns
 from longlook.lab.link_data import Delivered
 from longlook.lab.link_log import TCP, UDP
@@ -17,8 +15,8 @@ from longlook.lab.observations import FlowCase, FlowKind, Judgement, Line
 
 _HINT = "see client.jsonl and the link's log: `longlook-link pcapng link.bin OUT` makes a capture of it"
 _LATE_BYTES = {TCP: 512, UDP: 32_768}
-"""What may reach the client of a flow behind the last object, beside repeats over TCP, which bring nothing: frames and
-alarms that close; of QUIC probes of a sender that waits for an acknowledgement, which look like data.
+"""Bytes that may reach the client of a flow behind the last object: frames and alarms that close, and over QUIC the
+probes of a sender that waits for an acknowledgement, which look like data. Repeats over TCP bring nothing.
 """
 _LATE_TICKETS_BYTES = 1024
 """The same over TCP behind early data, which is answered before session tickets are sent."""
@@ -88,8 +86,8 @@ def _first_bytes(case: FlowCase, came: Delivered, lines: Sequence[Line]) -> Iter
 def _beginning(case: FlowCase, came: Delivered, lines: Sequence[Line]) -> Iterator[str]:
     """Check that the load begins before its connection is opened.
 
-    Priming connections are opened before, and a load over a warm connection begins after. What a browser opens to prime
-    is not known well enough, and a relay opens its tunnel when it likes.
+    Priming connections are opened before, and a load over a warm connection begins after. A browser's priming
+    connections are not known well enough, and a relay opens its tunnel at any time.
     """
     primed = case.trial.connection is not ConnectionState.COLD or bool(case.trial.client.knobs.get("memory"))
     warm, relayed = any(case.content.waits_s[:1]), case.relayed

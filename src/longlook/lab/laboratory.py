@@ -5,8 +5,7 @@ import resource
 from contextlib import suppress
 from pathlib import Path
 
-from longlook.core.job import Job
-from longlook.core.model import Run
+from longlook.core import Job, Run
 from longlook.lab.environment import Environment
 from longlook.lab.linux.proctable import children_of
 from longlook.lab.linux.users import FIRST_USER
@@ -20,7 +19,7 @@ from longlook.lab.topology import datapath
 from longlook.lab.trial import run_trial
 
 _OPEN_FILES, _OPEN_FILES_A_FLOW = 200, 24
-"""What a laboratory has open by itself, and for the client and the server of a flow, at most."""
+"""The most files that a laboratory has open: for itself, and for the client and the server of each flow."""
 
 _ROUNDS = 100  # of killing orphans: the children of an orphan come to light when it is gone
 
@@ -30,9 +29,9 @@ class Laboratory:
 
     `scratch` is an existing folder, at whose path programs have temporary files; `private` is one that they cannot
     enter. `marker` is the laboratory's name in programs and control groups. `outside` is a descriptor of the network
-    namespace that it was started in; None in a guest. `first_user` is that of the block of users of its programs.
-    `outlets` is a folder for what programs write through descriptors, if that is not to go into the trial's; `exchange`
-    is a guest's folder of the host.
+    namespace that it was started in; None in a guest. `first_user` is the first id in the block of its programs' users.
+    `outlets` is a folder for the output that programs write through descriptors, if it is not to go into the trial's
+    folder; `exchange` is a guest's folder of the host.
     """
 
     def __init__(
@@ -68,7 +67,9 @@ class Laboratory:
         self._end_orphans()
 
     def _end_orphans(self) -> None:
-        """Kill orphans that programs left; those in a session client's namespace belong to it (a crash reporter)."""
+        """Kill orphans that programs left; processes in a session client's namespace belong to it
+        (a crash reporter).
+        """
         sessions = self._sessions.processes()
         kept = {process.pid for process in sessions}
         kept |= {process.compartment.init for process in sessions if process.compartment is not None}
@@ -92,8 +93,8 @@ def _home_of(pid: int) -> int | None:
 
 
 def _allow_open_files(flows: int, *, more: bool) -> None:
-    """Raise this process's limit of open files where many flows need more than it has, as far as it may: up to the hard
-    limit, or beyond it (`more`) by root of a guest, to whom Linux gives 4096.
+    """Raise this process's limit of open files if many flows need more than it has. The hard limit bounds it, unless
+    `more`: root of a guest, to whom Linux gives 4096, may go beyond.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = _OPEN_FILES + flows * _OPEN_FILES_A_FLOW

@@ -41,14 +41,15 @@ TASKS = 1024
 """Processes and threads of a program."""
 
 TASKS_IN_GUEST = 512
-"""Of a program in a guest, whose one CPU a fork bomb has to itself."""
+"""The tasks of a program in a guest, whose one CPU a fork bomb has to itself."""
 
 TASKS_UNGROUPED = 512
-"""Of a program without a control group: of more the kernel cannot rid itself soon if each forks without end."""
+"""The tasks of a program without a control group: the kernel cannot end more of them soon if each forks without end."""
 
 TASKS_OF_OTHERS = 128
-"""How many more processes and threads the kernel allows, which counts by user: those that start and end, and where
-programs have no user of their own those of others."""
+"""How many more processes and threads the kernel allows a user, for tasks that start and end. If programs have no users
+of their own, the tasks of other programs count too.
+"""
 
 OPEN_FILES = 1 << 16
 """Descriptors of one process."""
@@ -66,7 +67,9 @@ def sentence(broken: str, home: str, tasks: int = TASKS) -> str:
 
 
 NO_DESCRIPTOR = "or another program of the trial opened more files of the host than its guest may"
-"""What is said of every program of a trial at whose end its guest's kernel has few left: nothing tells whose it was."""
+"""A reason for every program of a trial, if few files are left in the guest's kernel at its end: nothing shows which
+program had opened them.
+"""
 
 
 def full_in_guest(byte_count: int, files: int) -> str:
@@ -77,7 +80,8 @@ def full_in_guest(byte_count: int, files: int) -> str:
 def of_each_process(longest_file: int | None, tasks: int) -> dict[int, int]:
     """Return the limits that the kernel keeps for every process of a program, by the number of `setrlimit`.
 
-    `longest_file` is in bytes, None for no limit. `tasks` are those that the program may have.
+    `longest_file` is in bytes, None for no limit. `tasks` is the number of processes and threads that the program may
+    have.
     """
     files = {} if longest_file is None else {resource.RLIMIT_FSIZE: longest_file}
     tasks_of_user = {resource.RLIMIT_NPROC: tasks + TASKS_OF_OTHERS}

@@ -16,7 +16,9 @@ from longlook.lab.link_log import DELIVERED, OPENS_TCP, SYN, TCP, UDP, UP, LinkL
 _SHORT, _INITIAL, _RETRY, _VERSIONS = 1, 2, 5, 6  # of `quic_form`
 _LEAST_OF_PACKET_BYTES = 20  # first byte, number, tag; type of a STREAM frame and its stream's number
 _OFFSET_BYTES, _FULL_BYTES = 4, 1000
-"""Of a STREAM frame behind the first 16 KiB of its stream, and the payload from which on a packet has such a frame."""
+"""The offset field of a STREAM frame behind the first 16 KiB of its stream, and the payload from which on a packet has
+one.
+"""
 _BEFORE_OFFSETS_BYTES = 72
 """By how much a stream's first 16 KiB may have more room: 18 packets of the size above, whose frames need no offset."""
 _ACKNOWLEDGED_NS, _HEARINGS = 25_000_000, 2
@@ -28,10 +30,10 @@ _NUMBERS, _HALF = 2**32, 2**31
 
 @dataclass(frozen=True)
 class Delivered:
-    """What the links delivered to a flow's client. Times are in ns since 1970, by the link's clock.
+    """The packets that the links delivered to a flow's client. Times are in ns since 1970, by the link's clock.
 
     `bound_ns` is by how much times may be wrong, `early` whether the first packets of a connection may ask for
-    something, and `framed` whether what goes over UDP is QUIC.
+    something, and `framed` whether the packets of UDP are QUIC.
     """
 
     log: LinkLog
@@ -40,7 +42,9 @@ class Delivered:
     framed: bool = True
 
     def data_bytes(self, since_ns: int, until_ns: int, bodies: int = 0) -> int:
-        """Return how many bytes of so many bodies can have reached the client by a time, of those asked for since."""
+        """Return how many bytes can have reached the client by `until_ns`, for requests since `since_ns` of `bodies`
+        bodies.
+        """
         asked_ns = self._asked_ns(since_ns)
         if asked_ns is None:
             return 0
@@ -60,9 +64,9 @@ class Delivered:
     def late_bytes(self, after_ns: int, most: Mapping[int, int]) -> Iterator[tuple[int, int]]:
         """Yield the protocol of each flow of which more than the most came after a time, and how much.
 
-        Repeats over TCP bring nothing. Over QUIC they look like data, and a sender that is led to believe in losses by
-        packets that overtake each other may repeat much until it has heard of the end: of a flow with such packets only
-        what was sent behind that counts.
+        Repeats over TCP bring nothing. Over QUIC they look like data. Packets that overtake each other may lead a
+        sender to believe in losses, and it may repeat much until it has heard of the end. If a flow has such packets,
+        only packets sent after that count.
         """
         for part in self._parts:
             if (late := part.came_after(after_ns)) > most[part.protocol]:
@@ -94,9 +98,9 @@ class Delivered:
         return {}
 
     def _asked_over(self, log: Records, since_ns: int) -> int | None:
-        """Return the same of one link.
+        """Return the same for one link.
 
-        A new connection of QUIC asks only after the server's first answer, but with early data. Of TCP every packet
+        A new connection of QUIC asks only after the server's first answer, except with early data. Every packet of TCP
         counts, since nothing says that a program speaks TLS.
         """
         offset_ns = log.unix_minus_monotonic_ns
@@ -246,7 +250,8 @@ class _Part:
 def in_stream(sequences: list[int], payloads: list[int], flags: Sequence[int]) -> Sequence[int]:
     """Return how many bytes of a stream of TCP had come without a gap, before each packet and behind the last.
 
-    The first number is any: differences count. Packets are those of one direction, in the order in which they came.
+    The first number is arbitrary: only differences count. All packets are of one direction, in the order in which they
+    came.
     """
     first = next((index for index, payload in enumerate(payloads) if payload), None)
     if first is None:

@@ -1,6 +1,6 @@
 """Reader of the link's packet log in the laboratory, with the standard library alone (docs/reference/link-formats.md).
 
-Columns are cut out of the file by strides, in C, and only those that are asked for: each trial pays for this.
+Columns are cut out of the file by strides, in C, and only if they are asked for: each trial pays for this.
 """
 
 import json
@@ -14,16 +14,16 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 UP, DOWN = 0, 1
-"""Of `direction`."""
+"""Values of `direction`."""
 DELIVERED = 0
-"""Of `verdict`."""
+"""A value of `verdict`."""
 TCP, UDP = 6, 17
-"""Of `ip_protocol`."""
+"""Values of `ip_protocol`."""
 SYN, ACK, ECE, CWR = 0x02, 0x10, 0x40, 0x80
-"""Of `tcp_flags`."""
+"""Bits of `tcp_flags`."""
 _OPENING_FORMS = (2, 3)  # of `quic_form`: Initial, 0-RTT
 CORRUPTED = 2
-"""Of `edits`: a bit was flipped."""
+"""A bit of `edits`: the packet was corrupted."""
 _WORD_BYTES = 8
 
 _MAGIC = b"LLLINK2\n"
@@ -45,7 +45,7 @@ class LinkLogError(ValueError):
 
 @dataclass(frozen=True)
 class Records:
-    """The records of one log, in its order. Times are those of the monotonic clock; 0 is none."""
+    """The records of one log, in its order. Times are from the monotonic clock; 0 is none."""
 
     body: memoryview
     record_bytes: int
@@ -57,7 +57,7 @@ class Records:
         """Return a field of all records.
 
         They are taken from the file by words, because the fields of a record that are asked for lie close together, and
-        those of different records in different lines of the CPU's cache.
+        the fields of different records in different lines of the CPU's cache.
         """
         offset, code = self.places[name]
         size = struct.calcsize(f"<{code}")
@@ -123,7 +123,7 @@ def _equal(column: bytes | memoryview, value: int) -> bytes:
 
 
 def read_link_log(path: Path, client_address: str = "") -> Records:
-    """Return the records of a log; where an IPv4 address of a client is given, those of its packets alone.
+    """Return the records of a log; if an IPv4 address of a client is given, only the records of its packets.
 
     A last record that was cut off is left out. Raise LinkLogError for a foreign or damaged file, OSError if it cannot
     be opened.
@@ -163,7 +163,7 @@ def _header(path: Path, data: bytes) -> tuple[dict[str, Any], int]:
 
 
 class TcpSegment(NamedTuple):
-    """A packet of TCP at the link. Times are those of the monotonic clock, 0 if it did not leave."""
+    """A packet of TCP at the link. Times are from the monotonic clock, 0 if it did not leave."""
 
     arrival_ns: int
     departure_ns: int
@@ -181,12 +181,14 @@ class TcpSegment(NamedTuple):
 
 @dataclass(frozen=True)
 class LinkLog:
-    """What the links that lead to a flow's client did with its packets: the records of each link's log."""
+    """The records of the links that lead to a flow's client: each link's log shows its fate for every packet."""
 
     logs: tuple[Records, ...] = ()
 
     def monotonic_ns(self, unix_ns: int) -> int:
-        """Return a time in ns since 1970 as the first log has it, by which all others are put."""
+        """Convert a time in ns since 1970 to the monotonic clock of the first log, to which all other logs are
+        converted.
+        """
         return unix_ns - self.logs[0].unix_minus_monotonic_ns if self.logs else unix_ns
 
     def opening_ns(self, since_ns: int, until_ns: int) -> int | None:
@@ -209,5 +211,5 @@ class LinkLog:
 
 
 def ahead(one: int, other: int) -> int:
-    """Return by how many bytes one sequence number of TCP is ahead of another; negative where it is behind."""
+    """Return by how many bytes one sequence number of TCP is ahead of another; negative if it is behind."""
     return (one - other + (1 << 31)) % (1 << 32) - (1 << 31)

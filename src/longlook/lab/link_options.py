@@ -1,7 +1,6 @@
 """The options of the router's program: how it waits for a packet to be due, and how many packets its rings hold."""
 
-from longlook.core.cpus import usable_cpus
-from longlook.core.job import Job
+from longlook.core import Job, usable_cpus
 
 _SPIN_US = 100
 _CPUS_TO_SPARE = 4
@@ -22,7 +21,7 @@ def on_host() -> tuple[str, ...]:
 
 
 def in_guest(job: Job | None = None) -> tuple[str, ...]:
-    """Return the options for a guest, where nothing stops the router while packets wait, so that small rings do.
+    """Return the options for a guest. Nothing stops the router there while packets wait, so that small rings do.
 
     A kernel that computes in no time still hands over a whole window of TCP before the router gets its turn; so a ring
     holds all that a job loads, up to 8,192 packets. Larger ones would only cost time to make: 50 ms for the largest.

@@ -1,20 +1,20 @@
 """Several paths at once in a trial that asks for them: Multipath TCP of the kernel, or Multipath QUIC of both programs.
 
-Of Multipath TCP: its second subflow, what programs get to know, and the proof of its use. Everywhere else
-`net.mptcp.enabled` is 0: programs that would take Multipath TCP where a kernel has it (listeners of Go) use plain TCP.
+For Multipath TCP this module has the second subflow, the settings that programs get, and the proof of its use.
+Everywhere else `net.mptcp.enabled` is 0: programs that would take Multipath TCP if a kernel has it (listeners of Go)
+use plain TCP.
 """
 
 from collections.abc import Iterable, Mapping
 
-from longlook.core.flows import over_several_paths
-from longlook.core.model import Outcome, Trial
+from longlook.core import Outcome, Trial, over_several_paths
 from longlook.lab.linux import mptcp
 from longlook.lab.linux.namespace import Namespace
 from longlook.lab.observations import Judgement, Observations
 from longlook.lab.topology import SECOND_CLIENT_ADDRESS
 
 SETTING, BACKUP = "multipath", "multipath_backup"
-"""Of `Trial.tcp`."""
+"""Keys of `Trial.tcp`."""
 VARIABLE = "LONGLOOK_MULTIPATH_TCP"
 """Set to 1 for programs of a trial over Multipath TCP (adapters/CONTRACT.md)."""
 _CONNECTIONS, _JOINS = "multipath_connections", "multipath_joins"
@@ -34,8 +34,8 @@ def prepare(trial: Trial, client: Namespace) -> None:
 def counts(trial: Trial, server: Namespace, clients: Iterable[Observations]) -> dict[str, float]:
     """Return how many connections used several paths, and how many further paths they had; {} if none was to.
 
-    Of Multipath TCP the server's kernel counts them, and the subflows that joined. Of Multipath QUIC the clients'
-    `path` lines tell them, and a path counts that brought something.
+    The server's kernel counts connections of Multipath TCP, and the subflows that joined. The clients' `path` lines
+    have the paths of Multipath QUIC, and a path counts if it brought something.
     """
     if trial.tcp.get(SETTING):
         counted = mptcp.counted(server)

@@ -1,4 +1,4 @@
-"""What is known of a finished trial before its outcome is decided: the input of `judge`.
+"""The observations of a finished trial before its outcome is decided: the input of `judge`.
 
 Pure: nothing here touches the machine or imports `lab.linux`.
 """
@@ -10,9 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from longlook.core.job import Content
-from longlook.core.model import Outcome, Scalar, Trial
-from longlook.core.protocol import find_protocol
+from longlook.core import Content, Outcome, Scalar, Trial, find_protocol
 from longlook.lab.link_log import LinkLog
 
 Line = Mapping[str, Any]
@@ -34,7 +32,7 @@ class Stopped(StrEnum):
 
 
 class FlowKind(StrEnum):
-    """What a flow has to do for its trial to be ok."""
+    """The kind of work that a flow has to do for its trial to be ok."""
 
     FINITE = "finite"  # fetch every object, as a trial's only flow does
     BULK = "bulk"  # last until all flows are stopped
@@ -104,13 +102,13 @@ class FlowCase:
 
     @property
     def connections(self) -> int:
-        """How many connections carry the measured transfer, where all is as declared."""
+        """How many connections carry the measured transfer, if all is as declared."""
         per_request = find_protocol(self.trial.protocol).connection_per_request and self.kind is FlowKind.FINITE
         return len(self.content.expected) if per_request else self.content.connections
 
 
 def signal_name(number: int) -> str:
-    """Return the name of a signal, or its number as text where it has none (most real-time signals)."""
+    """Return the name of a signal, or its number as text if it has none (most real-time signals)."""
     with suppress(ValueError):
         return signal.Signals(number).name
     return str(number)

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
-from longlook.core.stack_files import KERNEL, UNNAMED
+from longlook.core import KERNEL, UNNAMED
 
 SYSTEM_CALLS = "raw_syscalls:sys_enter"
 """The kernel's tracepoint at which every system call begins."""
@@ -56,7 +56,7 @@ class Sampled:
 
     @property
     def kernel_is_named(self) -> bool:
-        """Whether the kernel tells the names of its functions; where it hides them, none has one."""
+        """Whether the kernel names its functions; if it hides them, none has a name."""
         return self.kernel_frames == 0 or self.kernel_frames_unnamed < self.kernel_frames
 
     def of(self, roots: Iterable[int]) -> Counter[str]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from longlook.core.errors import MachineError
+from longlook.core import MachineError
 from longlook.lab import limits
 from longlook.lab.linux.compartment import Compartment
 from longlook.lab.linux.confine import Confinement, Spawn, Started
@@ -235,8 +235,8 @@ def start(  # noqa: PLR0913
     """Start a program in a network namespace as the leader of a session of its own, and return it.
 
     `stdout_log` and `stderr_log` are files that get its output; `inherit` are descriptors that it keeps under the same
-    numbers. `confinement` is that of a program under test; None starts one of Longlook's own. Raise MachineError when
-    it cannot be executed, BlockingIOError if its user has as many processes as it may have.
+    numbers. `confinement` confines a program under test; None starts a program of Longlook. Raise MachineError when it
+    cannot be executed, BlockingIOError if its user has as many processes as it may have.
     """
     out_read, out_write = os.pipe2(os.O_CLOEXEC)
     in_read, in_write = os.pipe2(os.O_CLOEXEC) if with_stdin else (os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC), -1)
@@ -350,7 +350,7 @@ def kill_orphan(pid: int) -> None:
 
 
 def _offer_to_memory_killer(pid: int) -> None:
-    """Let the kernel end this program and what it starts before anything else where memory runs out."""
+    """Let the kernel end this program and what it starts before anything else if memory runs out."""
     with suppress(OSError):  # it has ended
         Path(f"/proc/{pid}/oom_score_adj").write_text("1000")
 

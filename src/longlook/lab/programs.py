@@ -4,12 +4,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from longlook.core import registry
-from longlook.core.errors import InputError
-from longlook.core.flows import offers_preferred_address
-from longlook.core.job import Job, Program
-from longlook.core.model import Endpoint, Scalar
-from longlook.core.stack import Command, ProxyJob, RelayJob, ServerJob, Stack
+from longlook.core import (
+    Command,
+    Endpoint,
+    InputError,
+    Job,
+    Program,
+    ProxyJob,
+    RelayJob,
+    Scalar,
+    ServerJob,
+    Stack,
+    offers_preferred_address,
+    registry,
+)
 from longlook.lab import multipath
 from longlook.lab.clients import PlainClient, Prepared
 from longlook.lab.environment import Environment
@@ -17,12 +25,12 @@ from longlook.lab.host_paths import job_paths
 from longlook.lab.process import Process
 from longlook.lab.sandbox import Sandbox
 from longlook.lab.topology import SECOND_SERVER_ADDRESS, SERVER_PORT, EndpointNamespace
-from longlook.lab.traces import TracePlaces
+from longlook.lab.trace_folders import TracePlaces
 
 PROXY, RELAY = "proxy", "relay"
 """Names of processes, and of the files that they leave."""
 _SECOND_ADDRESS = "LONGLOOK_SECOND_ADDRESS"
-"""Of a server that has a second address (adapters/CONTRACT.md)."""
+"""The variable of a server that has a second address (adapters/CONTRACT.md)."""
 
 
 def stack_of(end: Endpoint) -> Stack:
@@ -32,7 +40,9 @@ def stack_of(end: Endpoint) -> Stack:
 
 @dataclass(frozen=True)
 class Launch:
-    """Where and how a program of a flow is started: `name` is the flow's, "" if it is the only one."""
+    """The place and the command with which a program of a flow is started: `name` is the flow's, "" if it is the only
+    one.
+    """
 
     side: EndpointNamespace
     environment: Environment
@@ -125,7 +135,7 @@ def _prepared(
 
 
 def program_names(job: Job) -> list[str]:
-    """Return the names that a sandbox has for the programs of a job, but for session clients."""
+    """Return the names that a sandbox has for the programs of a job, except session clients."""
     flows = [flow.name for flow in job.trial.each_flow()]
     beside = [] if job.trial.proxy is None else [_name(PROXY, ""), _name(RELAY, "")]
     return [*(_name(role, flow) for flow in flows for role in ("server", "client")), *beside]

@@ -1,12 +1,11 @@
-"""The proxy of a trial as it runs, with the relay beside the client where clients tunnel; a trial without one has one
+"""The proxy of a trial as it runs, with the relay beside the client if clients tunnel; a trial without one has one
 that never runs.
 """
 
 from collections.abc import Iterator
 from dataclasses import replace
 
-from longlook.core.job import Job
-from longlook.core.model import Trial
+from longlook.core import Job, Trial
 from longlook.lab.flow_run import observations_of
 from longlook.lab.observations import Observations
 from longlook.lab.process import Process

@@ -1,4 +1,4 @@
-"""The client's side of the network where the client is another machine, such as a phone.
+"""The client's side of the network if the client is another machine, such as a phone.
 
     phone ─network─ this machine ══veth══ client's namespace [c0] ══veth══ [rc] longlook-link [rs] ══veth══ server
 
@@ -14,7 +14,7 @@ from ipaddress import IPv4Network
 from pathlib import Path
 from typing import Any
 
-from longlook.core.errors import MachineError
+from longlook.core import MachineError
 from longlook.lab.linux import system
 from longlook.lab.linux.namespace import CurrentNamespace, Namespace
 from longlook.lab.linux.nat import Nat
@@ -50,7 +50,7 @@ class WayIn(EndpointNamespace):
             raise
 
     def drops(self) -> int:
-        """Return the packets that were lost on this side outside the router, those of the way in among them."""
+        """Return the packets that were lost on this side outside the router, including the way in."""
         ways = (self.namespace.drops(_INSIDE), self.outside.drops(_OUTSIDE))
         return super().drops() + sum(sum(way.values()) for way in ways)
 
@@ -102,9 +102,9 @@ def _silence(device: str) -> None:
 
 
 def namespace_outside(descriptor: int | None) -> Namespace:
-    """Return the namespace behind a descriptor, that which the laboratory was started in.
+    """Return the namespace behind a descriptor, in which the laboratory was started.
 
-    Raise MachineError if there is none, or where it may not be entered.
+    Raise MachineError if there is none, or if it may not be entered.
     """
     if descriptor is None:
         raise MachineError("a client on another machine needs real time: a guest has no way out", "use --engine live")

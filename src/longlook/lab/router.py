@@ -5,14 +5,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from longlook.core.errors import InputError, LonglookError, MachineError
-from longlook.core.job import Job
-from longlook.core.links import MAIN, link_file
+from longlook.core import MAIN, InputError, Job, LonglookError, MachineError, link_file
 from longlook.lab.environment import Environment
 from longlook.lab.linux.namespace import Namespace
 from longlook.lab.process import Process, start, stop, watch
 from longlook.lab.topology import EndpointNamespace
-from longlook.network.config import linger_of, link_text, seed_of
+from longlook.network import linger_of, link_text, seed_of
 
 _DRAIN_WITHIN_S = 10.0
 _BAD_CONFIGURATION_EXIT = 2

@@ -16,7 +16,7 @@ from longlook.lab.linux.program_view import ProgramView, RoomSize
 from longlook.lab.linux.users import FIRST_USER, Users
 
 SMALL_BUFFER_BYTES = 2 << 20
-"""Where the host's limit of UDP buffers is below this, programs keep the capability that raises them."""
+"""If the host's limit of UDP buffers is below this, programs keep the capability that raises it."""
 
 _HOME_SIZE = RoomSize(limits.KEPT_BYTES, limits.KEPT_FILES)
 _ROOM_SIZE = RoomSize(limits.ROOM_BYTES, limits.KEPT_FILES)

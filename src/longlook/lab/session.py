@@ -4,10 +4,7 @@ from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from longlook.core.digests import file_digest
-from longlook.core.job import Identity, Program
-from longlook.core.model import Capture
-from longlook.core.stack import Stack
+from longlook.core import Capture, Identity, Program, Stack, file_digest
 from longlook.lab.cpu_limit import Slow, SlowSide
 from longlook.lab.environment import Environment
 from longlook.lab.linux.namespace import Namespace
@@ -42,7 +39,7 @@ Key = tuple[str, str, str, Capture, Slow | None]
 class Sessions:
     """All session clients of a laboratory.
 
-    Trials share a client where stack, program, authority, captured traces and share of a CPU agree, and the server's
+    Trials share a client if stack, program, authority, captured traces and share of a CPU agree, and the server's
     certificate, if the client can have only one. `outside` is a descriptor of the network namespace that the laboratory
     was started in, for clients on other machines; `outlets` a folder for their standard error.
     """

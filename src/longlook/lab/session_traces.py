@@ -1,10 +1,10 @@
 """The traces of a session client for one trial, taken out of files that cover all its trials.
 
-Standard error and TLS secrets are cut where the files ended when the trial began; traces of connections (qlog) are
-those that are new; a browser's netlog is cut at whole events. Chromium writes it 15 events at a time, so a trial's last
-few are in the next one's file: each event has its time, by which a decoder assigns it.
-The client still runs and may do with its folder what it likes: only regular files are read, no link is followed, also
-where one takes a folder's place meanwhile, and no more is read than a file had when it was opened.
+Standard error and TLS secrets are cut where the files ended when the trial began; traces of connections (qlog) belong
+to the trial if they are new; a browser's netlog is cut at whole events. Chromium writes it 15 events at a time, so a
+trial's last few are in the next one's file: each event has its time, by which a decoder assigns it. The client still
+runs and may do anything with its folder. So only regular files are read, and no link is followed, even if a link takes
+a folder's place meanwhile; no more is read than a file had when it was opened.
 """
 
 import os
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from io import BufferedReader
 from pathlib import Path
 
-from longlook.core.files import open_below, open_regular
+from longlook.core import open_below, open_regular
 from longlook.lab import limits
 from longlook.lab.linux.trees import entries
 from longlook.lab.session import ClientSession
@@ -74,7 +74,7 @@ def cut_netlog(folder: Path, name: str, begin: int, target: Path) -> None:
     """Write a complete netlog: the constants of the one below a folder, and its events from byte `begin` to its end.
 
     `begin` may lie in the middle of an event, which then counts; an event without its end is left out. Nothing is
-    written where the netlog has no events yet, or is no regular file any more.
+    written if the netlog has no events yet, or is no regular file any more.
     """
     try:
         whole = open_below(folder, name)

@@ -1,7 +1,7 @@
 """Records of running laboratories, by which the next start finds and removes what a killed agent left.
 
-That is a scratch folder and perhaps a control group: the kernel itself ends the agent's processes, namespaces and
-devices. A record is a JSON file in the state directory (`core.paths.state_dir`).
+Such an agent leaves a scratch folder and perhaps a control group: the kernel itself ends the agent's processes,
+namespaces and devices. A record is a JSON file in the state directory (`core.paths.state_dir`).
 """
 
 import json
@@ -12,8 +12,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
-from longlook.core import paths
-from longlook.core.files import remove_tree
+from longlook.core import paths, remove_tree
 from longlook.lab.linux import cpuquota, limit_groups
 
 _PREFIX = "longlook-"

@@ -6,7 +6,7 @@ It never makes a trial fail: `collectors` gives what it could not record, and wh
 from collections.abc import Mapping
 from pathlib import Path
 
-from longlook.core.job import Program
+from longlook.core import Program
 from longlook.lab.environment import Environment
 from longlook.lab.process import Process, start, stop
 from longlook.lab.topology import EndpointNamespace

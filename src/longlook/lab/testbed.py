@@ -7,9 +7,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from longlook.core.flows import FLOWS_FILE, flow_folder, phases_of, program_role
-from longlook.core.job import Job, Program
-from longlook.core.model import Flow, Trial
+from longlook.core import FLOWS_FILE, Flow, Job, Program, Trial, flow_folder, phases_of, program_role
 from longlook.lab import link_options, multipath, trial_files
 from longlook.lab.artefacts import write_json
 from longlook.lab.clients import Client, SessionClient
@@ -30,7 +28,7 @@ from longlook.lab.session import Sessions
 from longlook.lab.tcp_recorder import TcpRecorder
 from longlook.lab.timing import Timing
 from longlook.lab.topology import CLIENT, SERVER_PORT, Addresses, EndpointNamespace, addresses_of
-from longlook.lab.traces import TracePlaces
+from longlook.lab.trace_folders import TracePlaces
 from longlook.lab.trial_path import TrialPath
 from longlook.lab.watcher import Watcher
 

@@ -15,7 +15,7 @@ _HALF_A_TICK_NS = 128  # of the guest's clock: waking then means its next tick, 
 
 
 def unix_minus_monotonic_ns() -> int:
-    """Return by how much the clock of this machine is ahead of its monotonic one; it changes where the clock is set."""
+    """Return by how much the clock of this machine is ahead of its monotonic one; it changes if the clock is set."""
     return time.time_ns() - time.monotonic_ns()
 
 
@@ -30,9 +30,9 @@ class Timing:
     def align(self, beat_ns: int = BEAT_NS, phase_ns: int = 0) -> None:
         """In virtual time, sleep until the next full beat of the guest's clock, then reseed the kernel's randomness.
 
-        What happened before (imports, a search for a file, a slower start of another version) then influences neither
-        the time nor the randomness of what begins next. `phase_ns`, in units of the guest's clock (256 ns), is slept
-        beyond the beat. In real time this does nothing.
+        Earlier work (imports, a search for a file, a slower start of another version) then influences neither the time
+        nor the randomness of the next program. `phase_ns`, in units of the guest's clock (256 ns), is slept beyond the
+        beat. In real time this does nothing.
         """
         if self.virtual:
             ahead_ns = beat_ns - time.clock_gettime_ns(time.CLOCK_BOOTTIME) % beat_ns + phase_ns

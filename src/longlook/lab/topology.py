@@ -14,8 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from longlook.core.errors import MachineError
-from longlook.core.model import Scalar
+from longlook.core import MachineError, Scalar
 from longlook.lab.linux import tcp
 from longlook.lab.linux.cpuquota import CpuQuota
 from longlook.lab.linux.namespace import Namespace

@@ -7,10 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from longlook.core.flows import endpoints_of, stop_after_s
-from longlook.core.job import Job
-from longlook.core.links import BEHIND, link_file
-from longlook.core.model import Outcome, Run
+from longlook.core import BEHIND, Job, Outcome, Run, endpoints_of, link_file, stop_after_s
 from longlook.lab import artefacts, guard, multipath
 from longlook.lab.congestion_proof import CongestionProof
 from longlook.lab.flow_run import FlowRun, FlowSchedule, tcp_of

@@ -1,10 +1,12 @@
-"""What programs under test leave in a trial's folder beside their traces (`traces`): TLS secrets and standard error."""
+"""The files, other than traces (`traces`), that programs under test leave in a trial's folder: TLS secrets, standard
+error.
+"""
 
 import os
 from contextlib import suppress
 from pathlib import Path
 
-from longlook.core.files import open_regular
+from longlook.core import open_regular
 from longlook.lab import limits
 
 ROLES = ("server", "client")
@@ -14,10 +16,10 @@ _PROGRAMS = (*ROLES, "proxy", "relay")
 
 
 def take_stock(folder: Path, outlets: Path) -> dict[str, str]:
-    """Take out of a trial's folder what is too much of standard error; return by role the limit that it broke.
+    """Cut standard error in a trial's folder to its limit; return by role the limit that was broken.
 
-    Call it once the programs have ended. What they wrote is in `outlets`, which may be the folder itself. Their TLS
-    secrets become Longlook's own; files of none are removed.
+    Call it once the programs have ended. Their output is in `outlets`, which may be the folder itself. Files of TLS
+    secrets become Longlook's own; empty ones are removed.
     """
     broken: dict[str, str] = {}
     if outlets != folder:

@@ -24,10 +24,17 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from longlook.core.flows import has_second_address, offers_preferred_address
-from longlook.core.job import Job
-from longlook.core.links import BEHIND, MAIN, SECOND, counter_name
-from longlook.core.model import Scalar, Trial
+from longlook.core import (
+    BEHIND,
+    MAIN,
+    SECOND,
+    Job,
+    Scalar,
+    Trial,
+    counter_name,
+    has_second_address,
+    offers_preferred_address,
+)
 from longlook.lab import multipath
 from longlook.lab.environment import Environment
 from longlook.lab.flow_run import observations_of

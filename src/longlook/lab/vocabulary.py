@@ -6,8 +6,7 @@ A line of another kind's vocabulary is no slip: nothing of such a program prints
 from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
 
-from longlook.core.flows import MULTIPATH, has_second_address
-from longlook.core.model import Outcome
+from longlook.core import MULTIPATH, Outcome, has_second_address
 from longlook.lab.observations import FlowCase, FlowKind, Judgement, Line, Observations, bounded
 
 _HINT = "see {file}; adapters/CONTRACT.md lists what each kind of program prints"
@@ -47,7 +46,7 @@ EVENTS = frozenset().union(*VOCABULARY.values())
 """Every event that is known. Others are nobody's, and ignored."""
 
 _ONCE = ("page", "video", "done")
-"""What a client prints at most once for a job."""
+"""The lines that a client prints at most once for a job."""
 
 
 def client_kind(case: FlowCase) -> ProgramKind:
@@ -100,7 +99,8 @@ _NEEDED: Mapping[str, Callable[[FlowCase], bool]] = {
 def _unasked(case: FlowCase, line: Line) -> str | None:
     """Return the path of an object that the client's job does not have, None if it has it.
 
-    What a page asks for beside its job is reported with an error; a player names its requests by more than the path.
+    A request that a page makes beside its job is reported with an error; a player names its requests by more than the
+    path.
     """
     path = line.get("path")
     known = isinstance(path, str) and path in case.content.expected

@@ -1,8 +1,8 @@
-"""Watches that the programs of a trial keep their limits while they run, and kills those that do not.
+"""Watches that the programs of a trial keep their limits while they run, and kills programs that break one.
 
-In real time it looks twice a second. A guest has less to fear: a look that is due at some time would move the clock of
-the trial, so there it looks only when a program ends and when the trial is over. Meanwhile the kernel's own limits
-hold, and what a program wrote or printed is counted in any case (`process`, `trial_files`).
+In real time it looks twice a second. A guest has less to fear, and a look that is due at some time would move the clock
+of the trial. So in a guest it looks only when a program ends and when the trial is over. Meanwhile the kernel's own
+limits hold, and what a program wrote or printed is counted in any case (`process`, `trial_files`).
 """
 
 import errno
@@ -16,7 +16,7 @@ from pathlib import Path
 from longlook.lab import limits
 from longlook.lab.linux.limit_groups import MEMORY, TASKS
 from longlook.lab.process import Process
-from longlook.lab.traces import TracePlaces, growth
+from longlook.lab.trace_folders import TracePlaces, growth
 
 _EVERY_S = 0.5
 _PROBES = 64
@@ -24,7 +24,7 @@ _MOST_WEIGHED = 128  # processes: to read what one shares waits while it forks, 
 
 
 class Watcher:
-    """Looks at the programs of one trial. `processes` returns those that were started so far, by role.
+    """Looks at the programs of one trial. `processes` returns the programs that were started so far, by role.
 
     `traces` are the places of their traces, `scratch` has the files of session clients. In a guest (`virtual`)
     `exchange` is a folder of the host.
@@ -73,7 +73,7 @@ class Watcher:
             _break_all(processes.get("client", []), grown)
 
     def count_tasks(self) -> None:
-        """Kill the programs that have too many processes and threads, or use too much memory, where no group counts."""
+        """Kill the programs that have too many processes and threads, or use too much memory, if no group counts."""
         if self._virtual:
             self._count_by_user()
             return
@@ -167,5 +167,5 @@ def _pids() -> list[int]:
 
 
 def _tasks_of_machine() -> int:
-    """Return how many processes and threads the kernel has: in a guest those of the trial and a few of its own."""
+    """Return how many processes and threads the kernel has: in a guest the trial's, and a few of the guest itself."""
     return int(Path("/proc/loadavg").read_text().split()[3].partition("/")[2])

@@ -5,11 +5,11 @@
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from longlook.core.metric import MetricOf, find_metric
-from longlook.timeline.timeline import Timeline
+from longlook.core import MetricOf, find_metric
+from longlook.timeline import Timeline
 
 if TYPE_CHECKING:
-    from longlook.timeline.envelope import Points
+    from longlook.timeline import Points
 
 __all__ = ["Metric", "find_metric"]
 

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from longlook.core.model import Better
+from longlook.core import Better
 from longlook.metrics import Metric
-from longlook.timeline.competition import Competition, Numbers, jain
-from longlook.timeline.timeline import Kind, Timeline
+from longlook.timeline import Competition, Kind, Numbers, Timeline, jain
 
 _OfFlows = Callable[[Competition, Sequence[int]], float | None]
 """A value of some of the flows that compete, by their indexes."""

@@ -1,9 +1,8 @@
 """The similarity of the first groups of an arm and of a reference arm."""
 
-from longlook.core.model import Better
+from longlook.core import Better
 from longlook.metrics import Metric
-from longlook.timeline.envelope import compare
-from longlook.timeline.timeline import Kind, Timeline
+from longlook.timeline import Kind, Timeline, compare
 
 
 def measure(_timeline: Timeline) -> float | None:

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from statistics import median
 
-from longlook.core.model import Better
+from longlook.core import Better
 from longlook.metrics import Metric
-from longlook.timeline.timeline import Kind, Timeline
+from longlook.timeline import Kind, Timeline
 
 _DERIVED = "echoes"
 

@@ -6,11 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from longlook.core.model import Better, Vantage
+from longlook.core import Better, Vantage
 from longlook.metrics import Metric
-from longlook.timeline.events import EventKind, among
-from longlook.timeline.reassembly import overlap_ns, tcp_waits, waits
-from longlook.timeline.timeline import Kind, Timeline
+from longlook.timeline import EventKind, Kind, Timeline, among, overlap_ns, tcp_waits, waits
 
 _REQUEST_STREAMS = 4
 """Every fourth stream of QUIC, from 0, is bidirectional and opened by the client (RFC 9000, 2.1): one for a request."""

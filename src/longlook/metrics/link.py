@@ -3,13 +3,9 @@
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from longlook.core.model import Better
+from longlook.core import Better
 from longlook.metrics import Metric
-from longlook.timeline.competition import are_marked
-from longlook.timeline.events import EventKind, among
-from longlook.timeline.normalise.trial import OVER_SECOND
-from longlook.timeline.payload import new_payload_bytes
-from longlook.timeline.timeline import Kind, Timeline
+from longlook.timeline import OVER_SECOND, EventKind, Kind, Timeline, among, are_marked, new_payload_bytes
 
 
 def _goodput(timeline: Timeline) -> float | None:

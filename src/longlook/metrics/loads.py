@@ -3,9 +3,9 @@
 import numpy as np
 import pyarrow.compute as pc
 
-from longlook.core.model import Better, ConnectionState, Vantage
+from longlook.core import Better, ConnectionState, Vantage
 from longlook.metrics import Metric
-from longlook.timeline.timeline import Kind, Timeline
+from longlook.timeline import Kind, Timeline
 
 
 def waiting_ns(timeline: Timeline) -> int | None:

@@ -1,26 +1,25 @@
 """Which packets were lost at the link, and what could have been done about them."""
 
-from longlook.core.model import Better
+from longlook.core import Better
 from longlook.metrics import Metric
-from longlook.timeline.loss_epochs import loss_epochs, tails
-from longlook.timeline.timeline import Kind, Timeline
+from longlook.timeline import Kind, Timeline, loss_epochs_of, tails
 
 
 def _single_loss_epochs(timeline: Timeline) -> float | None:
     """Return the share in % of the load's loss epochs that lost exactly one packet, or None if nothing was lost."""
-    epochs = loss_epochs(timeline)
+    epochs = loss_epochs_of(timeline)
     return 100.0 * epochs.count(1) / len(epochs) if epochs else None
 
 
 def _recoverable_losses(timeline: Timeline) -> float | None:
     """Return the share in % of the packets lost in the load that were alone in their epoch; None if none was lost."""
-    epochs = loss_epochs(timeline)
+    epochs = loss_epochs_of(timeline)
     return 100.0 * epochs.count(1) / sum(epochs) if epochs else None
 
 
 def _recoverable_at_quiescence(timeline: Timeline) -> float | None:
     """Return the share in % of the packets lost in the load that were alone in a tail; None if none was lost."""
-    epochs, found = loss_epochs(timeline), tails(timeline)
+    epochs, found = loss_epochs_of(timeline), tails(timeline)
     if not epochs or found is None:
         return None
     return 100.0 * sum(tail.lost == 1 for tail in found) / sum(epochs)
@@ -28,7 +27,7 @@ def _recoverable_at_quiescence(timeline: Timeline) -> float | None:
 
 def _losses_of_last_packets(timeline: Timeline) -> float | None:
     """Return the share in % of the packets lost in the load that were the last of a flight; None if none was lost."""
-    epochs, found = loss_epochs(timeline), tails(timeline)
+    epochs, found = loss_epochs_of(timeline), tails(timeline)
     if not epochs or found is None:
         return None
     return 100.0 * sum(tail.last_is_lost for tail in found) / sum(epochs)

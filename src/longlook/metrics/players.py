@@ -2,10 +2,9 @@
 
 from statistics import fmean
 
-from longlook.core.model import Better
+from longlook.core import Better
 from longlook.metrics import Metric
-from longlook.timeline.playback import Playback
-from longlook.timeline.timeline import Kind, Timeline
+from longlook.timeline import Kind, Playback, Timeline
 
 
 def _bitrate_share(timeline: Timeline) -> float | None:

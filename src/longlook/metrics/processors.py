@@ -2,9 +2,9 @@
 
 import pyarrow.compute as pc
 
-from longlook.core.model import Better, Vantage
+from longlook.core import Better, Vantage
 from longlook.metrics import Metric
-from longlook.timeline.timeline import Kind, Timeline
+from longlook.timeline import Kind, Timeline
 
 _GB = 1e9
 

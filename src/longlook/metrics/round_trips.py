@@ -4,11 +4,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from longlook.core.model import Better
+from longlook.core import Better
 from longlook.metrics import Metric
-from longlook.timeline.events import EventKind, among
-from longlook.timeline.round_trips import CLOCKS_AGREE_NS, round_trips, with_samples
-from longlook.timeline.timeline import Kind, Timeline
+from longlook.timeline import CLOCKS_AGREE_NS, EventKind, Kind, Timeline, among, round_trips_of, with_samples
 
 
 def _server_min_rtt(timeline: Timeline) -> float | None:
@@ -47,7 +45,7 @@ def _server_rtt_error(timeline: Timeline) -> float | None:
     rows = with_samples(timeline, rows)
     rows = rows.filter(rows["srtt_ns"].fill_null(0).to_numpy() > 0)
     errors = []
-    for flow, trips in round_trips(timeline).items():
+    for flow, trips in round_trips_of(timeline).items():
         own = rows.filter(among(rows["flow"], [flow]))
         at_ns, srtt_ns = own["time_ns"].to_numpy(), own["srtt_ns"].to_numpy()
         held = np.searchsorted(at_ns, trips.time_ns, side="right") - 1
@@ -65,7 +63,7 @@ def _impossible_rtt_samples(timeline: Timeline) -> float | None:
     rows = with_samples(timeline, rows)
     rows = rows.filter(rows["latest_rtt_ns"].fill_null(0).to_numpy() > 0)
     samples = impossible = 0
-    for flow, trips in round_trips(timeline).items():
+    for flow, trips in round_trips_of(timeline).items():
         logged_ns = rows.filter(among(rows["flow"], [flow]))["latest_rtt_ns"].to_numpy()
         fresh_ns = logged_ns[np.diff(logged_ns, prepend=0) != 0]  # a row repeats the newest sample
         samples += len(fresh_ns)

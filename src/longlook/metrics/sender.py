@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 import pyarrow.compute as pc
 
-from longlook.core.model import Better
+from longlook.core import Better
 from longlook.metrics import Metric
-from longlook.timeline.events import EventKind, Events, among
-from longlook.timeline.timeline import Timeline
+from longlook.timeline import EventKind, Events, Timeline, among
 
 
 def _declared_lost(timeline: Timeline) -> float | None:

@@ -1,10 +1,8 @@
 """The share of a load that the server's sender spent in each state."""
 
-from longlook.core.model import Better
+from longlook.core import Better
 from longlook.metrics import Metric
-from longlook.timeline.events import EventKind
-from longlook.timeline.states import State, state_share_pct
-from longlook.timeline.timeline import Timeline
+from longlook.timeline import EventKind, State, Timeline, state_share_pct
 
 
 def share_of(name: str, label: str, states: tuple[State, ...], summary: str) -> Metric:

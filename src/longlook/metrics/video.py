@@ -2,10 +2,9 @@
 
 from itertools import pairwise
 
-from longlook.core.model import Better
+from longlook.core import Better
 from longlook.metrics import Metric
-from longlook.timeline.playback import Playback
-from longlook.timeline.timeline import Kind, Timeline
+from longlook.timeline import Kind, Playback, Timeline
 
 
 def _time_to_start(timeline: Timeline) -> float | None:
@@ -119,7 +118,7 @@ SWITCHING = 1.0
 """Weight of a Mbit/s of change between neighbouring segments (Yin et al. 2015, balanced)."""
 
 WAITING_MBPS = 3.0
-"""Weight of a second of stalls, and of one of waiting for the start (the same)."""
+"""The weight of a second of stalls, and also of a second of waiting for the start."""
 
 
 def _video_qoe(timeline: Timeline) -> float | None:

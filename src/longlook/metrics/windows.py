@@ -2,12 +2,9 @@
 
 import numpy as np
 
-from longlook.core.model import Better
+from longlook.core import Better
 from longlook.metrics import Metric
-from longlook.timeline.events import EventKind, among
-from longlook.timeline.states import State
-from longlook.timeline.timeline import Timeline
-from longlook.timeline.windows import share_of_first_group, share_of_rises, windows_over_load
+from longlook.timeline import EventKind, State, Timeline, among, share_of_first_group, share_of_rises, windows_over_load
 
 
 def _congestion_window(timeline: Timeline) -> float | None:

@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping
 
-from longlook.core.model import Scalar
-from longlook.core.problems import SettingError
+from longlook.core import Scalar, SettingError
 from longlook.network import marks
 from longlook.network.stages import OFF, DirectionSettings
 
@@ -37,9 +36,9 @@ def check_together(up: DirectionSettings, down: DirectionSettings, given: Mappin
 
 
 def check_rtt(settings: Mapping[str, Scalar]) -> None:
-    """Raise SettingError if a round trip stands beside a delay of each direction.
+    """Raise SettingError if there is a round trip and also a delay of each direction.
 
-    `settings` are those without a preset's, because the round trip of a preset may be overridden.
+    `settings` are the study's without its preset's, because the round trip of a preset may be overridden.
     """
     if "network.rtt" in settings and all(f"network.{direction}.delay" in settings for direction in ("up", "down")):
         raise SettingError(

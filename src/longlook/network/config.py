@@ -5,8 +5,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from longlook.core.codec import content_hash, encode
-from longlook.core.model import Json, Link, Stage
+from longlook.core import Json, Link, Stage, content_hash, encode
 from longlook.network.varying import largest, resolved
 
 _VERSION = 2

@@ -8,9 +8,7 @@ Each has every setting of the network under its own name. A link is there if one
 
 from collections.abc import Callable, Mapping
 
-from longlook.core.links import MAIN_SETTINGS, as_further, as_main, link_of, names_in
-from longlook.core.model import Link, Scalar
-from longlook.core.problems import SettingError
+from longlook.core import MAIN_SETTINGS, Link, Scalar, SettingError, as_further, as_main, link_of, names_in
 
 
 def settings_of(name: str, settings: Mapping[str, Scalar]) -> dict[str, Scalar]:

@@ -12,9 +12,7 @@ A special case of another form is written in that form: `burst(1%, 1)` becomes `
 from collections.abc import Callable
 from fractions import Fraction
 
-from longlook.core import units
-from longlook.core.model import Stage, trace_of
-from longlook.core.units import UnitError
+from longlook.core import Stage, UnitError, trace_of, units
 from longlook.network import trace_store
 from longlook.network.values import LOSS, arguments, call, read
 

@@ -7,9 +7,7 @@ and `ecn_remark_behind` are a middlebox that writes another ECN codepoint, befor
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from longlook.core import units
-from longlook.core.model import Json, Scalar, Stage
-from longlook.core.registry import nearest
+from longlook.core import Json, Scalar, Stage, nearest, units
 
 DUALPI2, STEP = "dualpi2", "step"
 MARKING = (DUALPI2, STEP)
@@ -17,7 +15,7 @@ MARKING = (DUALPI2, STEP)
 
 PROTOCOLS = ("udp", "tcp", "icmp", "any")
 RULES = ("bleach", "ce_to_ect0", "ect0_to_ect1", "ect1_to_ect0", "all_ce")
-"""What a middlebox does to the codepoints; docs/reference/link.md has each."""
+"""The changes that a middlebox may make to the codepoints; docs/reference/link.md explains each."""
 
 REMARK, REMARK_BEHIND = "ecn_remark", "ecn_remark_behind"
 

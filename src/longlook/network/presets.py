@@ -1,20 +1,20 @@
 """Named paths from published work: settings of the network that a study or a command begins from.
 
-Each value is from the source, or its notes call it a choice. A setting of the study overrides that of the preset:
-`network.X` overrides the preset's values of both directions, and `network.rtt` its delays.
+Each value is from the source, or its notes call it a choice. A setting of the study overrides the preset's: `network.X`
+overrides the preset's values of both directions, and `network.rtt` its delays.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from longlook.core.model import Scalar
+from longlook.core import Scalar
 
 PRESET = "network.preset"
 
 
 @dataclass(frozen=True)
 class Preset:
-    """A path by name. `settings` are those of a study; `needs` are keys for which its source has no value.
+    """A path by name. `settings` are by the keys of a study; `needs` are keys for which its source has no value.
 
     `source` names authors, title and year of a publication or a measurement.
     """
@@ -226,7 +226,7 @@ def list_presets() -> list[Preset]:
 
 
 def with_preset(settings: Mapping[str, Scalar]) -> dict[str, Scalar]:
-    """Return the settings with those of their preset added where they are missing."""
+    """Return the settings, completed by the settings of their preset."""
     name = settings.get(PRESET)
     if name is None:
         return dict(settings)

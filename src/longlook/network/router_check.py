@@ -8,9 +8,7 @@ import subprocess
 from dataclasses import dataclass
 from functools import lru_cache
 
-from longlook.core.errors import MachineError
-from longlook.core.model import Link
-from longlook.core.programs import link_program
+from longlook.core import Link, MachineError, link_program
 from longlook.network.config import link_text, with_traces
 
 _MOST_LINKS = 4096
@@ -19,7 +17,7 @@ _TIMEOUT_S = 60
 
 @dataclass(frozen=True)
 class Violation:
-    """What the router refuses: a stage of one direction, and the parameter if it is one parameter that is wrong."""
+    """A refusal by the router: a stage of one direction, and the parameter if a single parameter is wrong."""
 
     direction: str
     stage: int

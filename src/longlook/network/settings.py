@@ -5,8 +5,8 @@ Stages stand in the order in which a packet meets them, the same in both directi
 1. nat (`up` alone): the client's own router, before anything else sees the packet's ports.
 2. access: the sender.
 3. ecn_remark, block, police, cutoff, size_filter, mtu: a middlebox. It stands before the bottleneck, so that packets
-   which it drops take no room in the queue, a policer sees the sender's bursts as they are, and the queue sees the ECN
-   codepoints that it wrote. The MTU is last, so that a packet which is blocked causes no ICMP message.
+   which it drops take no room in the queue. A policer then sees the sender's bursts as they are, and the queue sees the
+   ECN codepoints that the middlebox wrote. The MTU is last, so that a packet which is blocked causes no ICMP message.
 4. surgery: a packet that it drops fares as one that random loss takes, so that it stands where loss begins.
 5. loss (one of its laws), duplicate, corrupt. They stand before the bottleneck: lost packets take no room in the queue,
    copies and damaged packets do.
@@ -22,10 +22,7 @@ its mean. Parameters: docs/reference/link-formats.md.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 
-from longlook.core import units
-from longlook.core.model import Json, Link, Scalar
-from longlook.core.problems import SettingError
-from longlook.core.registry import nearest
+from longlook.core import Json, Link, Scalar, SettingError, nearest, units
 from longlook.network import marks, surgery, values
 from longlook.network.checks import check_rtt, check_together
 from longlook.network.loss import loss_text
@@ -247,7 +244,7 @@ def _link_of(made: Mapping[str, Sequence[MadeStage]]) -> Link:
 
 
 def _rate_key(side: DirectionSettings, given: Mapping[str, Scalar]) -> str:
-    """Return the key of a direction's rate: its own where the other direction has one and this one has none."""
+    """Return the key of a direction's rate: its own if the other direction has one and this one has none."""
     other = f"network.{'down' if side.direction == 'up' else 'up'}.rate"
     return f"network.{side.direction}.rate" if other in given and not side.given("rate") else side.key("rate")
 

@@ -4,10 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from longlook.core import units
-from longlook.core.links import BOTTLENECKS, RATE
-from longlook.core.model import Json, Scalar, Stage, trace_of
-from longlook.core.problems import SettingError
+from longlook.core import BOTTLENECKS, RATE, Json, Scalar, SettingError, Stage, trace_of, units
 from longlook.network import marks, surgery, trace_store, values
 from longlook.network.loss import loss_stage
 from longlook.network.varying import largest, mean, resolved, smallest
@@ -44,7 +41,9 @@ def largest_rate_bps(stage: Stage) -> float:
 
 @dataclass(frozen=True)
 class MadeStage:
-    """A stage and the name of the setting that made it; `by_parameter` has those of parameters made by another one."""
+    """A stage and the name of the setting that made it; `by_parameter` has the setting of each parameter that another
+    setting made.
+    """
 
     stage: Stage
     setting: str
@@ -98,7 +97,7 @@ def in_full(parameter: Json) -> Json:
 
 
 def stages(side: DirectionSettings, delay: Json, rtt_ns: Fraction, *, competing: bool) -> Iterator[MadeStage]:
-    """Yield the stages of a direction whose delay is `delay`; those that would do nothing are left out."""
+    """Yield the stages of a direction whose delay is `delay`; stages that would do nothing are left out."""
     rate = side.parameter("rate", values.RATE)
     rate_bps = mean(in_full(rate))
     if side.direction == "up":

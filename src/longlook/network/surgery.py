@@ -13,17 +13,13 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from longlook.core import units
-from longlook.core.model import Json, Link, Stage
-from longlook.core.problems import SettingError
-from longlook.core.registry import nearest
-from longlook.core.units import UnitError
+from longlook.core import Json, Link, SettingError, Stage, UnitError, nearest, units
 
 KIND = "surgery"
 PREFIX = "network.surgery."
 """The prefix of the settings; a direction follows."""
 
-OFF = "off"
+NO_SURGERY = "off"
 KINDS_BEFORE = frozenset({"nat", "access", "block", "police", "cutoff", "size_filter", "mtu"})
 """Kinds of stages that stand before surgery, which stands where random loss begins."""
 
@@ -59,7 +55,7 @@ def surgery_stage(value: object) -> Stage | None:
 
 
 def with_surgery(link: Link, up: str, down: str) -> Link:
-    """Return the link with operations on packets of each direction, beside those that it has already.
+    """Return the link with operations on packets of each direction added to its own.
 
     `up` and `down` are texts as of the settings `network.surgery.up` and `network.surgery.down`; `off` adds nothing.
     All other stages stay as they are, and so do the draws of their seed. Raise SettingError, with the setting's key,
@@ -89,10 +85,10 @@ def _operated(stages: tuple[Stage, ...], direction: str, text: str) -> tuple[Sta
 
 
 def _read(value: object) -> _Operations:
-    if value == OFF:
+    if value == NO_SURGERY:
         return _Operations()
     if not isinstance(value, str) or not value.strip():
-        raise UnitError(f'write operations on packets, for example "{_EXAMPLE}", or "{OFF}"')
+        raise UnitError(f'write operations on packets, for example "{_EXAMPLE}", or "{NO_SURGERY}"')
     return _joined(_operation(part.strip()) for part in value.strip().removesuffix(";").split(";"))
 
 
@@ -180,7 +176,7 @@ def _text(operations: _Operations) -> str:
     for held_ns in dict.fromkeys(held_ns for _, _, held_ns in operations.hold):
         packets = _shown([one for one in operations.hold if one[2] == held_ns])
         parts.append(f"{_HOLD} {packets} {units.print_time(held_ns)}")
-    return "; ".join(parts) or OFF
+    return "; ".join(parts) or NO_SURGERY
 
 
 def _shown(ranges: Iterable[_Range]) -> str:

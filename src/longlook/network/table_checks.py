@@ -26,7 +26,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Contradiction:
-    """What cannot be, or is likely not meant, under the name of its check."""
+    """A row's contradiction, or a value that is likely not meant, under the name of its check."""
 
     check: str
     problem: str

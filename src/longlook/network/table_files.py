@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from longlook.core.registry import nearest
+from longlook.core import nearest
 from longlook.network.traces import LARGEST_BYTES, TraceError
 
 Row = tuple[str, Mapping[str, str]]
@@ -31,9 +31,9 @@ def open_table(
 ) -> MeasurementTable:
     """Return the rows of a file that has the columns `wanted`, each once.
 
-    `separator` is a name of SEPARATORS; None takes the one that gives the columns. Without `header`, columns are
-    numbered from 1. `name` is the file as messages call it. Raise TraceError if the file is no table, is too large,
-    or lacks a column.
+    `separator` is a name of SEPARATORS; None takes the separator that gives the columns. Without `header`, columns are
+    numbered from 1. `name` is the file as messages call it. Raise TraceError if the file is no table, is too large, or
+    lacks a column.
     """
     if len(data) > LARGEST_BYTES:
         raise TraceError(f"{name}: {len(data)} bytes; allowed: at most {LARGEST_BYTES}")

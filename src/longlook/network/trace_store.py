@@ -11,9 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
-from longlook.core import codec, files, kept_files, packed, paths
-from longlook.core.errors import InputError
-from longlook.core.model import Json
+from longlook.core import InputError, Json, codec, compressed_files, files, kept_files, paths
 from longlook.network import traces
 from longlook.network.traces import Role, TraceError
 
@@ -26,7 +24,7 @@ _KEPT = "a trace", "move the cache: LONGLOOK_CACHE"
 
 
 def folder() -> Path:
-    """Where they are kept."""
+    """Return the folder in which they are kept."""
     return paths.cache_dir() / "traces"
 
 
@@ -41,9 +39,9 @@ def digest_of(text: str, role: Role) -> str:
 
 
 def read_trace(path: Path, role: Role) -> Json:
-    """What a file says for a role; TraceError names file and line."""
+    """Return the content of a file for a role; TraceError names file and line."""
     try:
-        data = packed.read_unpacked(path, traces.LARGEST_BYTES)
+        data = compressed_files.read_unpacked(path, traces.LARGEST_BYTES)
     except (InputError, OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error).removeprefix(f"{path} ")
         raise TraceError(f"{path}: cannot be read: {reason}") from error
@@ -86,7 +84,7 @@ def lay(digests: Iterable[str], into: Path) -> dict[str, str]:
 
 
 def adopt(run_traces: Path) -> None:
-    """Put a run's copies into the cache where it lacks them, so that its study can be planned again."""
+    """Put a run's copies into the cache if it lacks them, so that the run's study can be planned again."""
     kept_files.adopt(run_traces, folder(), *_KEPT)
 
 

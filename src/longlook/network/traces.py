@@ -1,9 +1,9 @@
 """Traces of links as files: Mahimahi's, TheaterQ's, and lists of lost packets. Bytes in, parameters of stages out.
 
 - **Mahimahi** (`rate`): one whole number a line, the millisecond of an opportunity to send 1500 bytes; not decreasing;
-  several on one millisecond are several opportunities. As in its `link_queue.cc` an empty line is an error, the trace
-  begins again at its last stamp (so the opportunities at 0 then coincide with the last ones), and one whose last stamp
-  is 0 is none.
+  several on one millisecond are several opportunities. As in its `link_queue.cc` an empty line is an error, and a trace
+  whose last stamp is 0 is none. The trace begins again at its last stamp, so that the opportunities at 0 then coincide
+  with the last ones.
 - **TheaterQ** (`rate`, `delay`, `jitter`, `loss`, `queue`, `duplicate`): lines of numbers with commas, all of them of
   5 (KEEP, LATENCY, RATE, LOSS, LIMIT) or of 8 or 9 (KEEP, LATENCY, JITTER, RATE, LOSS, LIMIT, DUP_PROB, DUP_DELAY,
   ROUTE_ID). KEEP is in µs, LATENCY, JITTER and DUP_DELAY in ns, RATE in bit/s, LOSS and DUP_PROB of 2³²−1, LIMIT in
@@ -17,8 +17,7 @@ docs/reference/study-network.md lists the parts of these formats that are not ta
 from collections.abc import Callable
 from typing import Literal
 
-from longlook.core.model import Json
-from longlook.core.units import UnitError
+from longlook.core import Json, UnitError
 
 Role = Literal["rate", "delay", "jitter", "loss", "queue", "duplicate"]
 """The setting that a trace is for; it chooses the column of TheaterQ's lines."""
@@ -54,7 +53,8 @@ class TraceError(UnitError):
 
 
 def parse_trace(data: bytes, role: Role, name: str) -> Json:
-    """What a trace says for a role, as the parameter of a stage: a mapping, or a text of 0 and 1 for lost packets.
+    """Return the content of a trace for a role, as the parameter of a stage: a mapping, or a text of 0 and 1 for lost
+    packets.
 
     `name` is the file as messages call it. TraceError for anything that is not a trace.
     """

@@ -15,10 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from longlook.core import units
-from longlook.core.model import TRACE, Json
-from longlook.core.registry import nearest
-from longlook.core.units import UnitError
+from longlook.core import TRACE, Json, UnitError, nearest, units
 from longlook.network import trace_store
 
 Number = int | Fraction

@@ -7,7 +7,7 @@ docs/reference/link-formats.md has the forms: a number, or a mapping with `steps
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from longlook.core.model import Json, Stage, trace_of
+from longlook.core import Json, Stage, trace_of
 
 if TYPE_CHECKING:
     from fractions import Fraction

@@ -1,16 +1,52 @@
 """The order of the stages: the one place that knows which stage follows which.
 
 A study goes in, and a run folder with its report comes out; a finished run folder goes in, and its analysis or another
-page comes out. Only `terminal`, instruments and `cli` use this package. Others import:
-
-- `run.run_study` runs a study from its plan to its report. `options.RunOptions` is how, and an `options.Observer` is
-  called with what happens.
-- `explain.explain_run` says of a run folder why arms lost, by trials of its own.
-- `sample.sample_study` runs a study and returns its samples, without a report.
-- `analyse.analyse` repeats every stage after the engine, from files alone, and returns an `analyse.Result`.
-- `preview.preview` returns what `run_study` would do, and does none of it.
-- `provide.provide` installs and generates what the trials of a plan need.
-- `evidence` decides what commands do where a run's files are not as they were sealed.
-- `hars.export_hars` writes the page loads of a run folder for other tools.
-- `sbom.bill_of_materials` says what the programs of a run are made of.
+page comes out. `run_study` runs a study from its plan to its report, by `RunOptions`; an `Observer` is called with what
+happens. `preview_study` returns what it would do, and does none of it. `analyse_run` repeats every stage after the
+engine, from files alone. `explain_run` says of a run folder why arms lost, by trials of its own. `sample_study` runs a
+study and returns its samples, without a report.
 """
+
+from typing import TYPE_CHECKING
+
+from longlook.core import lazy
+
+if TYPE_CHECKING:
+    from longlook.pipeline.analyse import Result as Result
+    from longlook.pipeline.analyse import analyse_run as analyse_run
+    from longlook.pipeline.answers import ANSWERS as ANSWERS
+    from longlook.pipeline.answers import FOLDER as FOLDER
+    from longlook.pipeline.answers import read_answers as read_answers
+    from longlook.pipeline.evidence import ALTERED as ALTERED
+    from longlook.pipeline.evidence import check_analysed as check_analysed
+    from longlook.pipeline.evidence import described as described
+    from longlook.pipeline.explain.run import ExplainRequest as ExplainRequest
+    from longlook.pipeline.explain.run import explain_run as explain_run
+    from longlook.pipeline.hars import Exported as Exported
+    from longlook.pipeline.hars import export_hars as export_hars
+    from longlook.pipeline.options import Observer as Observer
+    from longlook.pipeline.options import RunOptions as RunOptions
+    from longlook.pipeline.preview import LIVE as LIVE
+    from longlook.pipeline.preview import Preview as Preview
+    from longlook.pipeline.preview import preview_study as preview_study
+    from longlook.pipeline.provide import provide_for as provide_for
+    from longlook.pipeline.run import run_study as run_study
+    from longlook.pipeline.sample import sample_study as sample_study
+    from longlook.pipeline.sbom import bill_of_materials as bill_of_materials
+else:
+    __all__, __getattr__ = lazy(
+        __name__,
+        {
+            "analyse": "Result analyse_run",
+            "answers": "ANSWERS FOLDER read_answers",
+            "evidence": "ALTERED check_analysed described",
+            "explain.run": "ExplainRequest explain_run",
+            "hars": "Exported export_hars",
+            "options": "Observer RunOptions",
+            "preview": "LIVE Preview preview_study",
+            "provide": "provide_for",
+            "run": "run_study",
+            "sample": "sample_study",
+            "sbom": "bill_of_materials",
+        },
+    )

@@ -7,34 +7,48 @@ from pathlib import Path
 
 import pandas as pd
 
-from longlook.analysis.bottleneck import attribute_bottlenecks
-from longlook.analysis.claims.judge import judge
-from longlook.analysis.effects import said, unmeasured
-from longlook.analysis.measure import MeasuredAttempt, measure_all
-from longlook.analysis.outputs import TABLES, filled_tables
-from longlook.analysis.results_digest import ResultsDigest, results_digest
-from longlook.analysis.samples import samples_table
-from longlook.analysis.statistics_cache import Statistics, statistics_of
-from longlook.analysis.stats import dependences_table, estimates_table, metrics_by_arm
-from longlook.analysis.stats.population import population_curves
-from longlook.analysis.stats.tails import spread_table
-from longlook.core import codec
-from longlook.core.errors import InputError
-from longlook.core.model import Outcome, Study
-from longlook.core.results import ClaimResult, Estimate
-from longlook.core.run_folder import DEPENDENCES, SAMPLES, RunFolder, write_json
-from longlook.explain.rounds import Wanted, find_cells
+from longlook.analysis import (
+    TABLES,
+    MeasuredAttempt,
+    ResultsDigest,
+    Statistics,
+    attribute_bottlenecks,
+    dependences_table,
+    digest_of_results,
+    estimates_table,
+    filled_tables,
+    judge,
+    measure_all,
+    metrics_by_arm,
+    population_curves,
+    said,
+    samples_table,
+    spread_table,
+    statistics_of,
+    unmeasured,
+)
+from longlook.core import (
+    DEPENDENCES,
+    SAMPLES,
+    ClaimResult,
+    Estimate,
+    InputError,
+    Outcome,
+    RunFolder,
+    Study,
+    codec,
+    write_json,
+)
+from longlook.explain import Wanted, find_cells
 from longlook.pipeline.answers import FOLDER, read_answers
 from longlook.pipeline.evidence import ALTERED, note_altered
 from longlook.pipeline.inside import collected, write_inside_pages
 from longlook.pipeline.options import Observer
-from longlook.report import ReportContent, write_report
-from longlook.report.content import metric_facts
-from longlook.report.inside import inside_pages
-from longlook.run.verification import Verification
-from longlook.run.verify import load as load_verification
-from longlook.study.releases import Release
-from longlook.timeline.collectors import collector_costs, in_doubt, not_recorded
+from longlook.report import ReportContent, inside_pages, metric_facts, write_report
+from longlook.run import Verification
+from longlook.run import load as load_verification
+from longlook.study import Release
+from longlook.timeline import collector_costs, in_doubt, not_recorded
 
 POPULATION_TABLE = "population.parquet"
 WINS, TAILS = "wins.parquet", "tails.parquet"
@@ -43,7 +57,7 @@ RESULTS = (
     *(table.file for table in TABLES if table.file is not None),
     POPULATION_TABLE,
 )
-"""What an analysis leaves in a run folder for other commands, which is sealed."""
+"""The files that an analysis leaves in a run folder for other commands; they are sealed."""
 
 
 @dataclass(frozen=True)
@@ -63,10 +77,10 @@ class Result:
     unmeasured: str = ""  # which settings and knobs nothing in the trials measured
 
 
-def analyse(folder: RunFolder, observer: Observer, wanted: Wanted | None = None) -> Result:
+def analyse_run(folder: RunFolder, observer: Observer, wanted: Wanted | None = None) -> Result:
     """Measure, estimate, judge and report a run; `wanted` are the cells whose inside is drawn too.
 
-    Raises InputError where the folder holds no finished trial.
+    Raises InputError if the folder holds no finished trial.
     """
     measured = measure(folder, observer)
     digest = write_digest(folder, measured)
@@ -114,8 +128,8 @@ def measure(folder: RunFolder, observer: Observer) -> list[MeasuredAttempt]:
 
 
 def write_digest(folder: RunFolder, measured: Sequence[MeasuredAttempt]) -> ResultsDigest | None:
-    """Note the digest of all exact results in the manifest; None where no trial is exact."""
-    found = results_digest((entry.run, entry.values) for entry in measured)
+    """Note the digest of all exact results in the manifest; None if no trial is exact."""
+    found = digest_of_results((entry.run, entry.values) for entry in measured)
     if found is not None:
         folder.note(results=codec.encode(found))
     return found
@@ -159,13 +173,15 @@ def write_estimates(folder: RunFolder, measured: Sequence[MeasuredAttempt], stat
 
 
 def write_spread(folder: RunFolder, statistics: Statistics) -> None:
-    """Write `wins.parquet` and `tails.parquet`, where the rounds were fixed: what the means of estimates hide."""
+    """Write `wins.parquet` and `tails.parquet`, if the rounds were fixed: differences between rounds that the means of
+    estimates hide.
+    """
     for name, found in ((WINS, statistics.wins), (TAILS, statistics.tails)):
         _write(folder, name, spread_table(found) if found else None)
 
 
 def write_population(folder: RunFolder, samples: pd.DataFrame) -> pd.DataFrame | None:
-    """Write `population.parquet`, where the study has a population: its share below each value of the figure's metric,
+    """Write `population.parquet`, if the study has a population: its share below each value of the figure's metric,
     for each arm and the levels of the other factors.
     """
     found = population_curves(samples, folder.study, folder.study.figure_metric)
@@ -190,7 +206,7 @@ def report_content(
     claims: list[ClaimResult],
     wanted: Wanted | None,
 ) -> ReportContent:
-    """Gather what the report draws; it links the pages of cells that there are and those that are `wanted`."""
+    """Gather what the report draws; it links the pages of cells that exist and the pages that are `wanted`."""
     study, manifest, trials = folder.study, folder.manifest, folder.plan.trials
     arms = [arm.name for arm in study.arms]
     traces = collected(folder, trials)

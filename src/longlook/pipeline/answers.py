@@ -6,11 +6,8 @@ from typing import Any
 
 import pandas as pd
 
-from longlook.core import codec, files
-from longlook.core.errors import InputError
-from longlook.core.run_folder import write_json
-from longlook.explain.answer import Answer, Explained, Judged
-from longlook.explain.ledger import LedgerClass
+from longlook.core import InputError, codec, files, write_json
+from longlook.explain import Answer, Explained, Judged, LedgerClass
 
 FOLDER = "explain"
 """The folder of a run folder that holds its explanations."""
@@ -45,7 +42,7 @@ _DTYPES = {
 
 
 def write_answers(folder: Path, answer: Answer) -> None:
-    """Add an answer to those of a run, in the place of an earlier one about the same contrast and cell."""
+    """Add an answer to a run's; it replaces an earlier answer about the same contrast and cell."""
     folder.mkdir(parents=True, exist_ok=True)
     others = [item for item in read_answers(folder) if _about(item) != _about(answer)]
     answers = sorted([*others, answer], key=_about)
@@ -54,7 +51,7 @@ def write_answers(folder: Path, answer: Answer) -> None:
 
 
 def read_answers(folder: Path) -> list[Answer]:
-    """Return the answers of a run, none where it has none; InputError where the file is damaged."""
+    """Return the answers of a run, perhaps none; InputError if the file is damaged."""
     path = folder / ANSWERS
     if not path.exists():
         return []

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator
 
-from longlook.core.model import Plan, Trial
-from longlook.engines import Engine
-from longlook.engines.choice import make_engine
-from longlook.study.virtual_time import VIRTUAL
+from longlook.core import Plan, Trial
+from longlook.engines import Engine, make_engine
+from longlook.study import VIRTUAL
 
 
 def trials_by_engine(plan: Plan, engine: Engine) -> Iterator[tuple[Engine, list[Trial]]]:

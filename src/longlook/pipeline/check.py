@@ -2,22 +2,19 @@
 
 from pathlib import Path
 
-from longlook.core.errors import InputError
-from longlook.core.model import Plan, Study
-from longlook.core.paths import cache_dir
-from longlook.core.run_folder import RunFolder
+from longlook.core import InputError, Plan, RunFolder, Study, cache_dir
 from longlook.pipeline.by_engine import trials_by_engine
 from longlook.pipeline.evidence import refuse_altered
 from longlook.pipeline.options import RunOptions
-from longlook.run.verify import refuse_unrepeatable
-from longlook.study.virtual_time import check_live, check_remote, check_virtual
+from longlook.run import refuse_unrepeatable
+from longlook.study import check_live, check_remote, check_virtual
 
 
 def check(study: Study, plan: Plan, out: Path, options: RunOptions) -> None:
-    """Raise InputError where trials cannot repeat, cannot run by their engine, or cannot go to the folder `out`.
+    """Raise InputError if trials cannot repeat, cannot run by their engine, or cannot go to the folder `out`.
 
-    LonglookError where trials are to be verified that are not as they were sealed, MachineError where there is no place
-    for the cache.
+    LonglookError if trials that differ from their seals are to be verified, MachineError if there is no room for the
+    cache.
     """
     cache_dir()  # before a program of others, such as Go's, makes the home folder that is missing
     if options.verify:
@@ -36,7 +33,7 @@ def check(study: Study, plan: Plan, out: Path, options: RunOptions) -> None:
 
 
 def reopen(out: Path, plan: Plan) -> RunFolder:
-    """Return the run folder of an earlier session; InputError where this plan cannot go on in it."""
+    """Return the run folder of an earlier session; InputError if this plan cannot go on in it."""
     folder = RunFolder.open(out)
     planned = folder.manifest["plan_hash"]
     if planned != plan.hash:

@@ -1,10 +1,8 @@
-"""What commands do where the files of a run are not as they were sealed (docs/reference/run-folders.md)."""
+"""The reactions of commands to a run whose files differ from their seals (docs/reference/run-folders.md)."""
 
 from collections.abc import Iterable, Mapping
 
-from longlook.core.errors import InputError, LonglookError
-from longlook.core.model import Trial
-from longlook.core.run_folder import RunFolder
+from longlook.core import InputError, LonglookError, RunFolder, Trial
 from longlook.pipeline.options import Observer
 
 ALTERED = "altered"
@@ -14,8 +12,8 @@ _SHOWN = 3
 
 
 def set_aside_altered(folder: RunFolder, trials: Iterable[Trial], observer: Observer) -> None:
-    """Move the trials that are not as they were sealed out of the way, and say so: they run again. What was added among
-    them is moved, too.
+    """Move trials that differ from their seals out of the way, and say so: they run again. Foreign files among them are
+    moved, too.
     """
     for name, what in folder.added().items():
         observer.say(f"{folder.trials / name} is not counted ({what}), and is now {folder.move_aside(name)}")
@@ -27,7 +25,7 @@ def set_aside_altered(folder: RunFolder, trials: Iterable[Trial], observer: Obse
 
 
 def refuse_altered(folder: RunFolder, trials: Iterable[Trial]) -> None:
-    """Raise LonglookError where trials are not as they were sealed, since no repeat can prove what they say."""
+    """Raise LonglookError if trials are not as they were sealed, since no repeat can prove what they say."""
     altered = _not_as_sealed(folder, trials)
     if altered:
         raise LonglookError(
@@ -51,7 +49,7 @@ def note_altered(folder: RunFolder, observer: Observer) -> dict[str, str]:
 
 
 def check_analysed(folder: RunFolder, files: Iterable[str]) -> None:
-    """Raise InputError where an analysis no longer stands for what is there.
+    """Raise InputError if an analysis no longer stands for what is there.
 
     Either a trial was altered since, or one of the analysis' own `files` was.
     """

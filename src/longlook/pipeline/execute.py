@@ -6,27 +6,29 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 
-from longlook.analysis.measure import MeasuredAttempt, measure_trials, with_comparisons
-from longlook.analysis.samples import samples_table
-from longlook.analysis.stats import estimate
-from longlook.analysis.stats.stopping import looks, undecided
-from longlook.core.calibration import certificate
-from longlook.core.model import Plan, Trial
-from longlook.core.run_folder import RunFolder
+from longlook.analysis import (
+    MeasuredAttempt,
+    estimate,
+    looks,
+    measure_trials,
+    samples_table,
+    undecided,
+    with_comparisons,
+)
+from longlook.core import Plan, RunFolder, Trial, certificate_entry
 from longlook.engines import Engine
 from longlook.pipeline.by_engine import trials_by_engine
 from longlook.pipeline.evidence import set_aside_altered
 from longlook.pipeline.options import Observer, RunOptions
-from longlook.run.execute import Executor, Progress, Provisions, Tally
-from longlook.run.trial_cache import TrialCache
+from longlook.run import Executor, Progress, Provisions, Tally, TrialCache
 
 
 def execute(plan: Plan, folder: RunFolder, provisions: Provisions, options: RunOptions, observer: Observer) -> None:
-    """Run what is missing, engine by engine, and note in the manifest what decides results beside the trials, and what
-    they took.
+    """Run missing trials, engine by engine, and note in the manifest their effort and everything else that decides
+    results.
 
-    Where the study stops when it is decided, some trials of the plan never run. A trial that is not as it was sealed
-    runs again.
+    If the study stops when it is decided, some trials of the plan never run. A trial that differs from its seal runs
+    again.
     """
     set_aside_altered(folder, plan.trials, observer)
     finished = sum(folder.result(trial.id) is not None for trial in plan.trials)
@@ -54,7 +56,7 @@ def execute(plan: Plan, folder: RunFolder, provisions: Provisions, options: RunO
 
 
 class _Effort:
-    """What the trials of a session took, noted in the manifest when it ends, beside earlier sessions.
+    """The effort of a session's trials, which the manifest notes when the session ends, next to earlier sessions.
 
     Trials from the cache are not counted. `cpu_s` are CPU seconds of this process and of all that it started and that
     ended; `job_s` is the time that passed, in s, times the jobs of which each could run a trial in that time.
@@ -106,7 +108,7 @@ def _note_setting(folder: RunFolder, engine: str, setting: Mapping[str, str], li
     """
     folder.note(settings={**folder.manifest["settings"], engine: dict(setting)})
     if "kernel" in setting:
-        folder.note(calibration=certificate(link_digest, setting["kernel"]))
+        folder.note(calibration=certificate_entry(link_digest, setting["kernel"]))
 
 
 def run_until_decided(
@@ -114,8 +116,8 @@ def run_until_decided(
 ) -> None:
     """Call `run` with the trials of more and more rounds, of the cells in which they could still decide something.
 
-    After which rounds is looked depends on nothing but their number, so that a run that is continued, or has other
-    jobs, stops where it would have stopped. The manifest's `rounds` is the number of rounds of each cell.
+    The rounds after which it looks depend on nothing but their number, so that a run that is continued, or has other
+    jobs, stops after the same round. The manifest's `rounds` is the number of rounds of each cell.
     """
     study = folder.study
     without_draws = replace(study, around={})  # on which draws an effect depends decides nothing, and is costly to find

@@ -4,11 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from longlook.core.errors import InputError
-from longlook.core.problems import allowed
-from longlook.core.run_folder import RunFolder
-from longlook.explain.rounds import find_cells
-from longlook.timeline.export import Written, har
+from longlook.core import InputError, RunFolder, allowed
+from longlook.explain import find_cells
+from longlook.timeline import Written, har
 
 _ALL = "all"
 
@@ -24,7 +22,7 @@ class Exported:
 def export_hars(folder: RunFolder, out: Path, cells: Sequence[str] = (), arms: Sequence[str] = ()) -> Exported:
     """Write `CELL/ARM-round-NN.har` below `out` for the last attempt of each trial of some cells and arms (none: all).
 
-    Nothing is run, and nothing in the run folder changes. Raise InputError for unknown cells or arms, where no trial
+    Nothing is run, and nothing in the run folder changes. Raise InputError for unknown cells or arms, if no trial
     has a page load, and if `out` cannot be written.
     """
     trials = folder.plan.trials

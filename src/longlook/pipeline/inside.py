@@ -6,29 +6,39 @@ from pathlib import Path
 
 import pandas as pd
 
-from longlook.core import files
-from longlook.core.errors import InputError, LonglookError
-from longlook.core.metric import find_metric
-from longlook.core.model import Outcome, Run, Trial
-from longlook.core.run_folder import EVENTS, STATES, TIMELINE, RunFolder
-from longlook.explain.infer import Machine as StateMachine
-from longlook.explain.infer import MachineInference
-from longlook.explain.infer.diff import diff
-from longlook.explain.inside import Inside, look_inside, look_into_flows
-from longlook.explain.ledger import make_ledger
-from longlook.explain.rounds import Round, Wanted, choose_round, find_cells
-from longlook.explain.states import COLUMNS, StateTimes, state_traces, time_in_states
-from longlook.report.content import ReportContent
-from longlook.report.flows.colours import flow_colours
-from longlook.report.inside import DrawnMachine, InsideContent, write_inside
-from longlook.report.machines.diff_drawing import draw_diff
-from longlook.report.machines.drawing import draw
-from longlook.study.virtual_time import VIRTUAL
-from longlook.timeline.collectors import Collected, collector_costs
-from longlook.timeline.doubts import Doubt, doubts_of
-from longlook.timeline.events import Events, metadata_of
-from longlook.timeline.normalise.trace_files import trace_sizes
-from longlook.timeline.timeline import Timeline
+from longlook.core import (
+    EVENTS,
+    STATES,
+    TIMELINE,
+    InputError,
+    LonglookError,
+    Outcome,
+    Run,
+    RunFolder,
+    Trial,
+    files,
+    find_metric,
+)
+from longlook.explain import (
+    COLUMNS,
+    Inside,
+    MachineInference,
+    Round,
+    StateTimes,
+    Wanted,
+    choose_round,
+    diff,
+    find_cells,
+    look_inside,
+    look_into_flows,
+    make_ledger,
+    state_traces,
+    time_in_states,
+)
+from longlook.explain import Machine as StateMachine
+from longlook.report import DrawnMachine, InsideContent, ReportContent, draw, draw_diff, flow_colours, write_inside
+from longlook.study import VIRTUAL
+from longlook.timeline import Collected, Doubt, Events, Timeline, collector_costs, doubts_of, metadata_of, trace_sizes
 
 
 def write_inside_pages(

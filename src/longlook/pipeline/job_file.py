@@ -1,5 +1,4 @@
-"""Writes the job of one trial of a run folder into a file, and runs it alone where that is asked
-(docs/guide/debugging.md).
+"""Writes the job of one trial of a run folder into a file, and runs it alone with `--engine` (docs/guide/debugging.md).
 
     python -m longlook.pipeline.job_file RUN TRIAL FOLDER                      write FOLDER/job.json
     python -m longlook.pipeline.job_file RUN TRIAL FOLDER --engine virtual     and run it once by an engine
@@ -17,22 +16,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from longlook.core import codec
-from longlook.core.digests import file_digest
-from longlook.core.errors import InputError, LonglookError
-from longlook.core.job import Job, Program
-from longlook.core.model import Plan
-from longlook.core.registry import nearest
-from longlook.core.run_folder import RunFolder
-from longlook.engines.choice import ENGINES, make_engine
-from longlook.pipeline.provide import provide
-from longlook.run.execute import make_job
-from longlook.study.virtual_time import VIRTUAL
+from longlook.core import InputError, Job, LonglookError, Plan, Program, RunFolder, codec, file_digest, nearest
+from longlook.engines import ENGINES, make_engine
+from longlook.pipeline.provide import provide_for
+from longlook.run import make_job
+from longlook.study import VIRTUAL
 
 
 def job_of(run: Path, trial_id: str, folder: Path, engine: str = VIRTUAL) -> Job:
-    """Return the job of a trial of the run folder `run`, for its first attempt; `folder` is where it will write.
-    What only a trial of `engine` needs, such as the guest kernel, is made too.
+    """Return the job of a trial of the run folder `run`, for its first attempt; it will write to `folder`. Things that
+    only a trial of `engine` needs, such as the guest kernel, are made too.
 
     Raise InputError for an unknown trial.
     """
@@ -42,7 +35,7 @@ def job_of(run: Path, trial_id: str, folder: Path, engine: str = VIRTUAL) -> Job
         known = f"ls {run / 'trials'} lists them{nearest(trial_id, trials)}"
         raise InputError(f"{run} has no trial {trial_id!r}", known)
     trial = trials[trial_id]
-    provisions = provide(Plan(trial.study, "", (trial,)), make_engine(engine), _log)
+    provisions = provide_for(Plan(trial.study, "", (trial,)), make_engine(engine), _log)
     traces = {
         digest: str((found.traces / f"{digest.removeprefix('sha256:')}.json").resolve()) for digest in trial.traces()
     }
@@ -50,7 +43,7 @@ def job_of(run: Path, trial_id: str, folder: Path, engine: str = VIRTUAL) -> Job
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write the job file and print its path, then run the job where an engine is named; return the exit code."""
+    """Write the job file and print its path, then run the job if an engine is named; return the exit code."""
     parser = argparse.ArgumentParser(prog="longlook.pipeline.job_file")
     for name in ("run", "trial", "folder"):
         parser.add_argument(name)

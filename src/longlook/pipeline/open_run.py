@@ -5,19 +5,15 @@ import time
 from pathlib import Path
 from typing import Any
 
-from longlook.core import codec
-from longlook.core.model import Plan, Study
-from longlook.core.run_folder import RunFolder
-from longlook.network.trace_store import lay
+from longlook.core import Plan, RunFolder, Study, codec
+from longlook.network import lay
 from longlook.pipeline.check import reopen
 from longlook.pipeline.options import RunOptions
 from longlook.pipeline.provide import deviations
 from longlook.pipeline.sbom import keep_components
-from longlook.provision.recorded import store as recorded
-from longlook.run.execute import Provisions
-from longlook.run.host_facts import host_facts
-from longlook.study.catalogue import installed
-from longlook.study.releases import releases
+from longlook.provision import store as recorded
+from longlook.run import Provisions, facts_of_host
+from longlook.study import installed, releases_of
 
 
 def open_run(study: Study, plan: Plan, out: Path, provisions: Provisions, options: RunOptions) -> RunFolder:
@@ -48,7 +44,7 @@ def _manifest(study: Study, plan: Plan, provisions: Provisions, options: RunOpti
             **({"trace": provisions.trace.digest} if provisions.trace else {}),
             **provisions.tools,
         },
-        "releases": codec.encode(releases(study, installed())),
-        "host": host_facts(),
+        "releases": codec.encode(releases_of(study, installed())),
+        "host": facts_of_host(),
         "started_unix_s": int(time.time()),
     }

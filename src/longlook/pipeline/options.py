@@ -3,17 +3,17 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from longlook.core.model import Plan
+from longlook.core import Plan
 from longlook.engines import Engine
-from longlook.run.execute import Progress
-from longlook.study.plan import MOST_TRIALS
+from longlook.run import Progress
+from longlook.study import MOST_TRIALS
 
 
 @dataclass(frozen=True)
 class RunOptions:
     """Options of a run.
 
-    `engine` has not been entered. It runs the trials that name no other engine, up to `jobs` of them at once where it
+    `engine` has not been entered. It runs the trials that name no other engine, up to `jobs` of them at once if it
     can. `only` are filters FACTOR=LEVEL. With `resume` the run folder holds the same plan already, and only what is
     missing runs. `verify` is how many times each trial is then run again, without the cache, and compared. A plan
     of more than `most_trials` is refused.

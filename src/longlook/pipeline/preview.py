@@ -5,18 +5,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from longlook.core.flows import stop_after_s
-from longlook.core.model import Plan, Study
-from longlook.core.run_folder import RunFolder
+from longlook.core import Plan, RunFolder, Study, stop_after_s
 from longlook.pipeline.by_engine import runs_in_guests, trials_by_engine
 from longlook.pipeline.check import check
 from longlook.pipeline.options import RunOptions
-from longlook.pipeline.provide import provide
-from longlook.provision.setup import KERNEL, is_installed
-from longlook.run.execute import endpoints, make_job
-from longlook.run.trial_cache import TrialCache
-from longlook.study.cells import cell_id, cells, labels_of
-from longlook.study.plan import make_plan
+from longlook.pipeline.provide import provide_for
+from longlook.provision import KERNEL, is_part_installed
+from longlook.run import TrialCache, endpoints, make_job
+from longlook.study import cell_id, cells_of, labels_of, make_plan
 
 LIVE = "live"
 
@@ -54,11 +50,11 @@ class Preview:
         return self.trials - self.finished - (self.cached or 0)
 
 
-def preview(study: Study, out: Path, options: RunOptions) -> Preview:
+def preview_study(study: Study, out: Path, options: RunOptions) -> Preview:
     """Plan a study as `run_study` does, and find out what would be left to do.
 
-    Raises InputError where `run_study` would refuse. Of the things that trials need only the files that they fetch are
-    generated, into the cache, since the cache of trials is keyed by their content.
+    Raises InputError if `run_study` would refuse. Only the files that trials fetch are generated, into the cache, since
+    the cache of trials is keyed by their content; nothing else is made.
     """
     plan = make_plan(study, options.only, most=options.most_trials)
     check(study, plan, out, replace(options, verify=0))  # whether trials repeat is known when their engine is entered
@@ -87,7 +83,7 @@ def preview(study: Study, out: Path, options: RunOptions) -> Preview:
 def _cells(study: Study, plan: Plan) -> tuple[CellPreview, ...]:
     """Return the plan's cells in the order of the study's factors and levels."""
     counts = Counter(trial.cell_id for trial in plan.trials)
-    labels = [labels_of(cell) for cell in cells(study)]
+    labels = [labels_of(cell) for cell in cells_of(study)]
     named = [(cell_id(each), each) for each in labels]
     return tuple(CellPreview(name, each, counts[name]) for name, each in named if name in counts)
 
@@ -102,14 +98,14 @@ def _missing(plan: Plan, options: RunOptions) -> tuple[str, ...]:
     parts = [f"{end.stack}@{end.version}" for end in endpoints(plan)]
     if runs_in_guests(plan, options.engine):
         parts.insert(0, KERNEL)
-    return tuple(part for part in parts if not is_installed(part))
+    return tuple(part for part in parts if not is_part_installed(part))
 
 
 def _cached(plan: Plan, options: RunOptions) -> int:
     """Count the trials whose first attempt is in the cache. Everything that they need is installed."""
     if not options.use_cache or not plan.trials:
         return 0
-    provisions = provide(plan, options.engine, lambda _text: None)
+    provisions = provide_for(plan, options.engine, lambda _text: None)
     count = 0
     for engine, trials in trials_by_engine(plan, options.engine):
         if engine.name == LIVE:

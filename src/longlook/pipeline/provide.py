@@ -2,28 +2,31 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from longlook.core import registry
-from longlook.core.flows import endpoints_of
-from longlook.core.job import Program
-from longlook.core.model import Plan
-from longlook.core.programs import link_program, trace_program
-from longlook.core.provenance import Made
+from longlook.core import Made, Plan, Program, endpoints_of, link_program, registry, trace_program
 from longlook.engines import Engine
 from longlook.pipeline.by_engine import runs_in_guests
-from longlook.provision import decoder, players, tls
-from longlook.provision.guest_kernel import kernel_program
-from longlook.provision.progress import listening
-from longlook.provision.provenance.made import of_kernel, of_part, of_wheels
-from longlook.provision.provenance.videos import of_decoder, of_encoder, of_players
-from longlook.provision.setup import install
-from longlook.provision.video_encoding import is_encoded
-from longlook.run.execute import Provisions, endpoints, prepare_contents, records_tcp
+from longlook.provision import (
+    decoder,
+    install,
+    is_encoded,
+    kernel_program,
+    listening,
+    of_decoder,
+    of_encoder,
+    of_kernel,
+    of_part,
+    of_players,
+    of_wheels,
+    players,
+    tls,
+)
+from longlook.run import Provisions, endpoints, prepare_contents, records_tcp
 
 
-def provide(plan: Plan, engine: Engine, say: Callable[[str], None]) -> Provisions:
+def provide_for(plan: Plan, engine: Engine, say: Callable[[str], None]) -> Provisions:
     """Make everything that trials need once; `say` gets a sentence for each step that takes long.
 
-    Raises MachineError where something cannot be installed.
+    Raises MachineError if something cannot be installed.
     """
     programs = {(end.stack, end.version): install(f"{end.stack}@{end.version}", say) for end in endpoints(plan)}
     in_guests = runs_in_guests(plan, engine)

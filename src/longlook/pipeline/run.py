@@ -4,41 +4,38 @@ import threading
 from dataclasses import replace
 from pathlib import Path
 
-from longlook.core.model import Plan, Study
-from longlook.core.run_folder import RunFolder
-from longlook.pipeline.analyse import Result, analyse
+from longlook.core import Plan, RunFolder, Study
+from longlook.pipeline.analyse import Result, analyse_run
 from longlook.pipeline.by_engine import trials_by_engine
 from longlook.pipeline.check import check
 from longlook.pipeline.evidence import refuse_altered
 from longlook.pipeline.execute import execute
 from longlook.pipeline.open_run import open_run
 from longlook.pipeline.options import Observer, RunOptions
-from longlook.pipeline.provide import provide
-from longlook.run.execute import Provisions
-from longlook.run.verification import Checked, Verification
-from longlook.run.verify import Verifier, forget, save
-from longlook.study.plan import make_plan
+from longlook.pipeline.provide import provide_for
+from longlook.run import Checked, Provisions, Verification, Verifier, forget, save
+from longlook.study import make_plan
 
 
 def run_study(study: Study, out: Path, options: RunOptions, observer: Observer) -> Result:
     """Plan, run and report a study in the run folder `out`.
 
-    Raises InputError where the study cannot run as asked, MachineError where this machine cannot go on; finished
+    Raises InputError if the study cannot run as asked, MachineError if this machine cannot go on; finished
     trials stay. The folder is made after everything is installed, so that a failed installation leaves none.
     """
     plan = make_plan(study, options.only, most=options.most_trials)
     check(study, plan, out, options)
-    provisions = provide(plan, options.engine, observer.say)
+    provisions = provide_for(plan, options.engine, observer.say)
     with open_run(study, plan, out, provisions, options) as folder:
         execute(plan, folder, provisions, options, observer)
         verify(plan, folder, provisions, options, observer)
-        return analyse(folder, observer)
+        return analyse_run(folder, observer)
 
 
 def verify(plan: Plan, folder: RunFolder, provisions: Provisions, options: RunOptions, observer: Observer) -> None:
     """Run every finished trial `options.verify` times more, without the cache, and write `verification.json`.
 
-    LonglookError where one is not as it was sealed.
+    LonglookError if a trial differs from its seal.
     """
     repeats = options.verify
     if not repeats:

@@ -5,16 +5,15 @@ from pathlib import Path
 
 import pandas as pd
 
-from longlook.analysis.measure import MeasuredAttempt
-from longlook.core.model import Plan, Study
-from longlook.core.run_folder import SAMPLES, RunFolder
+from longlook.analysis import MeasuredAttempt
+from longlook.core import SAMPLES, Plan, RunFolder, Study
 from longlook.pipeline.analyse import measure, write_digest, write_samples
 from longlook.pipeline.check import check
 from longlook.pipeline.execute import execute
 from longlook.pipeline.open_run import open_run
 from longlook.pipeline.options import Observer, RunOptions
-from longlook.pipeline.provide import provide
-from longlook.study.plan import make_plan
+from longlook.pipeline.provide import provide_for
+from longlook.study import make_plan
 
 
 def sample_study(study: Study, out: Path, options: RunOptions, observer: Observer) -> pd.DataFrame:
@@ -28,7 +27,7 @@ def sample_study(study: Study, out: Path, options: RunOptions, observer: Observe
 def measure_plan(
     study: Study, plan: Plan, out: Path, options: RunOptions, observer: Observer
 ) -> tuple[RunFolder, list[MeasuredAttempt]]:
-    """Run and measure a plan in the run folder `out`, or what is missing of it where the folder has this plan already.
+    """Run and measure a plan in the run folder `out`, or what is missing of it if the folder has this plan already.
 
     Raises what `run.run_study` raises. Trials that did not go well are among the measured.
     """
@@ -41,7 +40,7 @@ def _sampled(
     study: Study, plan: Plan, out: Path, options: RunOptions, observer: Observer
 ) -> tuple[RunFolder, list[MeasuredAttempt], pd.DataFrame]:
     check(study, plan, out, options)
-    provisions = provide(plan, options.engine, observer.say)
+    provisions = provide_for(plan, options.engine, observer.say)
     with open_run(study, plan, out, provisions, options) as folder:
         execute(plan, folder, provisions, options, observer)
         measured = measure(folder, observer)

@@ -1,6 +1,6 @@
-"""What the programs of a run are made of: kept in the run folder when it begins, and written as CycloneDX.
+"""The components of a run's programs: kept in the run folder when the run begins, and written as CycloneDX.
 
-The folder of a run keeps it, because the lock files of a checkout are those of another day when somebody asks.
+The run folder keeps them, because the lock files of a checkout may have changed by the time somebody asks.
 """
 
 import uuid
@@ -9,10 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote
 
-from longlook.core import codec, files
-from longlook.core.errors import InputError
-from longlook.core.provenance import Component, Made
-from longlook.core.run_folder import RunFolder, write_json
+from longlook.core import Component, InputError, Made, RunFolder, codec, files, write_json
 
 COMPONENTS = "components.json"
 """The file of a run folder with everything that its programs are made of."""
@@ -39,7 +36,7 @@ def keep_components(folder: RunFolder, made: Iterable[Made]) -> None:
 
 
 def bill_of_materials(folder: RunFolder) -> dict[str, Any]:
-    """Return the software bill of materials of a run in CycloneDX; InputError where the run has no record of it.
+    """Return the software bill of materials of a run in CycloneDX; InputError if the run has no record of it.
 
     The same record gives the same text.
     """

@@ -1,15 +1,113 @@
 """Provisions everything that trials need and that is made once: programs, the guest kernel, certificate and contents.
 
-Names and versions go in; a `core.job.Program`, `Identity` or `Content` comes out, from the cache or made first. Stacks
-and workloads use it to install and to prepare, `pipeline` before a run, `cli` for `longlook setup`.
-
-Entry points: `setup.install`, `parallel.install_all`, `catalogue.catalogue`, `guest_kernel.kernel_program`,
-`tls.identity`, `content.content`, and one module for each way of making a program: `go`, `rust`, `python`, `packaged`.
-`video` makes the segments of a video of declared sizes, `video_encoding` segments with pictures, by the program of
-`encoder`. `progress` passes on the steps of slow work.
-
-Workloads also import `video` and `video_encoding`, stacks `debian` (libraries of Debian's packages), `build_cache`
-(folders that are built once), `players` (of videos, from npm) and `decoder` (of H.264, for a browser without one).
-`provenance` says what programs are made of, and `pins` which packages are pinned and which were taken instead.
-`recorded` reads pages that other tools recorded.
+Names and versions go in; a `Program`, `Identity` or `Content` comes out, from the cache or made first. Stacks and
+workloads use it to install and to prepare, `pipeline` before a run, `cli` for `longlook setup`. `install` makes one
+program, `stack_versions` lists all, `kernel_program` makes the guest kernel, `make_content` what a server serves.
 """
+
+from typing import TYPE_CHECKING
+
+from longlook.core import lazy
+
+if TYPE_CHECKING:
+    from longlook.provision import debian as debian
+    from longlook.provision import decoder as decoder
+    from longlook.provision import encoder as encoder
+    from longlook.provision import guest_kernel as guest_kernel
+    from longlook.provision import parallel as parallel
+    from longlook.provision import pins as pins
+    from longlook.provision import players as players
+    from longlook.provision import tls as tls
+    from longlook.provision.build_cache import build_folder as build_folder
+    from longlook.provision.build_cache import compile_with as compile_with
+    from longlook.provision.build_cache import is_folder_built as is_folder_built
+    from longlook.provision.build_cache import sources_digest as sources_digest
+    from longlook.provision.catalogue import StackVersion as StackVersion
+    from longlook.provision.catalogue import is_installed as is_installed
+    from longlook.provision.catalogue import selected as selected
+    from longlook.provision.catalogue import stack_versions as stack_versions
+    from longlook.provision.content import PNG_OVERHEAD_BYTES as PNG_OVERHEAD_BYTES
+    from longlook.provision.content import Writer as Writer
+    from longlook.provision.content import make_content as make_content
+    from longlook.provision.content import noise as noise
+    from longlook.provision.content import png as png
+    from longlook.provision.debian import fetch_libraries as fetch_libraries
+    from longlook.provision.go import NO_PATCHES as NO_PATCHES
+    from longlook.provision.go import GoAdapter as GoAdapter
+    from longlook.provision.go import Patches as Patches
+    from longlook.provision.go import release_of as release_of
+    from longlook.provision.guest_kernel import kernel_program as kernel_program
+    from longlook.provision.packaged import DebianAdapter as DebianAdapter
+    from longlook.provision.packaged import debian_server as debian_server
+    from longlook.provision.parallel import Installed as Installed
+    from longlook.provision.parallel import install_all as install_all
+    from longlook.provision.progress import listening as listening
+    from longlook.provision.provenance.made import all_made as all_made
+    from longlook.provision.provenance.made import of_kernel as of_kernel
+    from longlook.provision.provenance.made import of_part as of_part
+    from longlook.provision.provenance.made import of_wheels as of_wheels
+    from longlook.provision.provenance.videos import of_decoder as of_decoder
+    from longlook.provision.provenance.videos import of_encoder as of_encoder
+    from longlook.provision.provenance.videos import of_players as of_players
+    from longlook.provision.python import ENVIRONMENT as ENVIRONMENT
+    from longlook.provision.python import PythonAdapter as PythonAdapter
+    from longlook.provision.python import adapter_of as adapter_of
+    from longlook.provision.python import compile_modules as compile_modules
+    from longlook.provision.python import copy_adapter as copy_adapter
+    from longlook.provision.python import python_client as python_client
+    from longlook.provision.python import python_server as python_server
+    from longlook.provision.python import python_version as python_version
+    from longlook.provision.python import shared_digest as shared_digest
+    from longlook.provision.recorded import store as store
+    from longlook.provision.recorded.har import LARGEST_BYTES as LARGEST_BYTES
+    from longlook.provision.recorded.har import HarError as HarError
+    from longlook.provision.recorded.har import PageContradiction as PageContradiction
+    from longlook.provision.recorded.har import read_har as read_har
+    from longlook.provision.recorded.page import RecordedPage as RecordedPage
+    from longlook.provision.recorded.page import evidence_counts as evidence_counts
+    from longlook.provision.rust import cargo_stack as cargo_stack
+    from longlook.provision.setup import DEFAULT_PARTS as DEFAULT_PARTS
+    from longlook.provision.setup import KERNEL as KERNEL
+    from longlook.provision.setup import install as install
+    from longlook.provision.setup import is_part_installed as is_part_installed
+    from longlook.provision.setup import parse_part as parse_part
+    from longlook.provision.setup import spelt_out as spelt_out
+    from longlook.provision.tls import identity as identity
+    from longlook.provision.video import DISTINCT_SEGMENTS as DISTINCT_SEGMENTS
+    from longlook.provision.video import LADDER_BPS as LADDER_BPS
+    from longlook.provision.video import MANIFEST_PATH as MANIFEST_PATH
+    from longlook.provision.video import Video as Video
+    from longlook.provision.video import video_content as video_content
+    from longlook.provision.video_encoding import LENGTH_S as LENGTH_S
+    from longlook.provision.video_encoding import SEGMENTS_S as SEGMENTS_S
+    from longlook.provision.video_encoding import encoded_content as encoded_content
+    from longlook.provision.video_encoding import is_encoded as is_encoded
+else:
+    __all__, __getattr__ = lazy(
+        __name__,
+        {
+            "build_cache": "build_folder compile_with is_folder_built sources_digest",
+            "catalogue": "StackVersion is_installed selected stack_versions",
+            "content": "PNG_OVERHEAD_BYTES Writer make_content noise png",
+            "debian": "fetch_libraries",
+            "go": "GoAdapter NO_PATCHES Patches release_of",
+            "guest_kernel": "kernel_program",
+            "packaged": "DebianAdapter debian_server",
+            "parallel": "Installed install_all",
+            "progress": "listening",
+            "provenance.made": "all_made of_kernel of_part of_wheels",
+            "provenance.videos": "of_decoder of_encoder of_players",
+            "python": (
+                "ENVIRONMENT PythonAdapter adapter_of compile_modules copy_adapter python_client python_server "
+                "python_version shared_digest"
+            ),
+            "recorded.har": "HarError LARGEST_BYTES PageContradiction read_har",
+            "recorded.page": "RecordedPage evidence_counts",
+            "rust": "cargo_stack",
+            "setup": "DEFAULT_PARTS KERNEL install is_part_installed parse_part spelt_out",
+            "tls": "identity",
+            "video": "DISTINCT_SEGMENTS LADDER_BPS MANIFEST_PATH Video video_content",
+            "video_encoding": "LENGTH_S SEGMENTS_S encoded_content is_encoded",
+        },
+        "debian decoder encoder guest_kernel parallel pins players recorded.store tls",
+    )

@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from longlook.core.digests import file_digest
-from longlook.core.errors import MachineError
+from longlook.core import MachineError, file_digest
 from longlook.provision.build_steps import BuildProgress, run
 
 INSTEAD = "or set LONGLOOK_KERNEL to a kernel built after kernel/README.md, or use `--engine live`"
@@ -298,7 +297,7 @@ def is_file_of(package: Package, file: Path) -> bool:
 
 
 def expect_apt() -> None:
-    """Raise MachineError where this machine has no apt."""
+    """Raise MachineError if this machine has no apt."""
     for program in ("apt-get", "apt-cache", "dpkg-deb", "dpkg-query"):
         if shutil.which(program) is None:
             raise MachineError(f"the guest kernel is made from a Debian package, and {program} is missing", INSTEAD)

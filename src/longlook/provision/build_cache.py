@@ -14,11 +14,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from longlook.core.codec import content_hash
-from longlook.core.digests import file_digest
-from longlook.core.errors import MachineError
-from longlook.core.job import Program
-from longlook.core.paths import cache_dir
+from longlook.core import MachineError, Program, cache_dir, content_hash, file_digest
 from longlook.provision.progress import report_step
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)

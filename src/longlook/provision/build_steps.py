@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from longlook.core.errors import MachineError
+from longlook.core import MachineError
 
 _LINES_SHOWN = 20
 _END_WITHIN_S = 10.0

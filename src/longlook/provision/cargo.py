@@ -13,9 +13,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from longlook.core.codec import content_hash
-from longlook.core.errors import MachineError
-from longlook.core.paths import adapters_dir, cache_dir
+from longlook.core import MachineError, adapters_dir, cache_dir, content_hash
 from longlook.provision.build_cache import compile_with, locked, toolchain_version
 
 _UNPACKED = ".cargo-ok"

@@ -5,10 +5,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from longlook.core import registry
-from longlook.core.errors import InputError, LonglookError
-from longlook.core.protocol import EITHER
-from longlook.core.stack import Stack
+from longlook.core import EITHER, InputError, LonglookError, Stack, registry
 
 _AT_ONCE = 8
 _log = logging.getLogger("longlook")
@@ -35,7 +32,7 @@ class StackVersion:
         return f"{self.stack}@{self.version}"
 
 
-def catalogue(names: Sequence[str] = ()) -> list[StackVersion]:
+def stack_versions(names: Sequence[str] = ()) -> list[StackVersion]:
     """Return all versions of all stacks, or the named ones alone (NAME or NAME@VERSION); InputError for an unknown
     name.
     """

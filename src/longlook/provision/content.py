@@ -12,11 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import longlook
-from longlook.core import codec
-from longlook.core.digests import source_digest
-from longlook.core.job import Content, Expected
-from longlook.core.model import Scalar
-from longlook.core.paths import cache_dir
+from longlook.core import Content, ExpectedAnswer, Scalar, cache_dir, codec, source_digest
 from longlook.provision.build_cache import filled
 
 FORMAT = 1
@@ -39,7 +35,7 @@ class Writer:
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        self.expected: dict[str, Expected] = {}
+        self.expected: dict[str, ExpectedAnswer] = {}
 
     def add(self, path: str, blocks: Iterator[bytes]) -> None:
         """Write one file, whose URL has the absolute path `path`."""
@@ -51,7 +47,7 @@ class Writer:
                 out.write(block)
                 digest.update(block)
                 size += len(block)
-        self.expected[path] = Expected(size, f"sha256:{digest.hexdigest()}")
+        self.expected[path] = ExpectedAnswer(size, f"sha256:{digest.hexdigest()}")
 
     def add_hole(self, path: str, size_bytes: int) -> None:
         """Add a file of zeros that takes no space. No client fetches the whole of it, so it has no digest."""
@@ -59,15 +55,15 @@ class Writer:
         file.parent.mkdir(parents=True, exist_ok=True)
         with file.open("wb") as out:
             out.truncate(size_bytes)
-        self.expected[path] = Expected(size_bytes, "")
+        self.expected[path] = ExpectedAnswer(size_bytes, "")
 
 
-def content(
+def make_content(
     kind: str, parameters: Mapping[str, Scalar], write: Callable[[Writer], tuple[tuple[str, ...], ...]]
 ) -> Content:
     """Return the content of a workload, from the cache or made by `write`, which adds files and returns the phases.
 
-    The key is the digest of kind, parameters and FORMAT, and of the plug-in where `write` is one's. Reuse checks the
+    The key is the digest of kind, parameters and FORMAT, and of the plug-in if `write` is one's. Reuse checks the
     size of every file, not its digest: clients compare digests with the recorded ones, so a damaged file fails its
     first trial, and no start has to read it all.
     """

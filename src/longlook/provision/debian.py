@@ -5,9 +5,7 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from longlook.core.errors import MachineError
-from longlook.core.job import Program
-from longlook.core.paths import adapters_dir
+from longlook.core import MachineError, Program, adapters_dir
 from longlook.provision import pins
 from longlook.provision.progress import report_step
 
@@ -66,7 +64,7 @@ def _unpacked(listed: Path, suite: str, work: Path, record: Path) -> Path:
 def open_archive(suite: str, work: Path, stack: str) -> "PrivateApt":
     """Return a release of Debian as the machine's mirror has it, with its index read; `work` is apt's own folder.
 
-    Raise MachineError where the machine has no apt or no mirror of Debian.
+    Raise MachineError if the machine has no apt or no mirror of Debian.
     """
     from longlook.provision import apt  # not at the top: a guest reads the declarations of stacks
 

@@ -9,10 +9,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from longlook.core.codec import content_hash
-from longlook.core.digests import file_digest
-from longlook.core.errors import MachineError
-from longlook.core.paths import cache_dir
+from longlook.core import MachineError, cache_dir, content_hash, file_digest
 from longlook.provision.build_cache import compile_with, filled
 from longlook.provision.python import environment_of_tools, unpack
 
@@ -40,7 +37,7 @@ _NOT_NEEDED = ("libavdevice", "libavfilter", "libavformat")
 def decoder() -> Path:
     """Return the folder with libavcodec and what it needs: from the cache, or fetched.
 
-    Raise MachineError where the package index lacks the pinned file.
+    Raise MachineError if the package index lacks the pinned file.
     """
     return filled(folder(), _is_intact, _fetch)
 
@@ -51,7 +48,7 @@ def folder() -> Path:
 
 
 def check(browser: Path) -> None:
-    """Raise MachineError where a Firefox would not load the decoder, or it is not fetched yet."""
+    """Raise MachineError if a Firefox would not load the decoder, or it is not fetched yet."""
     code = browser.with_name("libxul.so")
     try:
         with code.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:

@@ -6,9 +6,7 @@ Debian's ffmpeg changes with security updates, and with it the bytes that it mak
 import shutil
 from pathlib import Path
 
-from longlook.core.digests import file_digest
-from longlook.core.job import Program
-from longlook.core.paths import cache_dir
+from longlook.core import Program, cache_dir, file_digest
 from longlook.provision.build_cache import filled
 from longlook.provision.python import unpack
 
@@ -33,7 +31,7 @@ X264_LICENCE = "GPL-2.0-or-later"
 
 
 def encoder() -> Program:
-    """Return ffmpeg from the cache, or fetched; raise MachineError where the package index lacks the pinned file."""
+    """Return ffmpeg from the cache, or fetched; raise MachineError if the package index lacks the pinned file."""
     folder = filled(_folder(), _is_intact, _fetch)
     return Program(str(folder / "ffmpeg"), SHA256)
 

@@ -20,11 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from longlook.core.digests import file_digest
-from longlook.core.errors import InputError, MachineError
-from longlook.core.job import Program
-from longlook.core.paths import adapters_dir
-from longlook.core.versions import untuned_name
+from longlook.core import InputError, MachineError, Program, adapters_dir, file_digest, untuned_name
 from longlook.provision.build_cache import build, compile_with, is_built, toolchain_version
 
 OWN_GO = (1, 26)
@@ -59,8 +55,8 @@ def assembled(
 ) -> Iterator[Path]:
     """Yield a folder with exactly the files that one version, or a variant of it, is built from.
 
-    `renamed` is (import path, its name in that version). Raise MachineError where the sources are missing, and
-    InputError where a patch is missing or does not apply to the adapter.
+    `renamed` is (import path, its name in that version). Raise MachineError if the sources are missing, and
+    InputError if a patch is missing or does not apply to the adapter.
     """
     if not adapter.is_dir():
         raise MachineError(f"there are no sources in {adapter}", "set LONGLOOK_ADAPTERS to the adapters/ of a checkout")
@@ -195,7 +191,7 @@ def toolchain_module(release: str, machine: str) -> str:
 
 
 def _expect_pinned(work: Path, older: str | None, env: Mapping[str, str]) -> None:
-    """Raise MachineError where the Go that compiles `work` is fetched, and its checksum is not the repository's."""
+    """Raise MachineError if the Go that compiles `work` is fetched, and its checksum is not the repository's."""
     used = f"go{older}" if older else toolchain_version(("go", "env", "GOVERSION"), _HINT, work, env)
     local = {**env, "GOTOOLCHAIN": "local", "GOFLAGS": "-mod=mod"}
     own, system, processor = toolchain_version(("go", "env", "GOVERSION", "GOOS", "GOARCH"), _HINT, work, local).split()
@@ -212,7 +208,7 @@ def _expect_pinned(work: Path, older: str | None, env: Mapping[str, str]) -> Non
 
 
 def _download(module: str, work: Path, env: Mapping[str, str]) -> dict[str, str]:
-    """Return the facts that Go prints about a module, after fetching it where its cache lacks it."""
+    """Return the facts that Go prints about a module, after fetching it if its cache lacks it."""
     done = subprocess.run(
         ("go", "mod", "download", "-json", module), cwd=work, env=env, capture_output=True, text=True, check=False
     )

@@ -7,14 +7,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from longlook.core import knobs
-from longlook.core.codec import content_hash
-from longlook.core.errors import MachineError
-from longlook.core.job import Program
-from longlook.core.knobs import with_default
-from longlook.core.model import ConnectionState
-from longlook.core.paths import adapters_dir
-from longlook.core.stack import Command, ServerJob, Stack, Version, find_version, server_arguments
+from longlook.core import (
+    Command,
+    ConnectionState,
+    MachineError,
+    Program,
+    ServerJob,
+    Stack,
+    Version,
+    adapters_dir,
+    content_hash,
+    find_version,
+    knobs,
+    server_arguments,
+    with_default,
+)
 from longlook.provision.build_cache import build_folder, compile_with, is_folder_built, sources_digest
 from longlook.provision.debian import fetch_packages
 from longlook.provision.python import ENVIRONMENT, compile_modules, copy_adapter, python_version, shared_digest

@@ -12,8 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from longlook.core.errors import LonglookError
-from longlook.provision.setup import install, is_installed
+from longlook.core import LonglookError
+from longlook.provision.setup import install, is_part_installed
 
 _LAST_LINES = 5
 _END_WITHIN_S = 5.0
@@ -51,7 +51,7 @@ def install_all(parts: Sequence[str], jobs: int, watcher: InstallWatcher, *, her
     def one(part: str) -> Installed:
         with lock:
             watcher.begun(part)
-        if here or is_installed(part):
+        if here or is_part_installed(part):
             result = install_here(part, lambda step: _locked(lock, watcher.step, part, step))
         else:
             result = children.install(part, lambda step: _locked(lock, watcher.step, part, step))

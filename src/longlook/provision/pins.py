@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from longlook.core.errors import MachineError
+from longlook.core import MachineError
 
 if TYPE_CHECKING:
     from longlook.provision.apt import Package, PrivateApt

@@ -9,10 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from longlook.core.codec import content_hash
-from longlook.core.digests import file_digest
-from longlook.core.errors import MachineError
-from longlook.core.paths import adapters_dir, cache_dir
+from longlook.core import MachineError, adapters_dir, cache_dir, content_hash, file_digest
 from longlook.provision.build_cache import compile_with, filled
 
 _HINT = "sudo apt-get install npm; packages come from the registry that npm is configured for"
@@ -67,7 +64,7 @@ def page_folder() -> Path:
 def players() -> Path:
     """Return the folder with each player's NAME.js and the SHA-256 of it, NAME.sha256: from the cache, or fetched.
 
-    Raise MachineError where npm is missing, or its registry has not the pinned packages.
+    Raise MachineError if npm is missing, or its registry has not the pinned packages.
     """
     return filled(folder(), _is_intact, _fetch)
 

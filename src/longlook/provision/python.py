@@ -10,11 +10,17 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from longlook.core.codec import content_hash
-from longlook.core.errors import MachineError
-from longlook.core.job import Program
-from longlook.core.paths import adapters_dir
-from longlook.core.stack import Command, ServerJob, Version, find_version, server_arguments
+from longlook.core import (
+    Command,
+    MachineError,
+    Program,
+    ServerJob,
+    Version,
+    adapters_dir,
+    content_hash,
+    find_version,
+    server_arguments,
+)
 from longlook.provision.build_cache import build_folder, compile_with, is_folder_built, sources_digest
 
 ADAPTER = "adapter"

@@ -4,12 +4,19 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from longlook.core.codec import content_hash
-from longlook.core.errors import MachineError
-from longlook.core.job import Program
-from longlook.core.model import ConnectionState
-from longlook.core.paths import adapters_dir
-from longlook.core.stack import Command, Knob, ServerJob, Stack, Version, server_arguments
+from longlook.core import (
+    Command,
+    ConnectionState,
+    Knob,
+    MachineError,
+    Program,
+    ServerJob,
+    Stack,
+    Version,
+    adapters_dir,
+    content_hash,
+    server_arguments,
+)
 from longlook.provision import cargo
 from longlook.provision.build_cache import build, is_built, sources_digest
 

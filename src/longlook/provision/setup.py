@@ -5,10 +5,7 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterable
 
-from longlook.core import registry
-from longlook.core.errors import MachineError
-from longlook.core.job import Program
-from longlook.core.stack import Stack
+from longlook.core import MachineError, Program, Stack, registry
 from longlook.provision import guest_kernel
 from longlook.provision.progress import listening
 
@@ -51,7 +48,7 @@ def spelt_out(parts: Iterable[str]) -> list[str]:
     return list(found)
 
 
-def is_installed(part: str) -> bool:
+def is_part_installed(part: str) -> bool:
     """Return whether `install` has nothing to build or to fetch."""
     if part == KERNEL:
         return guest_kernel.installed()

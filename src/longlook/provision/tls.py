@@ -17,8 +17,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from longlook.core.job import Identity
-from longlook.core.paths import cache_dir
+from longlook.core import Identity, cache_dir
 from longlook.provision.build_cache import filled
 
 HOST = "www.example.test"

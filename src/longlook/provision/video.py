@@ -9,9 +9,8 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from longlook.core.job import Content
-from longlook.core.model import Scalar
-from longlook.provision.content import Writer, content, noise
+from longlook.core import Content, Scalar
+from longlook.provision.content import Writer, make_content, noise
 
 MANIFEST_PATH = "/video/manifest.json"
 
@@ -74,7 +73,7 @@ def video_content(video: Video) -> Content:
         "bitrate": video.bitrate,
         **({} if video.chunks == 1 else {"chunks": video.chunks}),
     }
-    return content("video", resolved, lambda to: _write(to, video))
+    return make_content("video", resolved, lambda to: _write(to, video))
 
 
 def _write(to: Writer, video: Video) -> tuple[tuple[str, ...], ...]:

@@ -14,12 +14,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from longlook.core.errors import MachineError
-from longlook.core.job import Content
-from longlook.core.model import Scalar
-from longlook.core.workload import PICTURES
+from longlook.core import PICTURES, Content, MachineError, Scalar
 from longlook.provision import mp4
-from longlook.provision.content import Writer, content
+from longlook.provision.content import Writer, make_content
 from longlook.provision.encoder import SHA256, encoder
 from longlook.provision.progress import report_step
 from longlook.provision.video import LADDER_BPS, MANIFEST_PATH, Video
@@ -59,7 +56,7 @@ def encoded_content(video: Video) -> Content:
         "length_ns": video.length_ns,
         "format": FORMAT,
     }
-    return content("encoded", resolved, lambda to: _write(to, video))
+    return make_content("encoded", resolved, lambda to: _write(to, video))
 
 
 def is_encoded(content: Content) -> bool:
@@ -98,7 +95,7 @@ def _arguments(rung: str, part: int, video: Video) -> list[str]:
 
 
 def _rate(rung: str, bitrate_bps: int, video: Video) -> tuple[str, ...]:
-    """Return what keeps a part at its bitrate. The initialisation has no word of it where parts have their own."""
+    """Return what keeps a part at its bitrate. The initialisation has no word of it if parts have their own."""
     if video.bitrate == "constant":
         limits = ("-minrate", str(bitrate_bps), "-maxrate", str(bitrate_bps), "-bufsize", str(bitrate_bps // 2))
         return ("-b:v", str(bitrate_bps), *limits, "-x264-params", "cpu-independent=1:nal-hrd=cbr")
@@ -144,7 +141,7 @@ def _track(rung: str, video: Video) -> _Track:
 
 
 def _compare(rung: str, video: Video, files: list[bytes]) -> None:
-    """Raise MachineError where the encoder made other bytes than on record."""
+    """Raise MachineError if the encoder made other bytes than on record."""
     for part, (data, recorded) in enumerate(zip(files, digests()[record_key(rung, video)], strict=False)):
         if (made := hashlib.sha256(data).hexdigest()) != recorded:
             raise MachineError(

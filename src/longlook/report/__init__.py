@@ -1,61 +1,113 @@
 """Draw what the stages before computed; compute nothing.
 
-A run's report is one HTML page that opens from disk, with every figure and table of it as files next to it. The same
-inputs give the same bytes. Instruments draw their own pages with the help of these modules. Entry points:
-
-- `report.write_report` writes the report of a run, `report.inside.write_inside` the page about the inside of one cell;
-- `report.causes.page.write_explanation` writes the page of a run's explanations;
-- `report.machines.drawing.draw` draws a state machine.
-
-`report.wording` and `report.text` are for terminals too. Others also import `content` (the inputs of a report),
-`layout` (order and names of cells), `section` (names of files), `templates` (the Jinja environment), `flows.colours`,
-and `charts.drawn_cache` (figures that are not drawn again).
+A run's report is one HTML page that opens from disk, with every figure and table of it as files in the same folder. The
+same inputs give the same bytes. `write_report` writes the report of a run from its `ReportContent`, `write_inside` the
+page about one cell, `write_explanation` the page of a run's explanations, `write_claims_page` the page over several
+runs. `wording` and `text` are for terminals too.
 """
 
-import shutil
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-import pandas as pd
+from longlook.core import lazy
 
-from longlook.core.escape import csv_cell
-from longlook.report.charts.export import export_figure
-from longlook.report.content import MetricFacts, ReportContent
-from longlook.report.page import render, sections
-from longlook.report.provenance.downloads import DownloadSection
-
-__all__ = ["MetricFacts", "ReportContent", "write_report"]
-
-
-def write_report(report_dir: Path, content: ReportContent) -> Path:
-    """Write `index.html`, `figures/` and `tables/` below `report_dir`, replacing what was there; return the page."""
-    report_dir.mkdir(parents=True, exist_ok=True)
-    figures, tables = report_dir / "figures", report_dir / "tables"
-    shutil.rmtree(figures, ignore_errors=True)
-    shutil.rmtree(tables, ignore_errors=True)
-    tables.mkdir()
-    files: list[Path] = []
-    parts = sections(content)
-    for section in parts:
-        for name, chart in section.figures().items():
-            files += export_figure(figures, name, chart)
-        for name, table in section.tables().items():
-            path = tables / f"{name}.csv"
-            _safe(table).to_csv(path, index=False, lineterminator="\n")
-            files.append(path)
-    downloads = DownloadSection("downloads", "Downloads", [path.relative_to(report_dir) for path in files])
-    index = report_dir / "index.html"
-    index.write_text(render(content, [*parts, downloads]), encoding="utf-8")
-    return index
-
-
-def _safe(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table whose texts no spreadsheet takes for formulas; numbers stay numbers."""
-    shown = table.rename(columns=lambda name: csv_cell(str(name)))
-    for name in shown:
-        if not pd.api.types.is_numeric_dtype(shown[name]):
-            shown[name] = shown[name].map(_safe_value)
-    return shown
-
-
-def _safe_value(value: object) -> object:
-    return csv_cell(value) if isinstance(value, str) else value
+if TYPE_CHECKING:
+    from longlook.report import text as text
+    from longlook.report import wording as wording
+    from longlook.report.causes.page import write_explanation as write_explanation
+    from longlook.report.causes.searched import loss_lines as loss_lines
+    from longlook.report.causes.searched import losses_sentence as losses_sentence
+    from longlook.report.causes.searched import screening_sentence as screening_sentence
+    from longlook.report.causes.searched import seen as seen
+    from longlook.report.causes.section import anchor as anchor
+    from longlook.report.causes.text import answers_markdown as answers_markdown
+    from longlook.report.causes.text import details as details
+    from longlook.report.causes.text import in_rounds as in_rounds
+    from longlook.report.causes.text import judged_text as judged_text
+    from longlook.report.causes.text import line as line
+    from longlook.report.causes.text import sentence as sentence
+    from longlook.report.causes.text import share_text as share_text
+    from longlook.report.charts import colours as colours
+    from longlook.report.charts.colours import BASELINE as BASELINE
+    from longlook.report.charts.colours import CONTENDER as CONTENDER
+    from longlook.report.charts.colours import INK as INK
+    from longlook.report.charts.colours import INK_SOFT as INK_SOFT
+    from longlook.report.charts.colours import RESULT_COLOURS as RESULT_COLOURS
+    from longlook.report.charts.colours import RULE as RULE
+    from longlook.report.charts.colours import gradient as gradient
+    from longlook.report.charts.drawn_cache import drawn_root as drawn_root
+    from longlook.report.charts.export import export_figure as export_figure
+    from longlook.report.charts.theme import PAGE_FONT as PAGE_FONT
+    from longlook.report.charts.theme import page_specification as page_specification
+    from longlook.report.charts.theme import specification as specification
+    from longlook.report.charts.theme import unit_axis as unit_axis
+    from longlook.report.content import ReportContent as ReportContent
+    from longlook.report.content import metric_facts as metric_facts
+    from longlook.report.content import short_labels as short_labels
+    from longlook.report.contrasts.overview import SIGNED as SIGNED
+    from longlook.report.contrasts.section import contrast_anchors as contrast_anchors
+    from longlook.report.contrasts.squares import STATE_NOTES as STATE_NOTES
+    from longlook.report.contrasts.squares import Square as Square
+    from longlook.report.contrasts.squares import claims_of as claims_of
+    from longlook.report.contrasts.squares import measured_squares as measured_squares
+    from longlook.report.contrasts.squares import published_squares as published_squares
+    from longlook.report.flows.colours import flow_colours as flow_colours
+    from longlook.report.inside import inside_pages as inside_pages
+    from longlook.report.inside import write_inside as write_inside
+    from longlook.report.inside.content import DrawnMachine as DrawnMachine
+    from longlook.report.inside.content import InsideContent as InsideContent
+    from longlook.report.layout import CellKey as CellKey
+    from longlook.report.layout import Grid as Grid
+    from longlook.report.layout import make_grid as make_grid
+    from longlook.report.layout import ordered as ordered
+    from longlook.report.machines.diff_drawing import draw_diff as draw_diff
+    from longlook.report.machines.drawing import draw as draw
+    from longlook.report.machines.wording import counted as counted
+    from longlook.report.machines.wording import p_value as p_value
+    from longlook.report.machines.wording import percent as percent
+    from longlook.report.machines.wording import spoken as spoken
+    from longlook.report.provenance import repeats as repeats
+    from longlook.report.section import slug as slug
+    from longlook.report.templates import asset as asset
+    from longlook.report.templates import embedded_json as embedded_json
+    from longlook.report.templates import template as template
+    from longlook.report.templates import vega as vega
+    from longlook.report.text import claims_in_short as claims_in_short
+    from longlook.report.text import claims_markdown as claims_markdown
+    from longlook.report.text import escaped as escaped
+    from longlook.report.text import markdown_rows as markdown_rows
+    from longlook.report.text import markdown_table as markdown_table
+    from longlook.report.wording import CLIFF as CLIFF
+    from longlook.report.wording import published as published
+    from longlook.report.wording import statement as statement
+    from longlook.report.write import write_report as write_report
+else:
+    __all__, __getattr__ = lazy(
+        __name__,
+        {
+            "causes.page": "write_explanation",
+            "causes.searched": "loss_lines losses_sentence screening_sentence seen",
+            "causes.section": "anchor",
+            "causes.text": "answers_markdown details in_rounds judged_text line sentence share_text",
+            "charts.colours": "BASELINE CONTENDER INK INK_SOFT RESULT_COLOURS RULE gradient",
+            "charts.drawn_cache": "drawn_root",
+            "charts.export": "export_figure",
+            "charts.theme": "PAGE_FONT page_specification specification unit_axis",
+            "content": "ReportContent metric_facts short_labels",
+            "contrasts.overview": "SIGNED",
+            "contrasts.section": "contrast_anchors",
+            "contrasts.squares": "STATE_NOTES Square claims_of measured_squares published_squares",
+            "flows.colours": "flow_colours",
+            "inside": "inside_pages write_inside",
+            "inside.content": "DrawnMachine InsideContent",
+            "layout": "CellKey Grid make_grid ordered",
+            "machines.diff_drawing": "draw_diff",
+            "machines.drawing": "draw",
+            "machines.wording": "counted p_value percent spoken",
+            "section": "slug",
+            "templates": "asset embedded_json template vega",
+            "text": "claims_in_short claims_markdown escaped markdown_rows markdown_table",
+            "wording": "CLIFF published statement",
+            "write": "write_report",
+        },
+        "charts.colours provenance.repeats text wording",
+    )

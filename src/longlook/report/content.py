@@ -7,14 +7,12 @@ from typing import Any
 
 import pandas as pd
 
-from longlook.analysis.stats.tails import RoundsWon, TailEffect
-from longlook.core.metric import find_metric
-from longlook.core.model import Better, Contrast, Study
-from longlook.core.results import ArmLevel, ClaimResult, Estimate
-from longlook.explain.answer import Answer
-from longlook.run.verification import Verification
-from longlook.study.releases import Release
-from longlook.timeline.collectors import CollectorCost, InDoubt, NotRecorded
+from longlook.analysis import RoundsWon, TailEffect
+from longlook.core import ArmLevel, Better, ClaimResult, Contrast, Estimate, Study, find_metric
+from longlook.explain import Answer
+from longlook.run import Verification
+from longlook.study import Release
+from longlook.timeline import CollectorCost, InDoubt, NotRecorded
 
 Goodput = tuple[list[float], list[float]]
 """Times, in s, and rates, in Mbit/s, of one trial."""

@@ -6,8 +6,7 @@ from itertools import product
 
 import pandas as pd
 
-from longlook.core.model import Contrast, Factor, Study
-from longlook.core.results import Estimate
+from longlook.core import Contrast, Estimate, Factor, Study
 from longlook.report.content import ReportContent, printable
 
 CellKey = tuple[str, ...]
@@ -72,7 +71,7 @@ def ordered(study: Study, estimates: Iterable[Estimate]) -> list[Estimate]:
 def make_grid(content: ReportContent, contrast: Contrast, also: Collection[CellKey] = ()) -> Grid:
     """Return the heatmap of a contrast. Factors that the study's figure does not place become further row factors.
 
-    Rows and columns in which nothing ran are left out, except those of the cells in `also`.
+    Rows and columns in which nothing ran are left out, except for the cells in `also`.
     """
     study = content.study
     column_factors, row_factors = _axes(study)

@@ -58,7 +58,7 @@ def sections(content: ReportContent) -> list[Section]:
 
 
 def render(content: ReportContent, parts: Sequence[Section]) -> str:
-    """Return the page as one HTML text that loads nothing and links only to the files beside it."""
+    """Return the page as one HTML text that loads nothing and links only to the files in its folder."""
     contrasts = [part for part in parts if isinstance(part, ContrastSection)]
     together = {each.anchor for part in parts if isinstance(part, TogetherSection) for each in part.contrasts}
     apart = [each for each in contrasts if not each.contrast.family and each.anchor not in together]

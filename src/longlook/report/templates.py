@@ -1,6 +1,6 @@
 """Load templates, styles and scripts, each of which lies beside the code that uses it or in `assets/`.
 
-Their names are paths below `report/`; those of other packages are paths below that of Longlook.
+Names are paths below `report/`; a name in another package is a path below the package `longlook`.
 """
 
 import json
@@ -13,7 +13,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from longlook.core.escape import visible
+from longlook.core import visible
 from longlook.report.charts.export import javascript
 
 _PACKAGES = ("longlook.report", "longlook")

@@ -4,10 +4,8 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from longlook.analysis.claims.judge import NOT_RUN, welch_verdict
-from longlook.core.escape import visible
-from longlook.core.model import Study
-from longlook.core.results import ClaimResult, Estimate
+from longlook.analysis import NOT_RUN, welch_verdict
+from longlook.core import ClaimResult, Estimate, Study, visible
 from longlook.report import wording
 from longlook.report.content import short_labels
 from longlook.report.layout import cell_label, ordered
@@ -16,8 +14,8 @@ _MARKUP = re.compile(r"([\\`*|~\[\]]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9]))")
 
 
 def plain_rows(study: Study, estimates: Sequence[Estimate]) -> list[tuple[str, ...]]:
-    """Return a header and a row per estimate: (contrast and metric if there are several,) factors, (rounds if they
-    were as many as decided,) medians, effect, interval, adjusted p, verdict with the mark of a cliff.
+    """Return a header and a row per estimate. Columns: contrast and metric (if there are several), factors, rounds (if
+    the study stops when it is decided), medians, effect, interval, adjusted p, verdict with the mark of a cliff.
     """
     arms = short_labels(study)
     pairs = {(item.baseline, item.contender) for item in estimates}

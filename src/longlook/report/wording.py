@@ -4,14 +4,22 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from longlook.analysis.claims.judge import NOT_RUN, WelchVerdict
-from longlook.analysis.stats.drawn_settings import name_of
-from longlook.core.model import PUBLISHED, Better, Claim, Contrast, Expected, Study, Verdict
-from longlook.core.results import ArmLevel, ClaimResult, Estimate
-from longlook.explain.rounds import Round
+from longlook.analysis import NOT_RUN, WelchVerdict, name_of
+from longlook.core import (
+    PUBLISHED,
+    ArmLevel,
+    Better,
+    Claim,
+    ClaimResult,
+    Contrast,
+    Estimate,
+    ExpectedLevel,
+    Study,
+    Verdict,
+)
+from longlook.explain import Round
 from longlook.report.content import MetricFacts, ReportContent, short_labels
-from longlook.study import laws
-from longlook.study.around import columns
+from longlook.study import columns, laws
 
 SYMBOLS = {Verdict.BETTER: "▲", Verdict.WORSE: "▼", Verdict.EQUIVALENT: "≈", Verdict.INCONCLUSIVE: "?"}
 RESULT_SYMBOLS = {"reproduced": "✓", "contradicted": "✗", "inconclusive": "?", "not testable": "–", NOT_RUN: "○"}
@@ -215,7 +223,7 @@ def published(claim: Claim) -> str:
 
 
 def _origin(claim: Claim) -> str:
-    """Return in brackets whose number a claim's is, where it is not the source's own."""
+    """Return in brackets whose number a claim states, if it is not the source's own."""
     return "" if claim.origin == PUBLISHED else f" ({claim.origin})"
 
 
@@ -242,7 +250,7 @@ def statement(claim: Claim, study: Study, metrics: Mapping[str, MetricFacts]) ->
     return f"{contender} is {better} than {baseline} in {metric}{amount}{where}."
 
 
-def _level_statement(expected: Expected, study: Study, metrics: Mapping[str, MetricFacts]) -> str:
+def _level_statement(expected: ExpectedLevel, study: Study, metrics: Mapping[str, MetricFacts]) -> str:
     arm = short_labels(study).get(expected.arm, expected.arm)
     facts = metrics.get(expected.metric)
     metric, unit = (inner(facts.label), facts.unit) if facts else (expected.metric, "")
@@ -260,7 +268,7 @@ def listed_cell(cell: Mapping[str, str]) -> str:
     return ", ".join(f"{name} {level}" for name, level in cell.items())
 
 
-def _published_level(expected: Expected) -> str:
+def _published_level(expected: ExpectedLevel) -> str:
     below = "" if expected.below is None else f" < {expected.below:g}, % of the population"
     named = f"{expected.arm}: {expected.metric.replace('_', ' ')}{below}"
     if expected.published is not None:

@@ -1,12 +1,58 @@
 """From a plan to a run folder: engines run trials, or the cache has them; repeats prove that they are exact.
 
-Jobs for engines go out, and finished trials come back as folders. `pipeline`, `cli` and instruments use this
-package:
-
-- `execute.Executor` runs what is missing in a run folder; `execute.Provisions` holds what trials need.
-- `trial_cache.TrialCache` keeps finished trials by everything that determines them.
-- `verify.Verifier` runs trials again and compares them; `verification.Verification` is the outcome.
-- `diff.compare` finds the first difference between two trials or runs; `host_facts.host_facts` describes the machine.
-
-`cli` also imports `link_diff`, for the first packet in which two link logs differ.
+Jobs for engines go out, and finished trials come back as folders. `Executor` runs what is missing in a run folder, with
+the `Provisions` that trials need. `TrialCache` keeps finished trials by everything that determines them. `Verifier`
+runs trials again and compares them; a `Verification` is the outcome.
 """
+
+from typing import TYPE_CHECKING
+
+from longlook.core import lazy
+
+if TYPE_CHECKING:
+    from longlook.run import execute as execute
+    from longlook.run import verify as verify
+    from longlook.run.diff import DatedEvent as DatedEvent
+    from longlook.run.diff import FileDifference as FileDifference
+    from longlook.run.diff import RunDifference as RunDifference
+    from longlook.run.diff import TrialDifference as TrialDifference
+    from longlook.run.diff import compare as compare
+    from longlook.run.execute import Executor as Executor
+    from longlook.run.execute import Progress as Progress
+    from longlook.run.execute import Provisions as Provisions
+    from longlook.run.execute import Tally as Tally
+    from longlook.run.execute import endpoints as endpoints
+    from longlook.run.execute import make_job as make_job
+    from longlook.run.execute import prepare_contents as prepare_contents
+    from longlook.run.execute import records_tcp as records_tcp
+    from longlook.run.host_facts import facts_of_host as facts_of_host
+    from longlook.run.link_diff import FirstDifference as FirstDifference
+    from longlook.run.link_diff import Packet as Packet
+    from longlook.run.link_diff import PacketPair as PacketPair
+    from longlook.run.trial_cache import TrialCache as TrialCache
+    from longlook.run.verification import LINK_LOG as LINK_LOG
+    from longlook.run.verification import SAMPLES as SAMPLES
+    from longlook.run.verification import TIMELINE as TIMELINE
+    from longlook.run.verification import Checked as Checked
+    from longlook.run.verification import Group as Group
+    from longlook.run.verification import Verification as Verification
+    from longlook.run.verification import groups as groups
+    from longlook.run.verify import Verifier as Verifier
+    from longlook.run.verify import forget as forget
+    from longlook.run.verify import load as load
+    from longlook.run.verify import refuse_unrepeatable as refuse_unrepeatable
+    from longlook.run.verify import save as save
+else:
+    __all__, __getattr__ = lazy(
+        __name__,
+        {
+            "diff": "DatedEvent FileDifference RunDifference TrialDifference compare",
+            "execute": "Executor Progress Provisions Tally endpoints make_job prepare_contents records_tcp",
+            "host_facts": "facts_of_host",
+            "link_diff": "FirstDifference Packet PacketPair",
+            "trial_cache": "TrialCache",
+            "verification": "Checked Group LINK_LOG SAMPLES TIMELINE Verification groups",
+            "verify": "Verifier forget load refuse_unrepeatable save",
+        },
+        "execute verify",
+    )

@@ -8,13 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from longlook.core import codec, files
-from longlook.core.errors import InputError
-from longlook.core.model import Run, Trial
-from longlook.core.run_folder import TIMELINE
+from longlook.core import TIMELINE, InputError, Run, Trial, codec, files
 from longlook.run.link_diff import BEHAVIOUR, Arrivals, FirstDifference, first_difference
 from longlook.run.verification import LINK_LOG, RUN_RECORD
-from longlook.timeline.normalise.link_log import PacketLog, PacketLogError, read_link_log
+from longlook.timeline import PacketLog, PacketLogError, read_link_log
 
 _FIRST = (LINK_LOG, "client.jsonl", "server.jsonl")  # the others come in order of their names
 _SHOWN_CHARACTERS, _SHOWN_BEFORE = 300, 100  # of a line that differs, and of them before the difference
@@ -43,7 +40,7 @@ class FileDifference:
 
 @dataclass(frozen=True)
 class TrialDifference:
-    """Two trial folders. Nothing differs where `files` is empty.
+    """Two trial folders. Nothing differs if `files` is empty.
 
     `first` is the first difference of the packet logs; `behaviour` is the first in time, size or fate, which is later
     when only ports or sequence numbers differ before.

@@ -1,4 +1,4 @@
-"""Run the planned trials that are not finished, save after each, and repeat those that a guard rejected."""
+"""Run the planned trials that are not finished, save after each, and repeat trials that a guard rejected."""
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -6,13 +6,26 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from longlook.core import registry
-from longlook.core.errors import InputError
-from longlook.core.flows import content_parameters, endpoints_of, program_role, runs_tcp
-from longlook.core.job import Content, Identity, Job, Program
-from longlook.core.model import Endpoint, Outcome, Plan, Run, Study, Trial
-from longlook.core.provenance import Made
-from longlook.core.run_folder import RunFolder
+from longlook.core import (
+    Content,
+    Endpoint,
+    Identity,
+    InputError,
+    Job,
+    Made,
+    Outcome,
+    Plan,
+    Program,
+    Run,
+    RunFolder,
+    Study,
+    Trial,
+    content_parameters,
+    endpoints_of,
+    program_role,
+    registry,
+    runs_tcp,
+)
 from longlook.engines import Engine
 from longlook.run.trial_cache import TrialCache
 
@@ -66,7 +79,7 @@ class Tally:
             self.report(Progress(trial, run, self.done, self.total, retried, cached))
 
     def leave_out(self, count: int) -> None:
-        """Expect so many trials fewer: their cells are decided."""
+        """Expect `count` trials fewer: their cells are decided."""
         with self._lock:
             self.total -= count
 
@@ -178,7 +191,9 @@ def records_tcp(trial: Trial) -> bool:
 def make_job(
     trial: Trial, attempt: int, folder: str, provisions: Provisions, traces: Mapping[str, str] | None = None
 ) -> Job:
-    """Return the job of one attempt at a trial; `traces` maps digests to files, at least those that its link names."""
+    """Return the job of one attempt at a trial; `traces` maps digests to files, at least for the
+    digests in its link.
+    """
     roles = {
         program_role(flow, role): end
         for flow in trial.each_flow()

@@ -6,13 +6,12 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from longlook.lab.capability import has_realtime_priority
-from longlook.lab.topology import datapath
+from longlook.lab import datapath, has_realtime_priority
 
 LIBRARIES = ("numpy", "pandas", "scipy", "statsmodels", "altair", "pyroute2", "websockets")
 
 
-def host_facts() -> dict[str, Any]:
+def facts_of_host() -> dict[str, Any]:
     """Return kernel, processor, memory and library versions; nothing that names the machine or its user.
 
     Raise MachineError if LONGLOOK_DATAPATH is none that there is.

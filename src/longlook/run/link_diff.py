@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from longlook.timeline.normalise.link_log import PacketLog
-from longlook.timeline.normalise.packets import DIRECTIONS
+from longlook.timeline import DIRECTIONS, PacketLog
 
 BEHAVIOUR = ("direction", "arrival_ns", "size_bytes", "verdict", "departure_ns")
 """Columns about what a path does to a packet and when; ports and sequence numbers differ between any two seeds."""
@@ -33,7 +32,9 @@ class Packet:
 
 @dataclass(frozen=True)
 class PacketPair:
-    """Packets of both logs at one place; None behind the end of the shorter log. `columns`: those that differ."""
+    """Packets of both logs at one place; None behind the end of the shorter log. `columns` are the
+    columns that differ.
+    """
 
     index: int
     left: Packet | None
@@ -109,7 +110,7 @@ class Arrivals:
 def first_difference(
     left: Arrivals, right: Arrivals, context: int, only: Sequence[str] | None = None
 ) -> FirstDifference | None:
-    """Return the first difference in any column, or in those of `only`; None if there is none.
+    """Return the first difference in any column, or in the columns `only`; None if there is none.
 
     It comes with `context` packets on both sides.
     """

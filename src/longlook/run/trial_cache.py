@@ -4,15 +4,22 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from longlook.core import codec, files, registry
-from longlook.core.content_store import ContentStore
-from longlook.core.digests import file_digest, source_digest
-from longlook.core.flows import endpoints_of
-from longlook.core.job import Job
-from longlook.core.model import SCHEMA_VERSION, Outcome, Run
-from longlook.core.paths import cache_root
-from longlook.core.run_folder import TIMELINE
-from longlook.lab.artefacts import raise_if_full
+from longlook.core import (
+    SCHEMA_VERSION,
+    TIMELINE,
+    ContentStore,
+    Job,
+    Outcome,
+    Run,
+    cache_root,
+    codec,
+    endpoints_of,
+    file_digest,
+    files,
+    registry,
+    source_digest,
+)
+from longlook.lab import raise_if_full
 
 
 class TrialCache:
@@ -39,7 +46,7 @@ class TrialCache:
         )
 
     def fetch(self, job: Job) -> Run | None:
-        """Fill the job's folder from the cache; return None, and do nothing, where there is no sound entry.
+        """Fill the job's folder from the cache; return None, and do nothing, if there is no sound entry.
 
         MachineError if there is no room for it.
         """

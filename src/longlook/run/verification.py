@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from longlook.core.model import Outcome, Trial
+from longlook.core import Outcome, Trial
 
 LINK_LOG, TIMELINE, SAMPLES = "link.bin", "timeline", "samples"
 RUN_RECORD = "run.json"
@@ -25,7 +25,7 @@ class TrialDigest:
 
 
 def differences(kept: TrialDigest, again: TrialDigest) -> tuple[str, ...]:
-    """Return what is not the same, nearest to the cause first; empty where everything is.
+    """Return what is not the same, nearest to the cause first; empty if everything is the same.
 
     The link log comes first: it is the one observer outside both programs. `run.json` comes last, because it names the
     digests of all others and so differs whenever one of them does.

@@ -6,15 +6,23 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from longlook.core import codec, files
-from longlook.core.errors import InputError
-from longlook.core.metric import find_metric
-from longlook.core.model import Outcome, Run, Trial
-from longlook.core.run_folder import EVENTS, TIMELINE, RunFolder, write_json
+from longlook.core import (
+    EVENTS,
+    TIMELINE,
+    InputError,
+    Outcome,
+    Run,
+    RunFolder,
+    Trial,
+    codec,
+    files,
+    find_metric,
+    write_json,
+)
 from longlook.engines import Engine
 from longlook.run.execute import Provisions, batches, in_parallel, make_job
 from longlook.run.verification import Checked, Repeat, TrialDigest, Verification, check, differences
-from longlook.timeline.normalise.trial import full_timeline
+from longlook.timeline import full_timeline
 
 RESULT = "verification.json"
 DIVERGENT = "divergent"

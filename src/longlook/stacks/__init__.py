@@ -6,3 +6,16 @@ heavy at the top; adapters/example shows how one is written.
 
 Entry points: none to import but `chromium_remote` (what a browser elsewhere needs); use `core.registry.stack(name)`.
 """
+
+from typing import TYPE_CHECKING
+
+from longlook.core import lazy
+
+if TYPE_CHECKING:
+    from longlook.stacks import chromium_remote as chromium_remote
+else:
+    __all__, __getattr__ = lazy(
+        __name__,
+        {},
+        "chromium_remote",
+    )

@@ -2,11 +2,8 @@
 
 from dataclasses import replace
 
-from longlook.core import knobs
-from longlook.core.knobs import with_default
-from longlook.core.model import ConnectionState
-from longlook.core.stack import Stack, Version
-from longlook.provision.python import PythonAdapter, python_client, python_server
+from longlook.core import ConnectionState, Stack, Version, knobs, with_default
+from longlook.provision import PythonAdapter, python_client, python_server
 
 _NAME = "aioquic"
 _VERSIONS = (  # each has a lock file in adapters/aioquic/locks

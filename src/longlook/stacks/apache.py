@@ -1,7 +1,7 @@
 """Apache 2.4 with mod_http2 and the event MPM, of Debian: HTTP/2 over TCP (adapters/apache)."""
 
-from longlook.core.stack import Version
-from longlook.provision.packaged import debian_server
+from longlook.core import Version
+from longlook.provision import debian_server
 
 STACK = debian_server(
     "apache",

@@ -1,10 +1,17 @@
 """Caddy: quic-go and Go's net/http behind a web server (adapters/caddy), from Python's package index."""
 
-from longlook.core.job import Program
-from longlook.core.knobs import ALT_SVC_PORT, with_default
-from longlook.core.model import ConnectionState
-from longlook.core.stack import Command, ServerJob, Stack, Version, server_arguments
-from longlook.provision.python import ENVIRONMENT, PythonAdapter, adapter_of
+from longlook.core import (
+    ALT_SVC_PORT,
+    Command,
+    ConnectionState,
+    Program,
+    ServerJob,
+    Stack,
+    Version,
+    server_arguments,
+    with_default,
+)
+from longlook.provision import ENVIRONMENT, PythonAdapter, adapter_of
 
 _NAME = "caddy"
 _VERSIONS = (  # each has a lock file in adapters/caddy/locks

@@ -9,21 +9,26 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from longlook.core.codec import content_hash
-from longlook.core.digests import file_digest
-from longlook.core.errors import MachineError
-from longlook.core.job import Identity, Program
-from longlook.core.knobs import MEMORY, PLAYER, RESOLVER
-from longlook.core.model import ConnectionState
-from longlook.core.paths import adapters_dir
-from longlook.core.stack import Command, Stack, Version
-from longlook.provision import players
-from longlook.provision.build_cache import sources_digest
-from longlook.provision.python import shared_digest
+from longlook.core import (
+    MEMORY,
+    PLAYER,
+    RESOLVER,
+    Command,
+    ConnectionState,
+    Identity,
+    MachineError,
+    Program,
+    Stack,
+    Version,
+    adapters_dir,
+    content_hash,
+    file_digest,
+)
+from longlook.provision import players, shared_digest, sources_digest
 
 _NAME = "chromium"
 _SYSTEM = "system"
-"""The only version: the one that the system's package manager has installed. The driver's `ready` line reports it."""
+"""The only version: the system's package manager has installed it. The driver's `ready` line reports it."""
 
 _HINT = "sudo apt-get install --no-install-recommends chromium, or set LONGLOOK_CHROMIUM to a Chromium binary"
 _VERSION_LIMIT_S = 30.0
@@ -41,7 +46,7 @@ _BINARIES: Mapping[str, str] = {
 
 
 def find_browser() -> Path:
-    """Return the browser's binary: LONGLOOK_CHROMIUM, else one in PATH; MachineError where there is none."""
+    """Return the browser's binary: LONGLOOK_CHROMIUM, else one in PATH; MachineError if there is none."""
     if override := os.environ.get("LONGLOOK_CHROMIUM"):
         if shutil.which(override) is None:
             raise MachineError(f"LONGLOOK_CHROMIUM: {override} is not a program", _HINT)
@@ -53,7 +58,7 @@ def find_browser() -> Path:
 
 
 def browser_version(browser: Path) -> str:
-    """Return the version that the browser reports, e.g. `156.0.8078.79`; MachineError where it does not run."""
+    """Return the version that the browser reports, e.g. `156.0.8078.79`; MachineError if it does not run."""
     try:
         answer = subprocess.run(
             (str(browser), "--version"), capture_output=True, text=True, check=False, timeout=_VERSION_LIMIT_S
@@ -68,7 +73,7 @@ def browser_version(browser: Path) -> str:
 
 
 def check_decoder() -> None:
-    """Raise MachineError where this Chromium cannot decode H.264: a headless one is asked, which takes a second."""
+    """Raise MachineError if this Chromium cannot decode H.264: a headless one is asked, which takes a second."""
     browser = find_browser()
     with tempfile.TemporaryDirectory(prefix="longlook-") as profile:
         command = (str(browser), "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}")

@@ -11,20 +11,29 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from longlook.core.codec import content_hash
-from longlook.core.digests import file_digest
-from longlook.core.errors import InputError, MachineError
-from longlook.core.job import Identity, Program
-from longlook.core.model import ConnectionState
-from longlook.core.paths import adapters_dir, cache_dir
-from longlook.core.stack import Command, Stack, Version
-from longlook.provision.python import shared_digest
+from longlook.core import (
+    Command,
+    ConnectionState,
+    Identity,
+    InputError,
+    MachineError,
+    Program,
+    Stack,
+    Version,
+    adapters_dir,
+    cache_dir,
+    content_hash,
+    file_digest,
+)
+from longlook.provision import shared_digest
 
 VARIABLE = "LONGLOOK_PHONES"
 
 _NAME = "chromium-remote"
 _ONLY_ONE = {"phone": "127.0.0.1:9222"}
-"""Where no variable names any: the port that `adb forward tcp:9222 localabstract:chrome_devtools_remote` opens."""
+"""The machines if no variable names any: the port that `adb forward tcp:9222 localabstract:chrome_devtools_remote`
+opens.
+"""
 
 _FORM = re.compile(r"([A-Za-z0-9][A-Za-z0-9+._~-]*)=([^=\s]+:\d+)")
 _HINT = "docs/guide/browsers.md shows how a phone is attached; `longlook phone` prints what it needs"
@@ -49,7 +58,7 @@ _PHONES = phones(os.environ.get(VARIABLE, ""))
 
 
 def install(version: str) -> Program:
-    """Ask the machine for its browser, and return a file that says which it is; MachineError where none answers.
+    """Ask the machine for its browser, and return a file that says which it is; MachineError if none answers.
 
     Nothing is installed. The digest covers the browser's version and the driver's sources.
     """
@@ -79,7 +88,7 @@ def installed(version: str) -> bool:
 def describe(version: str) -> Mapping[str, str]:
     """Return which browser answers on a machine: `endpoint`, `browser`, `user_agent`, `package` (of Android).
 
-    Raise MachineError where none does.
+    Raise MachineError if none does.
     """
     found: Mapping[str, str] = json.loads(_call("describe", endpoint(version)))
     return found
@@ -113,7 +122,7 @@ def _trust(identity: Identity) -> tuple[str, ...]:
 
 
 def _call(*arguments: str) -> str:
-    """Return what the driver prints; MachineError with its reason where it fails."""
+    """Return what the driver prints; MachineError with its reason if it fails."""
     done = subprocess.run(
         (sys.executable, str(_driver()), *arguments),
         env={**os.environ, **_environment()},

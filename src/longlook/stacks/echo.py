@@ -1,9 +1,7 @@
 """echo: datagrams of declared sizes, answered with the same, over bare UDP and over QUIC by aioquic (adapters/echo)."""
 
-from longlook.core.model import ConnectionState
-from longlook.core.protocol import QUIC_ECHO, UDP_ECHO
-from longlook.core.stack import Knob, Stack, Version
-from longlook.provision.python import PythonAdapter, python_client, python_server
+from longlook.core import QUIC_ECHO, UDP_ECHO, ConnectionState, Knob, Stack, Version
+from longlook.provision import PythonAdapter, python_client, python_server
 
 _NAME = "echo"
 _VERSIONS = (Version("1.7.2", "2026-11-02", note="the version is that of its aioquic"),)

@@ -2,12 +2,21 @@
 
 from dataclasses import replace
 
-from longlook.core import knobs
-from longlook.core.job import Program
-from longlook.core.knobs import with_default
-from longlook.core.model import ConnectionState
-from longlook.core.stack import Command, Knob, ProxyJob, ServerJob, Stack, Version, proxy_arguments, server_arguments
-from longlook.provision.python import ENVIRONMENT, PythonAdapter, adapter_of
+from longlook.core import (
+    Command,
+    ConnectionState,
+    Knob,
+    Program,
+    ProxyJob,
+    ServerJob,
+    Stack,
+    Version,
+    knobs,
+    proxy_arguments,
+    server_arguments,
+    with_default,
+)
+from longlook.provision import ENVIRONMENT, PythonAdapter, adapter_of
 
 _NAME = "envoy"
 _SERVER, _PROXY, _SENDING, _QUIC = ("server",), ("proxy",), ("server", "proxy"), ("h3",)

@@ -6,27 +6,32 @@ import shutil
 import sys
 from pathlib import Path
 
-from longlook.core.codec import content_hash
-from longlook.core.errors import MachineError
-from longlook.core.job import Identity, Program
-from longlook.core.knobs import MEMORY, PLAYER, RESOLVER
-from longlook.core.model import ConnectionState
-from longlook.core.paths import adapters_dir
-from longlook.core.stack import Command, Stack, Version
-from longlook.provision import decoder, players
-from longlook.provision.build_cache import sources_digest
-from longlook.provision.python import shared_digest
+from longlook.core import (
+    MEMORY,
+    PLAYER,
+    RESOLVER,
+    Command,
+    ConnectionState,
+    Identity,
+    MachineError,
+    Program,
+    Stack,
+    Version,
+    adapters_dir,
+    content_hash,
+)
+from longlook.provision import decoder, players, shared_digest, sources_digest
 
 _NAME = "firefox"
 _SYSTEM = "system"
-"""The only version: the one that the system's package manager has installed. The driver's `ready` line reports it."""
+"""The only version: the system's package manager has installed it. The driver's `ready` line reports it."""
 
 _HINT = "sudo apt-get install --no-install-recommends firefox-esr, or set LONGLOOK_FIREFOX to a Firefox binary"
 _COMMANDS = ("firefox-esr", "firefox")
 
 
 def find_browser() -> Path:
-    """Return the browser's binary: LONGLOOK_FIREFOX, else one in PATH; MachineError where there is none."""
+    """Return the browser's binary: LONGLOOK_FIREFOX, else one in PATH; MachineError if there is none."""
     if override := os.environ.get("LONGLOOK_FIREFOX"):
         if shutil.which(override) is None:
             raise MachineError(f"LONGLOOK_FIREFOX: {override} is not a program", _HINT)
@@ -38,7 +43,7 @@ def find_browser() -> Path:
 
 
 def browser_version(browser: Path) -> str:
-    """Return version and build from `application.ini` beside the binary; MachineError where it has none."""
+    """Return version and build from `application.ini` next to the binary; MachineError if it has none."""
     try:
         text = browser.with_name("application.ini").read_text()
     except OSError as error:
@@ -80,7 +85,7 @@ def session_command(program: Program, identity: Identity) -> Command:
 
 
 def check_decoder() -> None:
-    """Raise MachineError where this Firefox would not decode H.264."""
+    """Raise MachineError if this Firefox would not decode H.264."""
     decoder.check(find_browser())
 
 

@@ -2,11 +2,8 @@
 
 import sys
 
-from longlook.core.job import Program
-from longlook.core.model import ConnectionState
-from longlook.core.stack import Command, ProxyJob, Stack, Version, proxy_arguments
-from longlook.provision.packaged import DebianAdapter
-from longlook.provision.python import ENVIRONMENT
+from longlook.core import Command, ConnectionState, Program, ProxyJob, Stack, Version, proxy_arguments
+from longlook.provision import ENVIRONMENT, DebianAdapter
 
 _NAME = "haproxy"
 _VERSIONS = (Version("2.6.12", "2023-03-28"),)

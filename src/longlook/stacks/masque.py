@@ -1,9 +1,7 @@
 """MASQUE: a proxy through which clients tunnel QUIC, by CONNECT-UDP over quic-go's HTTP/3 (adapters/masque)."""
 
-from longlook.core.job import Program
-from longlook.core.model import ConnectionState
-from longlook.core.stack import Command, Knob, ProxyJob, Stack, Version, proxy_arguments
-from longlook.provision.go import GoAdapter
+from longlook.core import Command, ConnectionState, Knob, Program, ProxyJob, Stack, Version, proxy_arguments
+from longlook.provision import GoAdapter
 
 _NAME = "masque"
 _MODULE = "github.com/quic-go/quic-go"

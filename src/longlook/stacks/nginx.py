@@ -1,7 +1,7 @@
 """nginx, of Debian: HTTP/2 over TCP (adapters/nginx)."""
 
-from longlook.core.stack import Version
-from longlook.provision.packaged import debian_server
+from longlook.core import Version
+from longlook.provision import debian_server
 
 STACK = debian_server(
     "nginx", "nginx, of Debian: HTTP/2 over TCP", Version("1.22.1", "2022-11-10"), "bookworm", streams=128

@@ -9,17 +9,32 @@ import shutil
 import sys
 from pathlib import Path
 
-from longlook.core import knobs
-from longlook.core.codec import content_hash
-from longlook.core.errors import MachineError
-from longlook.core.job import Program
-from longlook.core.knobs import with_default
-from longlook.core.model import ConnectionState
-from longlook.core.paths import adapters_dir
-from longlook.core.stack import Command, ServerJob, Stack, Version, server_arguments
-from longlook.provision.build_cache import build_folder, compile_with, is_folder_built, sources_digest
-from longlook.provision.debian import fetch_libraries
-from longlook.provision.python import ENVIRONMENT, compile_modules, copy_adapter, python_version, shared_digest
+from longlook.core import (
+    Command,
+    ConnectionState,
+    MachineError,
+    Program,
+    ServerJob,
+    Stack,
+    Version,
+    adapters_dir,
+    content_hash,
+    knobs,
+    server_arguments,
+    with_default,
+)
+from longlook.provision import (
+    ENVIRONMENT,
+    build_folder,
+    compile_modules,
+    compile_with,
+    copy_adapter,
+    fetch_libraries,
+    is_folder_built,
+    python_version,
+    shared_digest,
+    sources_digest,
+)
 
 _NAME = "ngtcp2"
 SUITES = {"0.12.1": "bookworm"}  # version → the release of Debian that has it; each has a list in packages/

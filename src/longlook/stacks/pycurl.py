@@ -3,9 +3,8 @@
 The wheels have HTTP/3 since 7.48.0; before, they are clients of HTTP/2 alone.
 """
 
-from longlook.core.model import ConnectionState
-from longlook.core.stack import Stack, Version
-from longlook.provision.python import PythonAdapter, python_client
+from longlook.core import ConnectionState, Stack, Version
+from longlook.provision import PythonAdapter, python_client
 
 _NAME = "pycurl"
 _TCP_ALONE = (("h2",), (ConnectionState.COLD, ConnectionState.RESUMED))

@@ -1,8 +1,7 @@
 """Python's own HTTP server and a client for it: HTTP/1.0, a connection for each file (adapters/python-http)."""
 
-from longlook.core.model import ConnectionState
-from longlook.core.stack import Knob, Stack, Version
-from longlook.provision.python import PythonAdapter, python_client, python_server
+from longlook.core import ConnectionState, Knob, Stack, Version
+from longlook.provision import PythonAdapter, python_client, python_server
 
 _NAME = "python-http"
 _VERSIONS = (Version("0.6", "", note="the module's own version; the program's digest covers that of Python"),)

@@ -5,14 +5,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from longlook.core import knobs
-from longlook.core.job import Program
-from longlook.core.knobs import with_default
-from longlook.core.model import ConnectionState
-from longlook.core.protocol import EITHER
-from longlook.core.stack import Command, Knob, ServerJob, Stack, Version, server_arguments
-from longlook.core.versions import tunable_name
-from longlook.provision.go import NO_PATCHES, GoAdapter, Patches, release_of
+from longlook.core import (
+    EITHER,
+    Command,
+    ConnectionState,
+    Knob,
+    Program,
+    ServerJob,
+    Stack,
+    Version,
+    knobs,
+    server_arguments,
+    tunable_name,
+    with_default,
+)
+from longlook.provision import NO_PATCHES, GoAdapter, Patches, release_of
 
 _NAME = "quic-go"
 _MODULE = "github.com/quic-go/quic-go"
@@ -186,7 +193,7 @@ def variant(
     """Return version `of` with patches of the library and of the adapter's program, as a stack with a name of its own.
 
     The patches are files; they are part of what the program is built from, so a change of one makes another program,
-    and its trials run again. InputError where there is no version `of`.
+    and its trials run again. InputError if there is no version `of`.
     """
     patches = Patches(tuple(library), tuple(adapter))
     return STACK.derived(
@@ -209,7 +216,7 @@ def older_go(version: str) -> str | None:
 
 
 def renamed(version: str) -> tuple[str, str] | None:
-    """Return the module's name now and its name in this version; None where they are the same."""
+    """Return the module's name now and its name in this version; None if they are the same."""
     return (_MODULE, _OLD_MODULE) if release_of(version) <= _OLD_MODULE_UNTIL else None
 
 

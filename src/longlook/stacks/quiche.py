@@ -1,9 +1,7 @@
 """quiche: HTTP/3 of Cloudflare's library under an event loop of our own (adapters/quiche)."""
 
-from longlook.core import knobs
-from longlook.core.knobs import with_default
-from longlook.core.stack import Version
-from longlook.provision.rust import cargo_stack
+from longlook.core import Version, knobs, with_default
+from longlook.provision import cargo_stack
 
 _VERSIONS = (
     Version("0.20.1", "2024-03-12"),

@@ -2,10 +2,8 @@
 
 from dataclasses import replace
 
-from longlook.core import knobs
-from longlook.core.knobs import with_default
-from longlook.core.stack import Knob, Version
-from longlook.provision.rust import cargo_stack
+from longlook.core import Knob, Version, knobs, with_default
+from longlook.provision import cargo_stack
 
 _VERSIONS = (
     Version("0.11.9", "2025-08-27", note="quinn-proto 0.11.13"),

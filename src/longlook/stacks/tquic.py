@@ -1,9 +1,7 @@
 """tquic: HTTP/3 of Tencent's library under an event loop of our own (adapters/tquic)."""
 
-from longlook.core import knobs
-from longlook.core.knobs import with_default
-from longlook.core.stack import Version
-from longlook.provision.rust import cargo_stack
+from longlook.core import Version, knobs, with_default
+from longlook.provision import cargo_stack
 
 _VERSIONS = (Version("1.6.0", "2025-02-25"),)
 

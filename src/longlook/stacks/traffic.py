@@ -1,9 +1,7 @@
 """traffic: constant and on-off cross traffic over bare UDP (adapters/traffic), for flows that are `cross`."""
 
-from longlook.core.job import Program
-from longlook.core.model import ConnectionState
-from longlook.core.stack import Command, Knob, ServerJob, Stack, Version, server_arguments
-from longlook.provision.go import GoAdapter
+from longlook.core import Command, ConnectionState, Knob, Program, ServerJob, Stack, Version, server_arguments
+from longlook.provision import GoAdapter
 
 _NAME = "traffic"
 _MODULE = "longlook.example/adapters/traffic"

@@ -1,17 +1,91 @@
-"""From study files to a plan: a file is read, checked and resolved into a list of trials. Pure, but for reading files.
+"""From study files to a plan: a file is read, checked and resolved into a list of trials. Pure, except for reading
+files.
 
-A TOML file goes in; a `core.model.Study`, and from it a `core.model.Plan`, come out. Others import:
-
-- `files.find_study` and `files.list_studies` read study files; `files.parse_study` takes a document without a file.
-- `plan.make_plan` gives the trials in the order in which they run.
-- `plan.with_operations` is one trial again with operations on single packets, and the same randomness.
-- `contrast_filter.with_contrasts` leaves out the arms that no chosen contrast has, and `contrast_filter.levels_of`
-  is the rest of `--only`.
-- `catalogue.installed` is what a study may name; `arms.arm_differences` lists the settings in which its arms differ.
-- `virtual_time.check_virtual` refuses what virtual time cannot measure, `check_remote` what a client elsewhere cannot.
-- `releases.releases` dates the arms of a trend.
-- `processors` reads what computing costs an endpoint, and prints it; `tcp.SETTINGS` are those of the kernel's TCP.
-- `settings` and `flow_groups` refuse what no study file could set; `arm_settings` reads all that applies to an arm.
-- `around` draws what rounds vary about a cell, and names the columns of it; `laws` has what can be drawn and how.
-- `cells` names cells, `resolve` makes settings of a cell, `schema` has the tables of a study file.
+A TOML file goes in; a `Study`, and from it a `Plan`, come out. `find_study` and `list_studies` read study files,
+`parse_study` takes a document without a file, and `make_plan` gives the trials in the order in which they run.
+`installed` is what a study may name.
 """
+
+from typing import TYPE_CHECKING
+
+from longlook.core import lazy
+
+if TYPE_CHECKING:
+    from longlook.study import catalogue as catalogue
+    from longlook.study import laws as laws
+    from longlook.study import tcp as tcp
+    from longlook.study.arms import arm_differences as arm_differences
+    from longlook.study.build import MOST_DECIDING as MOST_DECIDING
+    from longlook.study.catalogue import Catalogue as Catalogue
+    from longlook.study.catalogue import ComparedSide as ComparedSide
+    from longlook.study.catalogue import installed as installed
+    from longlook.study.catalogue import parse_side as parse_side
+    from longlook.study.cells import cell_id as cell_id
+    from longlook.study.cells import cells_named as cells_named
+    from longlook.study.cells import cells_of as cells_of
+    from longlook.study.cells import labels_of as labels_of
+    from longlook.study.contrast_filter import levels_of as levels_of
+    from longlook.study.contrast_filter import with_contrasts as with_contrasts
+    from longlook.study.files import find_study as find_study
+    from longlook.study.files import list_studies as list_studies
+    from longlook.study.files import parse_study as parse_study
+    from longlook.study.files import study_files as study_files
+    from longlook.study.files import toml_value as toml_value
+    from longlook.study.flow_groups import FlowGroup as FlowGroup
+    from longlook.study.flow_groups import flow_setting as flow_setting
+    from longlook.study.flow_groups import groups_of as groups_of
+    from longlook.study.laws import STANDARD as STANDARD
+    from longlook.study.laws import rank as rank
+    from longlook.study.laws import uniform as uniform
+    from longlook.study.neighbourhood import COLUMN_PREFIX as COLUMN_PREFIX
+    from longlook.study.neighbourhood import columns as columns
+    from longlook.study.neighbourhood import drawn_number as drawn_number
+    from longlook.study.plan import MOST_TRIALS as MOST_TRIALS
+    from longlook.study.plan import MOST_TRIALS_ASKED_FOR as MOST_TRIALS_ASKED_FOR
+    from longlook.study.plan import chosen_cells as chosen_cells
+    from longlook.study.plan import count_trials as count_trials
+    from longlook.study.plan import make_plan as make_plan
+    from longlook.study.plan import with_operations as with_operations
+    from longlook.study.releases import Release as Release
+    from longlook.study.releases import releases_of as releases_of
+    from longlook.study.resolve import cell_settings as cell_settings
+    from longlook.study.schema import SchemaVersion as SchemaVersion
+    from longlook.study.schema import Table as Table
+    from longlook.study.schema import Text as Text
+    from longlook.study.schema import parse_table as parse_table
+    from longlook.study.settings import ENGINES as ENGINES
+    from longlook.study.settings import NO_PROXY as NO_PROXY
+    from longlook.study.settings import PROXY as PROXY
+    from longlook.study.settings import endpoint_setting as endpoint_setting
+    from longlook.study.settings import is_flow_setting as is_flow_setting
+    from longlook.study.settings import network_setting as network_setting
+    from longlook.study.tcp import OF_KNOB as OF_KNOB
+    from longlook.study.tcp import parameters as parameters
+    from longlook.study.virtual_time import VIRTUAL as VIRTUAL
+    from longlook.study.virtual_time import check_live as check_live
+    from longlook.study.virtual_time import check_remote as check_remote
+    from longlook.study.virtual_time import check_virtual as check_virtual
+    from longlook.study.virtual_time import default_around as default_around
+else:
+    __all__, __getattr__ = lazy(
+        __name__,
+        {
+            "arms": "arm_differences",
+            "build": "MOST_DECIDING",
+            "catalogue": "Catalogue ComparedSide installed parse_side",
+            "cells": "cell_id cells_named cells_of labels_of",
+            "contrast_filter": "levels_of with_contrasts",
+            "files": "find_study list_studies parse_study study_files toml_value",
+            "flow_groups": "FlowGroup flow_setting groups_of",
+            "laws": "STANDARD rank uniform",
+            "neighbourhood": "COLUMN_PREFIX columns drawn_number",
+            "plan": "MOST_TRIALS MOST_TRIALS_ASKED_FOR chosen_cells count_trials make_plan with_operations",
+            "releases": "Release releases_of",
+            "resolve": "cell_settings",
+            "schema": "SchemaVersion Table Text parse_table",
+            "settings": "ENGINES NO_PROXY PROXY endpoint_setting is_flow_setting network_setting",
+            "tcp": "OF_KNOB parameters",
+            "virtual_time": "VIRTUAL check_live check_remote check_virtual default_around",
+        },
+        "catalogue laws tcp",
+    )

@@ -8,11 +8,18 @@ messages, `key` methods return the name under which people wrote a value.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from longlook.core import units
-from longlook.core.links import MAIN_SETTINGS, link_of, names_in
-from longlook.core.model import Arm, ConnectionState, Scalar
-from longlook.core.protocol import Protocol, find_protocol
-from longlook.core.workload import WorkloadKind
+from longlook.core import (
+    MAIN_SETTINGS,
+    Arm,
+    ConnectionState,
+    Protocol,
+    Scalar,
+    WorkloadKind,
+    find_protocol,
+    link_of,
+    names_in,
+    units,
+)
 from longlook.network import settings as network
 from longlook.study import processors
 from longlook.study.catalogue import Catalogue

@@ -3,11 +3,20 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from longlook.core.flows import MULTIPATH, PREFERRED_ADDRESS
-from longlook.core.links import BEHIND, SECOND
-from longlook.core.model import Arm, ConnectionState, Link, Processor, Scalar, Study
-from longlook.core.problems import SettingError
-from longlook.core.protocol import find_protocol
+from longlook.core import (
+    BEHIND,
+    MULTIPATH,
+    PREFERRED_ADDRESS,
+    SECOND,
+    Arm,
+    ConnectionState,
+    Link,
+    Processor,
+    Scalar,
+    SettingError,
+    Study,
+    find_protocol,
+)
 from longlook.network import extra_links
 from longlook.network import settings as network
 from longlook.study import tcp
@@ -158,7 +167,7 @@ def arm_differences(study: Study, catalogue: Catalogue) -> dict[str, dict[str, S
     """Return, for each arm, its values of the settings in which the study's arms differ.
 
     Keys are as in a study file; a setting that an arm does not have is left out. A stack is named with the version that
-    runs, and a preset of TCP by the settings that it stands for. A group of flows has the arm's own settings where it
+    runs, and a preset of TCP by the settings that it stands for. A group of flows has the arm's own settings if it
     has none for itself. Factors do not count: they are the same for all arms.
     """
     owned = {arm.name: _settings_of(arm, study.settings, catalogue) for arm in study.arms}

@@ -4,8 +4,9 @@ from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import Any
 
-from longlook.core.links import BEHIND, SECOND, link_of, names_in
-from longlook.core.model import (
+from longlook.core import (
+    BEHIND,
+    SECOND,
     Analysis,
     Arm,
     Capture,
@@ -14,12 +15,17 @@ from longlook.core.model import (
     Figure,
     Level,
     Population,
+    Problems,
     Scalar,
+    SettingError,
     Stopping,
     Study,
+    WorkloadKind,
+    allowed,
+    flatten,
+    link_of,
+    names_in,
 )
-from longlook.core.problems import Problems, SettingError, allowed, flatten
-from longlook.core.workload import WorkloadKind
 from longlook.network import settings as network
 from longlook.study import laws
 from longlook.study.catalogue import Catalogue
@@ -256,7 +262,7 @@ def _contrasts(entry: ContrastTable, table: StudyTable, problems: Problems) -> l
 
 
 def rounds_of(table: StudyTable, problems: Problems) -> tuple[int, Stopping | None]:
-    """Return the largest number of rounds, and the rule that ends them earlier, where there is one."""
+    """Return the largest number of rounds, and the rule that ends them earlier, if there is one."""
     if isinstance(table.rounds, int):
         if table.max_rounds is not None:
             problems.add_value("max_rounds", table.max_rounds, 'has no effect without rounds = "decide"')

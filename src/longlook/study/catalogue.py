@@ -3,11 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from longlook.core import registry
-from longlook.core.errors import InputError
-from longlook.core.metric import Metric
-from longlook.core.stack import Stack
-from longlook.core.workload import WorkloadKind
+from longlook.core import InputError, Metric, Stack, WorkloadKind, registry
 
 
 @dataclass(frozen=True)
@@ -41,7 +37,7 @@ class ComparedSide:
 def parse_side(text: str, protocol: str) -> ComparedSide:
     """Return one side of a comparison from text such as `quic-go`, `quic-go@0.65.0` or `quic-go:h2`.
 
-    `protocol` is that of a text without one. Raises InputError if the stack or the version is unknown.
+    `protocol` is the default, for a text without a protocol. Raises InputError if the stack or the version is unknown.
     """
     name, colon, own = text.partition(":")
     stack_name, _, version = name.partition("@")

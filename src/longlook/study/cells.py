@@ -12,14 +12,13 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import product
 
-from longlook.core.codec import content_hash
-from longlook.core.model import Level, Study
+from longlook.core import Level, Study, content_hash
 
 _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+-]{0,39}")
 _LONGEST = 120  # file systems allow 255
 
 
-def cells(study: Study) -> Iterator[dict[str, Level]]:
+def cells_of(study: Study) -> Iterator[dict[str, Level]]:
     """Yield all cells in the order of factors and levels."""
     for levels in product(*(factor.levels for factor in study.factors)):
         cell = {factor.name: level for factor, level in zip(study.factors, levels, strict=True)}
@@ -57,7 +56,7 @@ def cells_named(known: Mapping[str, Mapping[str, str]], name: str) -> list[str]:
 
 
 _MARKS = ",·"
-"""What may stand between the levels of a name; a label may hold them too."""
+"""The separators of levels in a name; a label may hold them too."""
 
 
 def _plain(text: str) -> str:
@@ -99,5 +98,5 @@ def _simplified(label: str) -> str:
 
 
 def _matches(cell: Mapping[str, Level], rule: Mapping[str, tuple[str, ...]]) -> bool:
-    """A cell matches a rule when its level of every factor named is one of those listed."""
+    """Return whether a cell matches a rule: the rule lists the cell's level of every factor that the rule names."""
     return all(name in cell and cell[name].label in labels for name, labels in rule.items())

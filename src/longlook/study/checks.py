@@ -5,17 +5,32 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
 
-from longlook.core.flows import stop_after_s, watched_s
-from longlook.core.links import BESIDE_MAIN, link_of, names_in
-from longlook.core.model import DOTS, MATRIX, POPULATION, Arm, Claim, Level, Population, Scalar, Study
-from longlook.core.problems import Problems, SettingError, allowed
+from longlook.core import (
+    BESIDE_MAIN,
+    DOTS,
+    MATRIX,
+    POPULATION,
+    Arm,
+    Claim,
+    Level,
+    Population,
+    Problems,
+    Scalar,
+    SettingError,
+    Study,
+    allowed,
+    link_of,
+    names_in,
+    stop_after_s,
+    watched_s,
+)
 from longlook.study import laws
 from longlook.study.arms import resolve_arm
-from longlook.study.around import check_ends, neighbourhood
 from longlook.study.catalogue import Catalogue
-from longlook.study.cells import cell_id, cells, labels_of
+from longlook.study.cells import cell_id, cells_of, labels_of
 from longlook.study.claims import check_expected
 from longlook.study.contrast_filter import CONTRAST
+from longlook.study.neighbourhood import check_ends, neighbourhood
 from longlook.study.releases import check_releases
 from longlook.study.resolve import Cell, cell_settings, resolve_conditions
 from longlook.study.schema import MOST_CELLS
@@ -28,7 +43,7 @@ _ROUNDING_PCT = 1e-6
 def check_study(study: Study, catalogue: Catalogue, problems: Problems) -> None:
     """Add to `problems` all that is wrong between the parts of a study.
 
-    A check is left out where a part that it reads was dropped from the file, because it would report what is missing
+    A check is left out if a part that it reads was dropped from the file, because it would report what is missing
     there under another name.
     """
     _check_size(study, problems)
@@ -54,7 +69,7 @@ def check_study(study: Study, catalogue: Catalogue, problems: Problems) -> None:
 
 
 def _check_size(study: Study, problems: Problems) -> None:
-    """Raise InputError at once where the levels make more cells than can be looked at one by one."""
+    """Raise InputError at once if the levels make more cells than can be looked at one by one."""
     combinations_of_levels = math.prod(len(factor.levels) for factor in study.factors)
     if combinations_of_levels > MOST_CELLS:
         message = f"{combinations_of_levels} combinations of levels; allowed: at most {MOST_CELLS}, before exclude"
@@ -92,7 +107,7 @@ def _check_factors(study: Study, problems: Problems) -> None:
 def _check_exclude(study: Study, problems: Problems) -> None:
     for number, rule in enumerate(study.exclude):
         _check_labels(study, rule, f"exclude[{number}]", problems)
-    if all(factor.levels for factor in study.factors) and next(cells(study), None) is None:
+    if all(factor.levels for factor in study.factors) and next(cells_of(study), None) is None:
         problems.add("exclude", "leaves no cell: weaken a rule")
 
 
@@ -161,7 +176,7 @@ def _check_figure(study: Study, problems: Problems) -> None:
 def _check_claims(study: Study, problems: Problems) -> None:
     contrasts = [contrast.name for contrast in study.contrasts]
     factors = [factor.name for factor in study.factors]
-    existing = [labels_of(cell) for cell in cells(study)]
+    existing = [labels_of(cell) for cell in cells_of(study)]
     for name in _repeated(claim.id for claim in study.claims):
         problems.add(f"claims.{name}", "claimed twice")
     for claim in study.claims:
@@ -195,7 +210,7 @@ def _check_combinations(study: Study, catalogue: Catalogue, problems: Problems) 
         return
     path_is_sound = not problems.touch("network", *BESIDE_MAIN, "timeout")
     sound = [] if problems.touch("defaults") else [arm for arm in study.arms if not problems.touch(f"arms.{arm.name}")]
-    for cell in cells(study):
+    for cell in cells_of(study):
         settings = cell_settings(study, cell)
         if path_is_sound:
             _check_conditions(study, cell, settings, catalogue, problems)
@@ -221,7 +236,7 @@ def _check_conditions(
 def _check_around(study: Study, catalogue: Catalogue, problems: Problems) -> None:
     """Check that what is drawn about every cell can be, and that each law of a table of its own draws something."""
     drawn: set[str] = set()
-    for cell in cells(study):
+    for cell in cells_of(study):
         around = neighbourhood(study, cell_settings(study, cell), catalogue)
         drawn |= around.drawn_settings()
         try:

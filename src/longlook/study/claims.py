@@ -1,7 +1,6 @@
 """`[[claims]]` of a study file: tables of published values become one Claim a value, and each is checked."""
 
-from longlook.core.model import PUBLISHED, Claim, Expected, Study, Verdict
-from longlook.core.problems import Problems, allowed
+from longlook.core import PUBLISHED, Claim, ExpectedLevel, Problems, Study, Verdict, allowed
 from longlook.study.catalogue import Catalogue
 from longlook.study.schema import ClaimTable, ExpectedTable
 
@@ -69,7 +68,7 @@ def _levels(entry: ClaimTable, arm: str, problems: Problems) -> list[Claim]:
                 cell=entry.cell,
                 effect_pct=None,
                 significant=True,
-                expected=Expected(arm, metric, value, level.at_least, level.at_most, level.below),
+                expected=ExpectedLevel(arm, metric, value, level.at_least, level.at_most, level.below),
                 untestable=entry.untestable,
                 origin=origin,
             )

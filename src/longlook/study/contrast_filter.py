@@ -7,9 +7,7 @@ the study concludes about these.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from longlook.core.errors import InputError
-from longlook.core.model import Contrast, Study
-from longlook.core.registry import nearest
+from longlook.core import Contrast, InputError, Study, nearest
 
 CONTRAST = "contrast"
 """The word before `=` that chooses contrasts; so no factor has this name."""
@@ -21,11 +19,10 @@ def levels_of(only: Sequence[str]) -> tuple[str, ...]:
 
 
 def with_contrasts(study: Study, only: Sequence[str]) -> Study:
-    """Return the study with the contrasts that `only` names, whole where it names none.
+    """Return the study with the contrasts that `only` names, or the whole study if it names none.
 
-    A contrast is named by its name or by that of its family; several are alternatives. What stays are their arms, the
-    arm with which metrics compare (`analysis.reference`), and the claims about what stays. InputError for an unknown
-    name.
+    A contrast is named by its name or by its family's name; several are alternatives. Their arms stay, the arm with
+    which metrics compare (`analysis.reference`), and the claims about them. InputError for an unknown name.
     """
     wanted = [text.partition("=")[2] for text in only if _is_contrast(text)]
     if not wanted:

@@ -7,11 +7,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from longlook.core.document import check_document, read_toml
-from longlook.core.errors import InputError
-from longlook.core.model import Study
-from longlook.core.problems import Problems, allowed, flatten, shown
-from longlook.core.registry import nearest, toml_files
+from longlook.core import (
+    InputError,
+    Problems,
+    Study,
+    allowed,
+    check_document,
+    flatten,
+    nearest,
+    read_toml,
+    shown,
+    toml_files,
+)
 from longlook.study import tcp
 from longlook.study.build import build_study
 from longlook.study.catalogue import Catalogue, installed
@@ -40,8 +47,8 @@ def read_study(
     """Return the study of a file; its id is the file's stem.
 
     `changes` are settings by dotted key (`network.rtt`, `client`, `arms.quic.connection`) that replace the file's, as
-    text; `traces` are those of an earlier reading, for files that are gone. `around` replaces the file's neighbourhood,
-    and `engine` decides it where there is neither: in virtual time the standard one, in real time none. Raises
+    text; `traces` are from an earlier reading, for files that are gone. `around` replaces the file's neighbourhood. If
+    there is neither, `engine` decides it: the standard neighbourhood in virtual time, none in real time. Raises
     InputError with all that is wrong, one problem a line.
     """
     document = _document(path, ())
@@ -133,7 +140,9 @@ def _is_file(path: Path) -> bool:
 
 
 def _document(path: Path, below: tuple[Path, ...]) -> dict[str, Any]:
-    """Return the file's tables over those of the study it extends; arrays are replaced, not joined."""
+    """Return the tables of the study that the file extends, overlaid by the file's own; arrays are replaced, not
+    joined.
+    """
     document = read_toml(path)
     anchor_traces(document, path.parent)
     anchor_recordings(document, path.parent)
@@ -146,7 +155,7 @@ def _document(path: Path, below: tuple[Path, ...]) -> dict[str, Any]:
 
 
 def _extended(path: Path, base: object, chain: Sequence[Path]) -> Path:
-    """Return the file that a file extends; InputError if there is none, or where it is in the chain already."""
+    """Return the file that a file extends; InputError if there is none, or if it is in the chain already."""
     where, hint = f"{path.name}: extends = {shown(base)}", "name a study, or a path without .toml from this file on"
     if not isinstance(base, str) or not base:
         raise InputError(f"{where}: must be the name of a study", hint)
@@ -254,7 +263,7 @@ def _tables(value: object) -> Mapping[str, Any]:
 
 
 def toml_value(text: str) -> str | int | float | bool:
-    """Return the value as TOML would read it where it is a number or a truth value, else the text itself."""
+    """Return the value as TOML would read it if it is a number or a truth value, else the text itself."""
     try:
         value = tomllib.loads(f"value = {text}")["value"]
     except (ValueError, RecursionError):  # not TOML, a whole number of thousands of digits, or hundreds of brackets

@@ -5,12 +5,20 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from longlook.core import units
-from longlook.core.flows import DURATION, MOST_ADDRESS_SLOTS
-from longlook.core.model import Arm, ConnectionState, Flow, Scalar
-from longlook.core.problems import SettingError, allowed
-from longlook.core.protocol import EITHER, find_protocol
-from longlook.network.values import call
+from longlook.core import (
+    DURATION,
+    EITHER,
+    MOST_ADDRESS_SLOTS,
+    Arm,
+    ConnectionState,
+    Flow,
+    Scalar,
+    SettingError,
+    allowed,
+    find_protocol,
+    units,
+)
+from longlook.network import call
 from longlook.study import tcp
 from longlook.study.arm_settings import ArmSettings
 from longlook.study.catalogue import Catalogue
@@ -41,7 +49,7 @@ _SMALLEST_DRAWN, _LARGEST_DRAWN = 1_000, 1_024_000 * 4  # bytes; between them po
 
 @dataclass(frozen=True)
 class Size:
-    """Bytes that a flow fetches: fixed, or of a Pareto law with this mean where `shape` is given."""
+    """Bytes that a flow fetches: fixed, or of a Pareto law with this mean if `shape` is given."""
 
     bytes: int
     shape: float | None = None

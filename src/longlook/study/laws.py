@@ -17,9 +17,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from longlook.core import codec, units
-from longlook.core.links import BESIDE_MAIN, as_further
-from longlook.core.problems import SettingError, allowed
+from longlook.core import BESIDE_MAIN, SettingError, allowed, as_further, codec, units
 
 STANDARD, NONE = "standard", "none"
 
@@ -44,7 +42,7 @@ SEED_BITS = 63
 class DrawnQuantity:
     """A kind of value that is drawn about what the cell has.
 
-    `number` reads it in its base unit; `text` writes a number like another text, which matters where units are not
+    `number` reads it in its base unit; `text` writes a number like another text, which matters if units are not
     exchangeable; `step` is the lattice about a text of that half width. `column` ends the name of its column in the
     samples, whose unit is `scale` base units.
     """
@@ -110,7 +108,7 @@ SIZE = DrawnQuantity(
 )
 SHARE = DrawnQuantity(units.parse_share, lambda _, share: units.print_share(share), _decimal_step, "_pct", 1)
 LENGTH = DrawnQuantity(_queue_number, _queue_text, _queue_step, "_bytes", 1)
-"""Of a queue, in bytes, packets or bandwidth-delay products."""
+"""The length of a queue, in bytes, packets or bandwidth-delay products."""
 
 _OF_MAIN: Mapping[str, DrawnQuantity] = {
     RTT: TIME,
@@ -158,7 +156,7 @@ def standard_laws(links: Iterable[str]) -> dict[str, str]:
 
 
 def law(setting: str, value: object) -> str:
-    """Return the canonical text of a law; SettingError, with the key `around.SETTING`, where it cannot be."""
+    """Return the canonical text of a law; SettingError, with the key `around.SETTING`, for a value that is no law."""
     key = f"around.{setting}"
     if setting not in SETTINGS:
         raise SettingError(key, f"nothing that a round can draw; {allowed(setting, SETTINGS)}")

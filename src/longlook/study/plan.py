@@ -12,21 +12,28 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from longlook.core import codec
-from longlook.core.errors import InputError
-from longlook.core.flows import stop_after_s
-from longlook.core.links import as_main
-from longlook.core.model import Capture, Level, Plan, Scalar, Study, Trial
-from longlook.core.problems import SettingError
-from longlook.core.registry import nearest
-from longlook.network.surgery import PREFIX, surgery_text, with_surgery, without_surgery
+from longlook.core import (
+    Capture,
+    InputError,
+    Level,
+    Plan,
+    Scalar,
+    SettingError,
+    Study,
+    Trial,
+    as_main,
+    codec,
+    nearest,
+    stop_after_s,
+)
+from longlook.network import PREFIX, surgery_text, with_surgery, without_surgery
 from longlook.study.arms import ResolvedArm, resolve_arm
-from longlook.study.around import NOTHING_DRAWN, Draw, check_ends, neighbourhood
 from longlook.study.catalogue import Catalogue, installed
-from longlook.study.cells import cell_id, cells, cells_named, labels_of
+from longlook.study.cells import cell_id, cells_named, cells_of, labels_of
 from longlook.study.flow_groups import FlowGroup
 from longlook.study.flow_groups import draw as draw_flows
 from longlook.study.laws import rank
+from longlook.study.neighbourhood import NOTHING_DRAWN, Draw, check_ends, neighbourhood
 from longlook.study.resolve import Cell, Conditions, cell_settings, has_own_link, resolve_conditions, split_workload
 
 MOST_TRIALS = 100_000
@@ -63,7 +70,7 @@ def chosen_cells(study: Study, only: Sequence[str] = ()) -> Sequence[Cell]:
     wanted, named = _filters(study, only)
     chosen = [
         cell
-        for cell in cells(study)
+        for cell in cells_of(study)
         if all(cell[name].label in labels for name, labels in wanted.items())
         and (not named or cell_id(labels_of(cell)) in named)
     ]
@@ -320,7 +327,7 @@ def _filters(study: Study, only: Sequence[str]) -> tuple[dict[str, set[str]], se
         if equals and label in levels.get(name, []):
             wanted.setdefault(name, set()).add(label)
             continue
-        matching = cells_named({cell_id(labels): labels for labels in map(labels_of, cells(study))}, text)
+        matching = cells_named({cell_id(labels): labels for labels in map(labels_of, cells_of(study))}, text)
         if len(matching) == 1:
             named |= set(matching)
             continue
@@ -340,7 +347,7 @@ def _filters(study: Study, only: Sequence[str]) -> tuple[dict[str, set[str]], se
 
 
 def with_operations(trial: Trial, up: str, down: str) -> Trial:
-    """Return the trial with operations on packets of each direction, beside those that it has already.
+    """Return the trial with operations on packets of each direction added to its own.
 
     `up` and `down` are texts as of `network.surgery.up` and `network.surgery.down`; `off` adds nothing, and with both
     off the trial stays what it is. Otherwise it gets an id of its own, and keeps the link's seed and the programs'

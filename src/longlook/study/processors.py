@@ -14,10 +14,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from fractions import Fraction
 
-from longlook.core import units
-from longlook.core.cpus import COSTS, OFF, text_of, times
-from longlook.core.model import Processor, Scalar
-from longlook.core.problems import SettingError, allowed
+from longlook.core import COSTS, OFF, Processor, Scalar, SettingError, allowed, text_of, times, units
 
 KEYS: Mapping[str, str] = {"client_processor": "client", "server_processor": "server"}
 """Key of an arm → role of the endpoint."""

@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from longlook.core.problems import Problems
-from longlook.provision.recorded import store
-from longlook.provision.recorded.har import HarError
+from longlook.core import Problems
+from longlook.provision import HarError, store
 
 _KEY = f"workload.{store.PARAMETER}"
 
@@ -22,7 +21,7 @@ def anchor_recordings(document: dict[str, Any], folder: Path) -> None:
 
 
 def read_recordings(document: dict[str, Any], known: Mapping[str, str], problems: Problems) -> dict[str, str]:
-    """Put digests in place of names and paths; return the digests by `har NAME`. What is wrong is in `problems`."""
+    """Put digests in place of names and paths; return the digests by `har NAME`. Errors are added to `problems`."""
     found: dict[str, str] = {}
     for table, key, name in _named(document):
         note = f"{store.PARAMETER} {name}"

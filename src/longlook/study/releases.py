@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from longlook.core.model import TREND, Arm, Study
-from longlook.core.problems import Problems, SettingError
+from longlook.core import TREND, Arm, Problems, SettingError, Study
 from longlook.study.catalogue import Catalogue
 from longlook.study.resolve import find_stack
 
@@ -19,8 +18,8 @@ class Release:
     released: str
 
 
-def releases(study: Study, catalogue: Catalogue) -> dict[str, Release]:
-    """Return the release of each arm, where the study's figure is a trend; SettingError if an arm has no date."""
+def releases_of(study: Study, catalogue: Catalogue) -> dict[str, Release]:
+    """Return the release of each arm, if the study's figure is a trend; SettingError if an arm has no date."""
     if study.figure.kind != TREND:
         return {}
     return {arm.name: _release(study, arm, catalogue) for arm in study.arms}

@@ -4,17 +4,35 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from longlook.core import echoes, units
-from longlook.core.flows import DURATION, ENDLESS
-from longlook.core.links import BEHIND, BOTTLENECKS, link_of
-from longlook.core.model import Arm, ConnectionState, Endpoint, Level, Link, Scalar, Study, Workload
-from longlook.core.problems import SettingError, allowed
-from longlook.core.protocol import EITHER, QUIC_ECHO, UDP_ECHO, find_protocol
-from longlook.core.stack import PLAYER_RULES, Knob, Stack
-from longlook.core.workload import WorkloadKind
-from longlook.network import extra_links
+from longlook.core import (
+    BEHIND,
+    BOTTLENECKS,
+    DURATION,
+    EITHER,
+    ENDLESS,
+    PLAYER_RULES,
+    QUIC_ECHO,
+    UDP_ECHO,
+    Arm,
+    ConnectionState,
+    Endpoint,
+    Knob,
+    Level,
+    Link,
+    Scalar,
+    SettingError,
+    Stack,
+    Study,
+    Workload,
+    WorkloadKind,
+    allowed,
+    echoes,
+    find_protocol,
+    link_of,
+    units,
+)
+from longlook.network import extra_links, largest_rate_bps
 from longlook.network import settings as network
-from longlook.network.stages import largest_rate_bps
 from longlook.study import tcp
 from longlook.study.arm_settings import ArmSettings, EndpointSettings, WorkloadSettings
 from longlook.study.catalogue import Catalogue

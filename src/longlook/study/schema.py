@@ -12,8 +12,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeGuard, TypeVar, Union,
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from longlook.core import units
-from longlook.core.problems import Problems, allowed
+from longlook.core import Problems, allowed, units
 
 LONGEST_NAME = 100
 LONGEST_LABEL = 200

@@ -7,14 +7,20 @@ are one condition: same cell, same seed, same trial.
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 
-from longlook.core import echoes, units
-from longlook.core.links import as_main, link_of
-from longlook.core.model import ConnectionState, Scalar
-from longlook.core.problems import SettingError, allowed
-from longlook.core.workload import Parameter, WorkloadKind
-from longlook.network import extra_links, surgery
+from longlook.core import (
+    ConnectionState,
+    Parameter,
+    Scalar,
+    SettingError,
+    WorkloadKind,
+    allowed,
+    as_main,
+    echoes,
+    link_of,
+    units,
+)
+from longlook.network import call, extra_links, surgery
 from longlook.network import settings as network
-from longlook.network.values import call
 from longlook.study import processors, tcp
 
 KERNEL_CONGESTION_CONTROLS = (

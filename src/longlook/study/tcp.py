@@ -7,9 +7,7 @@ sites run, and the baseline that Yu and Benson (2021) and Wolsing et al. (ANRW 2
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
-from longlook.core import units
-from longlook.core.model import Scalar
-from longlook.core.problems import SettingError, allowed
+from longlook.core import Scalar, SettingError, allowed, units
 
 PRESET = "tcp"
 CONGESTION_CONTROL = "congestion_control"

@@ -8,10 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from longlook.core.links import BESIDE_MAIN
-from longlook.network import trace_store
-from longlook.network.traces import Role, TraceError
-from longlook.network.values import call
+from longlook.core import BESIDE_MAIN
+from longlook.network import Role, TraceError, call, trace_store
 
 _ROLES: Mapping[str, Role] = {
     "rate": "rate",

@@ -3,13 +3,8 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from longlook.core import registry
-from longlook.core.errors import InputError
-from longlook.core.flows import endpoints_of
-from longlook.core.links import BOTTLENECKS
-from longlook.core.metric import find_metric
-from longlook.core.model import Plan, Study, Trial
-from longlook.network.stages import largest_rate_bps
+from longlook.core import BOTTLENECKS, InputError, Plan, Study, Trial, endpoints_of, find_metric, registry
+from longlook.network import largest_rate_bps
 from longlook.study import processors, tcp
 from longlook.study.catalogue import Catalogue
 from longlook.study.laws import NONE, STANDARD
@@ -36,7 +31,7 @@ def default_around(engine: str) -> str:
 def check_virtual(study: Study, plan: Plan, engine: str, catalogue: Catalogue | None = None) -> None:
     """Raise InputError if a trial in virtual time needs what only real time has; `engine` is the run's default.
 
-    The plan's arms and cells are the study's. `catalogue` is that of the plan; None: what is installed.
+    The plan's arms and cells are the study's. `catalogue` is the plan's; None: what is installed.
     """
     virtual = [trial for trial in plan.trials if (trial.engine or engine) == VIRTUAL]
     if not virtual:

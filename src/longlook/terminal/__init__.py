@@ -2,3 +2,50 @@
 
 `cli` and the instruments, which bring commands of their own, import this package. It computes nothing.
 """
+
+from typing import TYPE_CHECKING
+
+from longlook.core import lazy
+
+if TYPE_CHECKING:
+    from longlook.terminal import run_display as run_display
+    from longlook.terminal.answers import answers_shown as answers_shown
+    from longlook.terminal.console import error_console as error_console
+    from longlook.terminal.console import output_console as output_console
+    from longlook.terminal.console import print_json as print_json
+    from longlook.terminal.options import Around as Around
+    from longlook.terminal.options import AsJson as AsJson
+    from longlook.terminal.options import AsJsonLines as AsJsonLines
+    from longlook.terminal.options import EngineOptions as EngineOptions
+    from longlook.terminal.options import StudyChanges as StudyChanges
+    from longlook.terminal.options import TrustPrograms as TrustPrograms
+    from longlook.terminal.options import check_file as check_file
+    from longlook.terminal.options import expand_options as expand_options
+    from longlook.terminal.options import new_folder as new_folder
+    from longlook.terminal.options import open_adopted as open_adopted
+    from longlook.terminal.printer import FilePrinter as FilePrinter
+    from longlook.terminal.printer import Printer as Printer
+    from longlook.terminal.printer import Printers as Printers
+    from longlook.terminal.printer import Renderings as Renderings
+    from longlook.terminal.printer import Unwrapped as Unwrapped
+    from longlook.terminal.printer import document_printer as document_printer
+    from longlook.terminal.printer import lines_printer as lines_printer
+    from longlook.terminal.run_display import RunDisplay as RunDisplay
+    from longlook.terminal.run_display import fail_where_altered as fail_where_altered
+    from longlook.terminal.run_display import fail_without_trials as fail_without_trials
+    from longlook.terminal.run_display import going_on as going_on
+else:
+    __all__, __getattr__ = lazy(
+        __name__,
+        {
+            "answers": "answers_shown",
+            "console": "error_console output_console print_json",
+            "options": (
+                "Around AsJson AsJsonLines EngineOptions StudyChanges TrustPrograms check_file expand_options "
+                "new_folder open_adopted"
+            ),
+            "printer": "FilePrinter Printer Printers Renderings Unwrapped document_printer lines_printer",
+            "run_display": "RunDisplay fail_where_altered fail_without_trials going_on",
+        },
+        "run_display",
+    )

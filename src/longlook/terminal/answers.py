@@ -9,9 +9,19 @@ from rich.table import Table
 from rich.text import Text
 
 from longlook.core import codec
-from longlook.explain.answer import Answer, Explained, Judged
-from longlook.report.causes.searched import loss_lines, losses_sentence, screening_sentence, seen
-from longlook.report.causes.text import answers_markdown, details, in_rounds, judged_text, line, sentence
+from longlook.explain import Answer, Explained, Judged
+from longlook.report import (
+    answers_markdown,
+    details,
+    in_rounds,
+    judged_text,
+    line,
+    loss_lines,
+    losses_sentence,
+    screening_sentence,
+    seen,
+    sentence,
+)
 from longlook.terminal.printer import Renderings, Unwrapped
 
 

@@ -8,10 +8,10 @@ from typing import Any
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-from longlook.core.escape import visible
+from longlook.core import visible
 
 PIPE_COLUMNS = 200
-"""Width of tables where standard output is no terminal, so that rows stay lines."""
+"""Width of tables if standard output is no terminal, so that rows stay lines."""
 
 
 class PlainConsole(Console):
@@ -30,7 +30,7 @@ class PlainConsole(Console):
             yield segment if control else Segment(visible(text), style)
 
 
-def console() -> Console:
+def output_console() -> Console:
     """Return a console with colour and the terminal's width, or plain and wide in a pipe."""
     return PlainConsole(width=None if sys.stdout.isatty() else PIPE_COLUMNS)
 

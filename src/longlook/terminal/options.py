@@ -11,14 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
-from longlook.core import trust
-from longlook.core.cpus import usable_cpus
-from longlook.core.errors import InputError
+from longlook.core import InputError, trust, usable_cpus
 
 if TYPE_CHECKING:
-    from longlook.core.model import Study
-    from longlook.core.run_folder import RunFolder
-    from longlook.pipeline.options import RunOptions
+    from longlook.core import RunFolder, Study
+    from longlook.pipeline import RunOptions
 
 Made = TypeVar("Made")
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
@@ -92,8 +89,8 @@ class EngineOptions:
 
     def run_options(self) -> "RunOptions":
         """Return the options of a run that is neither narrowed nor continued."""
-        from longlook.engines.choice import make_engine
-        from longlook.pipeline.options import RunOptions
+        from longlook.engines import make_engine
+        from longlook.pipeline import RunOptions
 
         command = ("longlook", *sys.argv[1:])
         return RunOptions(
@@ -103,9 +100,9 @@ class EngineOptions:
 
 def open_adopted(run: Path) -> "RunFolder":
     """Open a run folder that a command goes on with, and put its traces and recorded pages into the cache."""
-    from longlook.core.run_folder import RunFolder
+    from longlook.core import RunFolder
     from longlook.network import trace_store
-    from longlook.provision.recorded import store as recorded
+    from longlook.provision import store as recorded
 
     folder = RunFolder.open(run)
     trace_store.adopt(folder.traces)
@@ -156,8 +153,7 @@ class StudyChanges:
         `begun` is the study of a run which is continued: its traces count, and its neighbourhood unless `--around` asks
         for another.
         """
-        from longlook.study.contrast_filter import with_contrasts
-        from longlook.study.files import find_study
+        from longlook.study import find_study, with_contrasts
 
         found = find_study(
             study,
@@ -172,7 +168,7 @@ class StudyChanges:
     @property
     def levels(self) -> tuple[str, ...]:
         """The filters of `only` that choose levels of factors."""
-        from longlook.study.contrast_filter import levels_of
+        from longlook.study import levels_of
 
         return levels_of(self.only or ())
 

@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol
 
 from rich.console import Console, RenderableType
 
-from longlook.terminal.console import console
+from longlook.terminal.console import output_console
 
 
 @dataclass(frozen=True)
@@ -168,11 +168,11 @@ class Printers:
 
 def document_printer(*, as_json: bool) -> Printer:
     """Return the printer of a command whose `--json` is one document."""
-    return JsonPrinter() if as_json else PeoplePrinter(console())
+    return JsonPrinter() if as_json else PeoplePrinter(output_console())
 
 
 def lines_printer(*, as_json: bool, as_markdown: bool = False) -> Printer:
     """Return the printer of a command whose `--json` are lines, from its beginning to its result."""
     if as_json:
         return JsonLinesPrinter()
-    return MarkdownPrinter(console()) if as_markdown else PeoplePrinter(console())
+    return MarkdownPrinter(output_console()) if as_markdown else PeoplePrinter(output_console())

@@ -10,20 +10,20 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from longlook.core import codec
-from longlook.core.errors import InterruptedByUserError, LonglookError, MachineError
-from longlook.core.model import Outcome, Plan, Study, Verdict
-from longlook.core.results import Estimate
-from longlook.pipeline.analyse import Result
-from longlook.pipeline.evidence import described
-from longlook.pipeline.options import Observer
-from longlook.report import text
-from longlook.report.layout import ordered
-from longlook.report.provenance import repeats
-from longlook.report.text import claims_in_short, claims_markdown, markdown_table
-from longlook.report.wording import CLIFF
-from longlook.run import execute
-from longlook.run.verification import Verification
+from longlook.core import (
+    Estimate,
+    InterruptedByUserError,
+    LonglookError,
+    MachineError,
+    Outcome,
+    Plan,
+    Study,
+    Verdict,
+    codec,
+)
+from longlook.pipeline import Observer, Result, described
+from longlook.report import CLIFF, claims_in_short, claims_markdown, markdown_table, ordered, repeats, text
+from longlook.run import Verification, execute
 from longlook.terminal.printer import Printer, Renderings
 
 _STYLES = {

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from longlook.core.model import Run
+from longlook.core import Run
 from longlook.timeline.doubts import Doubt
 
 RECORDER = "kernel TCP"

@@ -8,8 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from longlook.core import files
-from longlook.core.stack_files import FACTS, FOLDER, KERNEL, UNNAMED
+from longlook.core import FACTS, FOLDER, KERNEL, UNNAMED, files
 
 
 class Work(StrEnum):

@@ -12,8 +12,7 @@ from typing import Any, Literal
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from longlook.core.errors import InputError, LonglookError, MachineError
-from longlook.core.programs import trace_program
+from longlook.core import InputError, LonglookError, MachineError, trace_program
 
 TraceVantage = Literal["client", "server"]
 Account = dict[str, Any]

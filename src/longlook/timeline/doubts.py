@@ -95,12 +95,12 @@ def values_in_doubt(account: Mapping[str, Any], connection: int) -> frozenset[Do
 
 
 def kinds_of(values: Iterable[DoubtfulValue]) -> frozenset[EventKind]:
-    """Return the kinds of rows that are not counted where some values are in doubt."""
+    """Return the kinds of rows that are not counted if some values are in doubt."""
     return frozenset(kind for value in values for kind in KINDS.get(value, ()))
 
 
 def columns_of(values: Iterable[DoubtfulValue]) -> frozenset[str]:
-    """Return the columns that are not counted where some values are in doubt."""
+    """Return the columns that are not counted if some values are in doubt."""
     return frozenset(column for value in values for column in COLUMNS.get(value, ()))
 
 

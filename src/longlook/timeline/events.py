@@ -13,8 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from longlook.core import files
-from longlook.core.errors import InputError
+from longlook.core import InputError, files
 
 
 class EventKind(StrEnum):
@@ -41,7 +40,7 @@ class EventKind(StrEnum):
 
 
 QUEUE_FULL = frozenset({"rejected", "dos_prevention"})
-"""The triggers of `packet_discarded` where a receiver has no room for a packet, in qlog's words of today and before.
+"""The triggers of `packet_discarded` if a receiver has no room for a packet, in qlog's words of today and before.
 
 Such a packet was not looked at, so that its row has no packet number space.
 """

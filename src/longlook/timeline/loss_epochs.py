@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from longlook.timeline.events import among
-from longlook.timeline.round_trips import RoundTrips, round_trips
+from longlook.timeline.round_trips import RoundTrips, round_trips_of
 from longlook.timeline.timeline import Kind, Timeline
 
 
@@ -19,21 +19,21 @@ def epochs_by_size(timeline: Timeline) -> dict[str, list[int]] | None:
     """Return columns `lost` and `epochs`: the number of loss epochs of the load that lost `lost` packets; None as
     below.
     """
-    counts = loss_epochs(timeline)
+    counts = loss_epochs_of(timeline)
     if counts is None:
         return None
     lost, epochs = np.unique(np.array(counts, np.int64), return_counts=True)
     return {"lost": lost.tolist(), "epochs": epochs.tolist()}
 
 
-def loss_epochs(timeline: Timeline) -> list[int] | None:
+def loss_epochs_of(timeline: Timeline) -> list[int] | None:
     """Return how many packets each loss epoch of the load lost, flow by flow and in order of time.
 
     An epoch begins with a packet towards the client that the link drops, unless an epoch of its flow lasts already. It
     lasts for the round trip that the link gave the flow at that time. A flow from which nothing came back to the server
     has no round trip and is left out. None if nothing went round at all, or without a load.
     """
-    trips = round_trips(timeline)
+    trips = round_trips_of(timeline)
     if not trips or timeline.load_window_ns() is None:
         return None
     lost = timeline.packets_in_load([Kind.PACKET_DROPPED], "down")
@@ -68,7 +68,7 @@ def tails(timeline: Timeline) -> list[Tail] | None:
     A flight ends with a packet after which none of its flow follows for longer than a round trip, or none at all. Its
     tail are the packets of the last round trip before its end. None if `loss_epochs` returns None.
     """
-    trips = round_trips(timeline)
+    trips = round_trips_of(timeline)
     if not trips or timeline.load_window_ns() is None:
         return None
     packets = timeline.packets_in_load([Kind.PACKET_DELIVERED, Kind.PACKET_DROPPED], "down")

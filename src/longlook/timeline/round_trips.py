@@ -41,7 +41,7 @@ class RoundTrips:
         return int(self.round_trip_ns[max(0, found)])
 
 
-def round_trips(timeline: Timeline) -> Mapping[str, RoundTrips]:
+def round_trips_of(timeline: Timeline) -> Mapping[str, RoundTrips]:
     """Return the round trips of each measured flow by its name, computed once; flows without any are left out."""
     if "round_trips" not in timeline.derived:
         rows = timeline.select(Kind.PACKET_DELIVERED, "link")
@@ -59,7 +59,7 @@ def with_samples(timeline: Timeline, rows: pa.Table) -> pa.Table:
     a round trip at the link are kept.
     """
     keep = np.ones(rows.num_rows, bool)
-    for flow, trips in round_trips(timeline).items():
+    for flow, trips in round_trips_of(timeline).items():
         early = rows["time_ns"].to_numpy() < trips.time_ns[0] - CLOCKS_AGREE_NS
         keep &= ~(early & among(rows["flow"], [flow]).to_numpy(zero_copy_only=False))
     return rows.filter(pa.array(keep))

@@ -15,8 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from longlook.core import files
-from longlook.core.errors import InputError
+from longlook.core import InputError, files
 from longlook.timeline.doubts import doubts_of, trusted, uncounted_kinds
 from longlook.timeline.events import Events
 

@@ -2,12 +2,20 @@
 
 from collections.abc import Mapping
 
-from longlook.core.errors import InputError
-from longlook.core.flows import DURATION, ENDLESS, OBJECTS, WARM_UP, endless_path, whole_path
-from longlook.core.job import Content
-from longlook.core.model import Scalar
-from longlook.core.workload import Parameter, WorkloadKind
-from longlook.provision.content import Writer, content, noise
+from longlook.core import (
+    DURATION,
+    ENDLESS,
+    OBJECTS,
+    WARM_UP,
+    Content,
+    InputError,
+    Parameter,
+    Scalar,
+    WorkloadKind,
+    endless_path,
+    whole_path,
+)
+from longlook.provision import Writer, make_content, noise
 
 MAX_OBJECT_BYTES = 1 << 34
 
@@ -23,7 +31,7 @@ def prepare(parameters: Mapping[str, Scalar]) -> Content:
         raise InputError(
             f"workload compete: files of {sizes} and {endless_bytes} bytes", f"1 to {MAX_OBJECT_BYTES} bytes"
         )
-    return content("compete", dict(parameters), lambda to: _write(to, sizes, endless_bytes))
+    return make_content("compete", dict(parameters), lambda to: _write(to, sizes, endless_bytes))
 
 
 def _write(to: Writer, sizes: list[int], endless_bytes: int) -> tuple[tuple[str, ...], ...]:

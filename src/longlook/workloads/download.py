@@ -3,11 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from longlook.core.errors import InputError
-from longlook.core.job import Content
-from longlook.core.model import Scalar
-from longlook.core.workload import Parameter, WorkloadKind
-from longlook.provision.content import Writer, content, noise
+from longlook.core import Content, InputError, Parameter, Scalar, WorkloadKind
+from longlook.provision import Writer, make_content, noise
 
 MAX_OBJECTS = 1_000
 MAX_OBJECT_BYTES = 1 << 34
@@ -35,7 +32,7 @@ def prepare(parameters: Mapping[str, Scalar]) -> Content:
     if not 0 <= at_once <= MAX_OBJECTS:
         raise InputError(f"workload download: at_once = {at_once}", f"0 to {MAX_OBJECTS} objects; 0 for all at once")
     resolved = {"object_bytes": object_bytes, "objects": objects}
-    files = content("download", resolved, lambda to: _write(to, objects, object_bytes))
+    files = make_content("download", resolved, lambda to: _write(to, objects, object_bytes))
     (paths,) = files.phases
     size = at_once or len(paths)
     groups = tuple(paths[first : first + size] for first in range(0, len(paths), size))

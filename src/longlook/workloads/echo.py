@@ -3,12 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from longlook.core import echoes, units
-from longlook.core.errors import InputError
-from longlook.core.job import Content, Echo
-from longlook.core.model import Scalar
-from longlook.core.workload import Parameter, WorkloadKind
-from longlook.provision.content import content
+from longlook.core import Content, Echo, InputError, Parameter, Scalar, WorkloadKind, echoes, units
+from longlook.provision import make_content
 
 MOST_TRIES = 100
 LEAST_INTERVAL_S, LONGEST_INTERVAL_S = 0.01, 60
@@ -32,7 +28,7 @@ def prepare(parameters: Mapping[str, Scalar]) -> Content:
         sizes = echoes.payloads(str(parameters["payload"]))
     except units.UnitError as error:
         raise InputError(f"workload echo: payload: {error}", echoes.FORM) from error
-    return replace(content("echo", {}, lambda _to: ()), echo=Echo(sizes, tries, interval_s))
+    return replace(make_content("echo", {}, lambda _to: ()), echo=Echo(sizes, tries, interval_s))
 
 
 WORKLOAD = WorkloadKind(

@@ -3,12 +3,8 @@
 import re
 from collections.abc import Mapping
 
-from longlook.core import units
-from longlook.core.errors import InputError
-from longlook.core.job import Content
-from longlook.core.model import Scalar
-from longlook.core.workload import ORDERS, Parameter, WorkloadKind
-from longlook.provision.content import PNG_OVERHEAD_BYTES, content
+from longlook.core import ORDERS, Content, InputError, Parameter, Scalar, WorkloadKind, units
+from longlook.provision import PNG_OVERHEAD_BYTES, make_content
 from longlook.workloads.page import MAX_OBJECT_BYTES, MAX_OBJECTS, write_page
 
 _GROUP = re.compile(r"\s*(?:(?P<count>\d{1,5})\s*x\s*)?(?P<size>[0-9.]+\s*[A-Za-z]+)\s*")
@@ -23,7 +19,7 @@ def prepare(parameters: Mapping[str, Scalar]) -> Content:
     sizes, order = image_sizes(str(parameters["images"])), int(parameters.get("order", 0))
     text = ",".join(map(str, sizes))
     resolved: dict[str, Scalar] = {"images": text, **({"order": order} if order else {})}
-    return content("mixed_page", resolved, lambda to: write_page(to, sizes, order))
+    return make_content("mixed_page", resolved, lambda to: write_page(to, sizes, order))
 
 
 def image_sizes(images: str) -> list[int]:

@@ -3,11 +3,8 @@
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 
-from longlook.core.errors import InputError
-from longlook.core.job import Content
-from longlook.core.model import Scalar
-from longlook.core.workload import ORDERS, Parameter, WorkloadKind
-from longlook.provision.content import PNG_OVERHEAD_BYTES, Writer, content, png
+from longlook.core import ORDERS, Content, InputError, Parameter, Scalar, WorkloadKind
+from longlook.provision import PNG_OVERHEAD_BYTES, Writer, make_content, png
 
 MAX_OBJECTS = 10_000
 MAX_OBJECT_BYTES = 1 << 30
@@ -32,7 +29,7 @@ def prepare(parameters: Mapping[str, Scalar]) -> Content:
             f"1 to {MAX_OBJECTS} objects of at most {MAX_OBJECT_BYTES} bytes",
         )
     resolved = {"objects": objects, "object_bytes": object_bytes, **({"order": order} if order else {})}
-    return content("page", resolved, lambda to: write_page(to, [object_bytes] * objects, order))
+    return make_content("page", resolved, lambda to: write_page(to, [object_bytes] * objects, order))
 
 
 def write_page(to: Writer, sizes: Sequence[int], order: int) -> tuple[tuple[str, ...], ...]:

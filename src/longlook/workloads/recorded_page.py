@@ -3,12 +3,8 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 
-from longlook.core.job import Content
-from longlook.core.model import Scalar
-from longlook.core.workload import Parameter, WorkloadKind
-from longlook.provision.content import Writer, content, noise, png
-from longlook.provision.recorded import store
-from longlook.provision.recorded.page import RecordedPage
+from longlook.core import Content, Parameter, Scalar, WorkloadKind
+from longlook.provision import RecordedPage, Writer, make_content, noise, png, store
 
 _DOCUMENT = "/index.html"
 _HEAD = """<!doctype html>
@@ -48,11 +44,11 @@ _END = "\n</html>\n"
 def prepare(parameters: Mapping[str, Scalar]) -> Content:
     """Return the document of a recorded page, and its other objects as images of the recorded sizes.
 
-    The objects of a phase are asked for at once, when all of the phase before have arrived. Raise InputError where the
+    The objects of a phase are asked for at once, when all of the phase before have arrived. Raise InputError if the
     page is in no store.
     """
     page = store.load(str(parameters[store.PARAMETER]))
-    return content(store.WORKLOAD, dict(parameters), lambda to: _write(to, page))
+    return make_content(store.WORKLOAD, dict(parameters), lambda to: _write(to, page))
 
 
 def _write(to: Writer, page: RecordedPage) -> tuple[tuple[str, ...], ...]:

@@ -3,14 +3,18 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from longlook.core import units
-from longlook.core.errors import InputError
-from longlook.core.job import Content
-from longlook.core.model import Scalar
-from longlook.core.stack import PLAYER_RULES as RULES
-from longlook.core.workload import Parameter, WorkloadKind
-from longlook.provision.video import DISTINCT_SEGMENTS, LADDER_BPS, MANIFEST_PATH, Video, video_content
-from longlook.provision.video_encoding import LENGTH_S, SEGMENTS_S, encoded_content
+from longlook.core import PLAYER_RULES as RULES
+from longlook.core import Content, InputError, Parameter, Scalar, WorkloadKind, units
+from longlook.provision import (
+    DISTINCT_SEGMENTS,
+    LADDER_BPS,
+    LENGTH_S,
+    MANIFEST_PATH,
+    SEGMENTS_S,
+    Video,
+    encoded_content,
+    video_content,
+)
 
 CONTENTS = ("noise", "cmaf")
 """The kinds of contents: bytes of declared sizes, or encoded pictures."""
@@ -65,7 +69,7 @@ def prepare(parameters: Mapping[str, Scalar]) -> Content:
 
 
 def _is_encoded(parameters: Mapping[str, Scalar], video: Video, times_s: Mapping[str, float]) -> bool:
-    """Return whether the files hold pictures; raise InputError where such a video cannot be made."""
+    """Return whether the files hold pictures; raise InputError if such a video cannot be made."""
     kind = str(parameters.get("content", CONTENTS[0]))
     if kind not in CONTENTS:
         raise InputError(f"workload video: content = {kind!r}", f"one of {', '.join(CONTENTS)}")

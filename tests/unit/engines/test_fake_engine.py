@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from longlook.core.job import Content, Expected, Identity, Job, Program
+from longlook.core.job import Content, ExpectedAnswer, Identity, Job, Program
 from longlook.core.model import Link, Outcome, Run, Stage
 from longlook.engines.fake import FakeEngine
 from longlook.engines.fake.path import EPOCH_NS
@@ -16,7 +16,7 @@ from longlook.timeline.normalise.link_log import conservation, read_link_log
 from longlook.timeline.timeline import Kind
 from tests.unit.lab.test_judge import TRIAL
 
-CONTENT = Content("/www", (("/a",),), {"/a": Expected(100_000, "sha256:" + "0" * 64)})
+CONTENT = Content("/www", (("/a",),), {"/a": ExpectedAnswer(100_000, "sha256:" + "0" * 64)})
 
 STAGES = (Stage("rate", {"rate_bps": 8_000_000, "queue_bytes": 1}), Stage("delay", {"delay_ns": 10_000_000}))
 

@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from longlook.core.job import Content, Expected
+from longlook.core.job import Content, ExpectedAnswer
 from longlook.core.model import ConnectionState, Endpoint, Outcome
 from longlook.lab.judge import judge, judge_all
 from longlook.lab.observations import FlowCase, FlowKind, Observations, Stopped
 from tests.data.trials import MS, T0, trial
 
 DIGEST = "sha256:" + "0" * 64
-CONTENT = Content("/www", (("/a",), ("/b",)), {"/a": Expected(10, DIGEST), "/b": Expected(20, DIGEST)})
+CONTENT = Content("/www", (("/a",), ("/b",)), {"/a": ExpectedAnswer(10, DIGEST), "/b": ExpectedAnswer(20, DIGEST)})
 TRIAL = trial(
     protocol="h2",
     congestion_control="cubic",

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from longlook.core.job import Content, Expected
+from longlook.core.job import Content, ExpectedAnswer
 from longlook.core.model import ConnectionState, Endpoint, Outcome
 from longlook.lab.judge import judge
 from longlook.lab.observations import FlowCase, Observations, Stopped
@@ -46,7 +46,7 @@ def found(
             server=Endpoint("some", "1"),
             client=Endpoint("other", "2"),
         ),
-        content=Content("/www", (PATHS,), dict.fromkeys(PATHS, Expected(10, DIGEST))),
+        content=Content("/www", (PATHS,), dict.fromkeys(PATHS, ExpectedAnswer(10, DIGEST))),
         stopped=Stopped.CLIENT_ENDED,
         client=Observations([*objects, {"event": "done", "ok": True}] if session else objects, (), 0),
         session=session,

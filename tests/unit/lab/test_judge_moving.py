@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from longlook.core.job import Content, Expected
+from longlook.core.job import Content, ExpectedAnswer
 from longlook.core.model import ConnectionState, Endpoint, Outcome, Trial
 from longlook.lab import multipath
 from longlook.lab.judge import judge
@@ -31,7 +31,7 @@ def outcome(knobs: dict[str, Any], *clients: str) -> Outcome:
     line = {"event": "connection", "protocol": "h2", "resumed": False, "congestion_control": "cubic"}
     case = FlowCase(
         trial=over_tcp(knobs),
-        content=Content("/www", (("/a",),), {"/a": Expected(10, DIGEST)}),
+        content=Content("/www", (("/a",),), {"/a": ExpectedAnswer(10, DIGEST)}),
         stopped=Stopped.CLIENT_ENDED,
         client=Observations(objects, (), 0),
         server=Observations([{"event": "ready"}, *({**line, "remote": client} for client in clients)]),

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from longlook.core.job import Expected
+from longlook.core.job import ExpectedAnswer
 from longlook.core.model import Endpoint, Outcome
 from longlook.lab.judge_settings import settings
 from longlook.lab.link_log import LinkLog, read_link_log
@@ -65,7 +65,7 @@ def make(tmp_path: Path) -> Make:
         line = fetched("/a", size, local="10.8.0.1:40000", **times)
         case = replace(
             SOUND,
-            content=replace(CONTENT, expected={"/a": Expected(size, DIGEST)}),
+            content=replace(CONTENT, expected={"/a": ExpectedAnswer(size, DIGEST)}),
             virtual=True,
             tcp=tcp,
             log=LinkLog((read_link_log(path),)),

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from longlook.core.job import Content, Expected
+from longlook.core.job import Content, ExpectedAnswer
 from longlook.core.model import Outcome
 from longlook.lab.judge import judge
 from longlook.lab.observations import FlowCase, Observations
@@ -16,7 +16,7 @@ from tests.unit.lab.test_judge import DIGEST, READY, SOUND, accepted, fetched, o
 CONTENT = Content(
     "/www",
     (("/m",),),
-    {"/m": Expected(10, DIGEST), "/s": Expected(20, DIGEST), "/never": Expected(20, DIGEST)},
+    {"/m": ExpectedAnswer(10, DIGEST), "/s": ExpectedAnswer(20, DIGEST), "/never": ExpectedAnswer(20, DIGEST)},
     video={"manifest": "/m"},
 )
 

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from longlook.core.job import Content, Expected
+from longlook.core.job import Content, ExpectedAnswer
 from longlook.lab import link_options
 from tests.unit.engines.test_fake_engine import job
 
 
 def _frames(folder: Path, object_bytes: int, connections: int = 1) -> int:
-    expected = {"/a": Expected(object_bytes, "sha256:" + "0" * 64)}
+    expected = {"/a": ExpectedAnswer(object_bytes, "sha256:" + "0" * 64)}
     options = link_options.in_guest(replace(job(folder), content=Content("", (("/a",),), expected, connections)))
     return int(options[options.index("--ring-frames") + 1])
 

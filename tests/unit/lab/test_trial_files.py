@@ -9,7 +9,7 @@ from longlook.core.attempts import read_attempt
 from longlook.core.digests import file_digest
 from longlook.core.model import Outcome
 from longlook.lab import artefacts, trial_files
-from longlook.lab.traces import TracePlaces
+from longlook.lab.trace_folders import TracePlaces
 from tests.unit.core.test_codec import TRIAL
 from tests.unit.core.test_run_folder import a_run
 

@@ -10,7 +10,7 @@ from syrupy.assertion import SnapshotAssertion
 from longlook.core.errors import InputError
 from longlook.core.run_folder import RunFolder
 from longlook.engines.fake import FakeEngine
-from longlook.pipeline.analyse import analyse
+from longlook.pipeline.analyse import analyse_run
 from longlook.pipeline.answers import ANSWERS, FINDINGS, FOLDER, findings_table, read_answers, write_answers
 from longlook.pipeline.options import Observer, RunOptions
 from longlook.pipeline.run import run_study
@@ -66,5 +66,5 @@ def test_a_report_has_the_sentences_of_the_run(tmp_path: Path) -> None:
     result = run_study(find_study(TINY, rounds=3), tmp_path / "run", RunOptions(FakeEngine()), Observer())
     assert 'id="why"' not in result.report.read_text(encoding="utf-8")
     write_answers(tmp_path / "run" / FOLDER, answer())
-    again = analyse(RunFolder.open(tmp_path / "run"), Observer())
+    again = analyse_run(RunFolder.open(tmp_path / "run"), Observer())
     assert "loses to TCP (Linux, Cubic) in page load time" in again.report.read_text(encoding="utf-8")

@@ -12,7 +12,7 @@ from longlook.core.model import Outcome
 from longlook.core.run_folder import RunFolder
 from longlook.engines.fake import FakeEngine
 from longlook.instruments.atlas.claims.run import make_survey
-from longlook.pipeline.analyse import Result, analyse
+from longlook.pipeline.analyse import Result, analyse_run
 from longlook.pipeline.explain import ExplainRequest, explain_run
 from longlook.pipeline.options import Observer, RunOptions
 from longlook.pipeline.run import run_study
@@ -47,7 +47,7 @@ def edit_one(run: Path) -> str:
 
 def report(run: Path, said: list[str] | None = None) -> Result:
     with RunFolder.open(run) as folder:
-        return analyse(folder, Observer(say=(said if said is not None else []).append))
+        return analyse_run(folder, Observer(say=(said if said is not None else []).append))
 
 
 def resume(run: Path, said: list[str], verify: int = 0) -> tuple[FakeEngine, Result]:

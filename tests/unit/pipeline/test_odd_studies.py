@@ -19,13 +19,13 @@ from longlook.explain.rounds import Wanted
 from longlook.instruments.atlas.claims.entries import make_entry
 from longlook.instruments.atlas.claims.entry import entry_of, entry_text
 from longlook.instruments.compare.gate import judge_gate
-from longlook.pipeline.analyse import analyse
+from longlook.pipeline.analyse import analyse_run
 from longlook.pipeline.options import Observer, RunOptions
 from longlook.pipeline.run import run_study
 from longlook.study.catalogue import installed
 from longlook.study.files import parse_study
 from longlook.study.plan import make_plan
-from longlook.terminal.console import console
+from longlook.terminal.console import output_console
 from longlook.terminal.printer import JsonLinesPrinter, MarkdownPrinter, PeoplePrinter
 from longlook.terminal.run_display import RunDisplay
 from tests.support.made_up_stack import add_stack
@@ -85,7 +85,7 @@ def test_a_study_with_little_of_everything_has_a_report_and_an_answer(made_up: N
         assert sum(result.outcomes.values()) == len(engine.ran)
         assert len(result.claims) == len(study.claims)
         assert str(escape(study.title)) in result.report.read_text()
-        for printer in (PeoplePrinter(console()), JsonLinesPrinter(), MarkdownPrinter(console())):
+        for printer in (PeoplePrinter(output_console()), JsonLinesPrinter(), MarkdownPrinter(output_console())):
             RunDisplay(printer).conclude(result)
         judge_gate(result.estimates, 5.0, study.analysis)
         entry = make_entry(result.path, [])
@@ -97,6 +97,6 @@ def test_a_study_with_little_of_everything_has_a_report_and_an_answer(made_up: N
 
 def _look_inside(folder: RunFolder) -> None:
     try:
-        analyse(folder, Observer(), Wanted(("all",)))
+        analyse_run(folder, Observer(), Wanted(("all",)))
     except InputError as error:
         assert "no trial of cell" in error.message  # there is nothing inside trials that all went wrong

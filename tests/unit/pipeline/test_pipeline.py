@@ -12,7 +12,7 @@ from longlook.core.job import Job
 from longlook.core.model import Outcome, Run, Study, Verdict
 from longlook.core.run_folder import RunFolder
 from longlook.engines.fake import FakeEngine
-from longlook.pipeline.analyse import Result, analyse
+from longlook.pipeline.analyse import Result, analyse_run
 from longlook.pipeline.options import Observer, RunOptions
 from longlook.pipeline.run import run_study
 from longlook.run.execute import Progress
@@ -101,7 +101,7 @@ def test_a_failed_installation_leaves_no_folder(study: Study, tmp_path: Path, mo
     def fail(*_: object) -> None:
         raise MachineError("the build failed", "see its log")
 
-    monkeypatch.setattr("longlook.pipeline.run.provide", fail)
+    monkeypatch.setattr("longlook.pipeline.run.provide_for", fail)
     with pytest.raises(MachineError, match="build failed"):
         run(study, FakeEngine(), tmp_path / "run")
     assert not (tmp_path / "run").exists()
@@ -110,7 +110,7 @@ def test_a_failed_installation_leaves_no_folder(study: Study, tmp_path: Path, mo
 def test_a_taken_folder_is_refused_before_anything_is_installed(
     study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("longlook.pipeline.run.provide", lambda *_: pytest.fail("something was installed"))
+    monkeypatch.setattr("longlook.pipeline.run.provide_for", lambda *_: pytest.fail("something was installed"))
     (tmp_path / "thesis.tex").write_text("do not touch")
     with pytest.raises(InputError, match="not empty"):
         run(study, FakeEngine(), tmp_path)
@@ -124,7 +124,7 @@ def test_nothing_finished_is_no_report(study: Study, tmp_path: Path) -> None:
     with pytest.raises(MachineError):
         run(study, Broken(), tmp_path / "run")
     with pytest.raises(InputError, match="no finished trial"):
-        analyse(RunFolder.open(tmp_path / "run"), Observer())
+        analyse_run(RunFolder.open(tmp_path / "run"), Observer())
 
 
 def test_equal_runs_make_equal_reports(study: Study, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from longlook.core.job import Job
 from longlook.core.model import Run, Study
 from longlook.engines.fake import FakeEngine
 from longlook.pipeline.options import Observer, RunOptions
-from longlook.pipeline.preview import preview
+from longlook.pipeline.preview import preview_study
 from longlook.pipeline.run import run_study
 from longlook.provision import setup
 from longlook.study.files import find_study
@@ -25,7 +25,7 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_it_counts_and_runs_nothing(study: Study, tmp_path: Path) -> None:
     engine = CachedEngine()
-    found = preview(study, tmp_path / "run", RunOptions(engine, verify=2))
+    found = preview_study(study, tmp_path / "run", RunOptions(engine, verify=2))
     assert (found.trials, found.finished, found.cached, found.left, found.repeats) == (12, 0, 0, 12, 2)
     assert [(cell.cell_id, cell.trials) for cell in found.cells] == [("5KB", 6), ("100KB", 6)]
     assert found.engines == {"fake": 12}
@@ -34,16 +34,16 @@ def test_it_counts_and_runs_nothing(study: Study, tmp_path: Path) -> None:
 
 
 def test_it_counts_the_most_there_can_be_where_rounds_decide(tmp_path: Path) -> None:
-    found = preview(find_study(str(TINY), rounds="decide"), tmp_path / "run", RunOptions(FakeEngine()))
+    found = preview_study(find_study(str(TINY), rounds="decide"), tmp_path / "run", RunOptions(FakeEngine()))
     assert (found.rounds, found.trials, found.decides) == (40, 160, True)
 
 
 def test_it_knows_what_the_cache_holds(study: Study, tmp_path: Path) -> None:
     options = RunOptions(CachedEngine(), only=("size=5KB",))
     run_study(study, tmp_path / "first", options, Observer())
-    found = preview(study, tmp_path / "second", replace(options, only=()))
+    found = preview_study(study, tmp_path / "second", replace(options, only=()))
     assert (found.trials, found.cached, found.left) == (12, 6, 6)
-    without = preview(study, tmp_path / "second", replace(options, only=(), use_cache=False))
+    without = preview_study(study, tmp_path / "second", replace(options, only=(), use_cache=False))
     assert (without.cached, without.left) == (0, 12)
 
 
@@ -56,16 +56,16 @@ def test_it_knows_what_a_stopped_run_has(study: Study, tmp_path: Path) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         run_study(study, tmp_path / "run", RunOptions(Stopping()), Observer())
-    found = preview(study, tmp_path / "run", RunOptions(FakeEngine(), resume=True))
+    found = preview_study(study, tmp_path / "run", RunOptions(FakeEngine(), resume=True))
     assert (found.trials, found.finished, found.left) == (12, 5, 7)
 
 
 def test_it_names_what_must_be_installed_and_installs_nothing(
     study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("longlook.pipeline.preview.is_installed", lambda part: part == setup.KERNEL)
-    monkeypatch.setattr("longlook.pipeline.preview.provide", lambda *_: pytest.fail("something was installed"))
-    found = preview(study, tmp_path / "run", RunOptions(CachedEngine()))
+    monkeypatch.setattr("longlook.pipeline.preview.is_part_installed", lambda part: part == setup.KERNEL)
+    monkeypatch.setattr("longlook.pipeline.preview.provide_for", lambda *_: pytest.fail("something was installed"))
+    found = preview_study(study, tmp_path / "run", RunOptions(CachedEngine()))
     assert [part.partition("@")[0] for part in found.install] == ["quic-go"]
     assert found.cached is None
     assert found.left == 12
@@ -74,4 +74,4 @@ def test_it_names_what_must_be_installed_and_installs_nothing(
 def test_it_refuses_what_a_run_refuses(study: Study, tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("do not touch")
     with pytest.raises(InputError, match="not empty"):
-        preview(study, tmp_path, RunOptions(FakeEngine()))
+        preview_study(study, tmp_path, RunOptions(FakeEngine()))

@@ -20,7 +20,7 @@ def test_encoder_is_among_the_programs_of_a_video_that_it_made(tmp_path: Path, c
     file = tmp_path / "own.toml"
     assert PAGE_ARM in STUDY
     file.write_text(STUDY.replace(PAGE_ARM, OWN_ARM).replace('content = "cmaf"', f'content = "{content}"'))
-    found = provide.provide(make_plan(read_study(file)), FakeEngine(), lambda _text: None)
+    found = provide.provide_for(make_plan(read_study(file)), FakeEngine(), lambda _text: None)
     assert found.tools == ({"ffmpeg@7.0.2": encoder.SHA256} if content == "cmaf" else {})
     assert {each.name for each in found.made} >= found.tools.keys()
 

@@ -17,7 +17,7 @@ from longlook.report.inside.page import full_label
 from longlook.report.layout import cell_label
 from longlook.report.wording import listed_cell
 from longlook.study import catalogue
-from longlook.study.cells import cell_id, cells, cells_named, labels_of
+from longlook.study.cells import cell_id, cells_named, cells_of, labels_of
 from longlook.study.files import find_study
 from longlook.study.plan import chosen_cells, make_plan
 
@@ -47,7 +47,7 @@ def compared(*networks: str) -> Study:
 @pytest.mark.parametrize("name", STUDIES)
 def test_every_printed_name_of_a_cell_of_a_shipped_study_means_this_cell(name: str) -> None:
     study = find_study(name)
-    known = {cell_id(labels): labels for labels in map(labels_of, cells(study))}
+    known = {cell_id(labels): labels for labels in map(labels_of, cells_of(study))}
     for cell, labels in list(known.items())[:: max(1, len(known) // 12)]:
         for shown in (printed(labels) for printed in PRINTED.values()):
             assert cells_named(known, shown) == [cell]

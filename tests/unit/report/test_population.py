@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from longlook.core.model import POPULATION, Claim, Expected, Figure, Population
+from longlook.core.model import POPULATION, Claim, ExpectedLevel, Figure, Population
 from longlook.report import wording
 from longlook.report.charts.theme import specification
 from longlook.report.content import ReportContent
@@ -82,7 +82,9 @@ def test_another_figure_and_a_study_that_did_not_run_whole_have_none(content: Re
 
 
 def test_a_claim_about_a_population_says_so(content: ReportContent, snapshot: SnapshotAssertion) -> None:
-    claim = Claim("c", "s", "", {}, None, True, expected=Expected("quic", "page_load_time", at_most=6.4, below=1350))
+    claim = Claim(
+        "c", "s", "", {}, None, True, expected=ExpectedLevel("quic", "page_load_time", at_most=6.4, below=1350)
+    )
     stated = wording.statement(claim, content.study, content.metrics)
     assert stated == snapshot
     assert wording.published(claim) == snapshot

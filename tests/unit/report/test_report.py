@@ -10,8 +10,10 @@ import pytest
 from rich.console import Console
 
 from longlook.core.model import Arm, Contrast, Factor, Figure, Level
-from longlook.report import ReportContent, text, wording, write_report
+from longlook.report import text, wording
+from longlook.report.content import ReportContent
 from longlook.report.layout import make_grid
+from longlook.report.write import write_report
 from longlook.terminal.run_display import verdict_table
 from tests.data.report import paper_content, small_content, small_study
 

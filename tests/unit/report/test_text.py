@@ -3,7 +3,8 @@
 import pytest
 
 from longlook.core.model import Contrast, Factor, Level, Stopping
-from longlook.report import ReportContent, text
+from longlook.report import text
+from longlook.report.content import ReportContent
 from tests.data.report import paper_content, small_content, small_study
 
 TEN = [0.5, 0.51, 0.49, 0.5, 0.52, 0.48, 0.5, 0.51, 0.49, 0.5]

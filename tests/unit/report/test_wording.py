@@ -8,7 +8,8 @@ from syrupy.assertion import SnapshotAssertion
 
 from longlook.core.model import Claim
 from longlook.core.results import ArmLevel
-from longlook.report import ReportContent, text, wording
+from longlook.report import text, wording
+from longlook.report.content import ReportContent
 from longlook.study import laws
 from tests.data.report import cliff_content, paper_content, small_content
 

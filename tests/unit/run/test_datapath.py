@@ -5,13 +5,13 @@ from syrupy.assertion import SnapshotAssertion
 
 from longlook.core.errors import MachineError
 from longlook.engines.live import LiveEngine
-from longlook.run.host_facts import host_facts
+from longlook.run.host_facts import facts_of_host
 
 
 @pytest.mark.parametrize("path", ["packet", "tun", "offload"])
 def test_a_manifest_notes_the_datapath(monkeypatch: pytest.MonkeyPatch, path: str) -> None:
     monkeypatch.setenv("LONGLOOK_DATAPATH", path)
-    assert host_facts()["live_datapath"] == path
+    assert facts_of_host()["live_datapath"] == path
 
 
 def test_a_live_run_tells_of_another_datapath_than_the_usual(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -27,5 +27,5 @@ def test_an_unknown_datapath_names_those_that_there_are(
 ) -> None:
     monkeypatch.setenv("LONGLOOK_DATAPATH", "carrier-pigeon")
     with pytest.raises(MachineError, match="carrier-pigeon") as error:
-        host_facts()
+        facts_of_host()
     assert error.value.hint == snapshot

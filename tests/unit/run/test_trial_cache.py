@@ -15,7 +15,7 @@ import pytest
 from longlook.core import codec, content_store
 from longlook.core.content_store import ContentStore, Pruned
 from longlook.core.errors import MachineError
-from longlook.core.job import Content, Expected, Identity, Job, Program
+from longlook.core.job import Content, ExpectedAnswer, Identity, Job, Program
 from longlook.core.model import ConnectionState, Outcome, Run
 from longlook.run import trial_cache
 from longlook.run.trial_cache import TrialCache
@@ -39,7 +39,7 @@ def job(tmp_path: Path) -> Job:
     ca, certificate, key = (str(tmp_path / name) for name in ("ca", "certificate", "key"))
     identity = Identity("www.example.test", ca, certificate, key, "spki")
     programs = {role: Program(f"/{role}", role) for role in ("server", "client", "link")}
-    content = Content("/www", (("/a",),), {"/a": Expected(10, "sha256:0")})
+    content = Content("/www", (("/a",),), {"/a": ExpectedAnswer(10, "sha256:0")})
     return Job(TRIAL, 1, str(folder(tmp_path, "first")), programs, content, identity)
 
 
@@ -107,7 +107,7 @@ CHANGES: dict[str, Callable[[Job], Job]] = {
     },
     "requests": lambda job: replace(job, content=replace(job.content, phases=(("/a",), ("/a",)))),
     "connections": lambda job: replace(job, content=replace(job.content, connections=2)),
-    "content": lambda job: replace(job, content=replace(job.content, expected={"/a": Expected(10, "sha256:1")})),
+    "content": lambda job: replace(job, content=replace(job.content, expected={"/a": ExpectedAnswer(10, "sha256:1")})),
 }
 
 

@@ -16,7 +16,7 @@ from longlook.core.run_folder import RunFolder
 from longlook.engines.fake import FakeEngine
 from longlook.lab.artefacts import digests, seal
 from longlook.pipeline import run as pipeline
-from longlook.pipeline.analyse import Result, analyse
+from longlook.pipeline.analyse import Result, analyse_run
 from longlook.pipeline.options import Observer, RunOptions
 from longlook.report.provenance.repeats import plain_rows
 from longlook.run.diff import compare_trials
@@ -191,7 +191,7 @@ def test_a_finished_run_is_verified_again_from_scratch(study: Study, tmp_path: P
     assert result.verification.diverged == []
     assert len(engine.ran) == 12
     assert not (tmp_path / "run" / "divergent").exists()
-    assert analyse(RunFolder.open(tmp_path / "run"), Observer()).verification == result.verification
+    assert analyse_run(RunFolder.open(tmp_path / "run"), Observer()).verification == result.verification
 
 
 @pytest.mark.usefixtures("no_report")

@@ -24,6 +24,16 @@ FILES = {
     "src/longlook/network/settings.py": "def late():\n    from longlook.core.units import parse\n",
     "src/longlook/network/schema.json": "{}",
     "src/longlook/report/page.py": "from longlook.network import settings",
+    "src/longlook/timeline/__init__.py": """if TYPE_CHECKING:
+    from longlook.timeline import events as events
+    from longlook.timeline.rows import Row as Row
+else:
+    __all__, __getattr__ = lazy(__name__, {"rows": "Row"}, "events")
+""",
+    "src/longlook/timeline/events.py": "",
+    "src/longlook/timeline/rows.py": "",
+    "tests/unit/timeline/test_rows.py": "from longlook.timeline import Row",
+    "tests/unit/timeline/test_events.py": "from longlook.timeline import events",
     "tests/conftest.py": "",
     "tests/data/links.py": "import longlook.network.settings",
     "tests/unit/core/test_units.py": "from longlook.core import units",
@@ -41,6 +51,8 @@ NAMES = ("core/test_units", "core/test_registry", "network/test_settings", "repo
 UNITS, REGISTRY, SETTINGS, PAGE, DOCUMENTS = (f"tests/unit/{name}.py" for name in NAMES)
 ASKING = ("causes/test_every", "causes/test_slow", "explain/test_any", "explain/test_near", "lab/test_programs")
 EVERY_CAUSE, SLOW, ANY, NEAR, PROGRAMS = (f"tests/unit/{name}.py" for name in ASKING)
+
+BY_FACE = ("tests/unit/timeline/test_events.py", "tests/unit/timeline/test_rows.py")
 
 
 @pytest.fixture
@@ -65,11 +77,14 @@ def project(tmp_path: Path) -> Path:
         ("src/longlook/causes/slow.py", [EVERY_CAUSE, SLOW, ANY]),
         ("src/longlook/core/checksum.py", [ANY, PROGRAMS]),
         ("src/longlook/core/registry.py", [EVERY_CAUSE, REGISTRY, ANY, NEAR, PROGRAMS]),
+        ("src/longlook/timeline/rows.py", [BY_FACE[1]]),
+        ("src/longlook/timeline/events.py", [BY_FACE[0]]),
+        ("src/longlook/timeline/__init__.py", list(BY_FACE)),
         ("tests/data/links.py", [SETTINGS]),
         ("tests/unit/core/test_units.py", [UNITS]),
         (
             "tests/conftest.py",
-            sorted([REGISTRY, UNITS, SETTINGS, PAGE, DOCUMENTS, EVERY_CAUSE, SLOW, ANY, NEAR, PROGRAMS]),
+            sorted([REGISTRY, UNITS, SETTINGS, PAGE, DOCUMENTS, EVERY_CAUSE, SLOW, ANY, NEAR, PROGRAMS, *BY_FACE]),
         ),
         ("docs/guide/report.md", [PAGE, DOCUMENTS]),
         ("benches/results.json", []),

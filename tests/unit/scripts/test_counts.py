@@ -29,10 +29,6 @@ FILES = {
     "docs/reference/b.md": "word " * 3_501,
     "docs/reference/c.md": "<!-- Made by `make`. -->\n# C\n",
     "CHANGELOG.md": "# Changelog\n",
-    "scripts/faces.toml": """[[tool.importlinter.contracts]]
-id = "core"
-ignore_imports = ["longlook.** -> longlook.core.model", "longlook.** -> longlook.core.units"]
-""",
 }
 EXPECTED = {
     "source_lines": 89,
@@ -44,7 +40,7 @@ EXPECTED = {
     "short_files": 3,
     "package_arrows": 3,
     "names_across_borders": 5,
-    "modules_shown": 2,
+    "modules_shown": 3,
     "homonyms": 1,
     "places_of_a_table": 2,
     "chart_section_lines": 3,

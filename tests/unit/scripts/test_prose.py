@@ -1,5 +1,6 @@
 """The style of documents and docstrings: what each rule of Vale objects to, and what it lets pass."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -66,3 +67,19 @@ def test_without_vale_one_reads_how_to_get_it(checkout: Path, monkeypatch: pytes
     (checkout / "docs" / "other.md").write_text("Text.\n")
     with pytest.raises(SystemExit, match=r"run `make \.venv/bin/missing-vale`"):
         prose.documents(checkout)
+
+
+@WITH_VALE
+def test_a_check_names_the_sentences_of_the_places_asked_for_and_fails(
+    checkout: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (checkout / "docs" / "page.md").write_text("What it has is kept.\n")
+    (checkout / "src" / "good.py").write_text('"""It is kept."""\n')
+    (checkout / "src" / "bad.py").write_text('"""What it has is kept."""\n')
+    for read in (prose.documents, prose.docstrings):
+        monkeypatch.setattr(prose, read.__name__, partial(read, checkout))
+    prose.main(["--check", "src/good.py"])
+    assert capsys.readouterr().out == ""
+    with pytest.raises(SystemExit, match="1 warnings"):
+        prose.main(["--check", "src"])
+    assert capsys.readouterr().out.startswith("src/bad.py:1: ")

@@ -13,7 +13,7 @@ from scripts import reference
 from syrupy.assertion import SnapshotAssertion
 
 from longlook.core.errors import InputError
-from longlook.core.model import Claim, Contrast, Expected, Figure, Verdict
+from longlook.core.model import Claim, Contrast, ExpectedLevel, Figure, Verdict
 from longlook.core.problems import Problems
 from longlook.core.stack import Version
 from longlook.network import settings as network
@@ -21,7 +21,7 @@ from longlook.study import files, schema
 from longlook.study.catalogue import Catalogue
 from longlook.study.files import find_study, list_studies, parse_study, read_study, study_files
 from longlook.study.plan import make_plan
-from longlook.study.releases import Release, releases
+from longlook.study.releases import Release, releases_of
 from longlook.study.schema import StudyTable, Table
 from longlook.study.settings import ENDPOINT_KEYS
 from tests.data.studies import CATALOGUE, STUDY, problems, read, study_file
@@ -229,8 +229,11 @@ def test_a_trend_knows_when_its_arms_were_released(tmp_path: Path) -> None:
     path = study_file(tmp_path, ('protocol = "h2"', 'protocol = "h2"\nserver = "go@1.0"'), more=TREND)
     study = read_study(path, dated())
     assert study.figure.kind == "trend"
-    assert releases(study, dated()) == {"tcp": Release("go@1.0", "2020-01-02"), "quic": Release("go@2.0", "2023-04-05")}
-    assert releases(replace(study, figure=Figure("size", ("rate",))), dated()) == {}
+    assert releases_of(study, dated()) == {
+        "tcp": Release("go@1.0", "2020-01-02"),
+        "quic": Release("go@2.0", "2023-04-05"),
+    }
+    assert releases_of(replace(study, figure=Figure("size", ("rate",))), dated()) == {}
 
 
 def test_a_trend_needs_dates_and_arms_that_keep_their_programs(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
@@ -256,8 +259,8 @@ def test_a_claim_may_speak_of_the_level_of_one_arm(tmp_path: Path) -> None:
     claims = read(study_file(tmp_path, more=LEVELS)).claims
     (first, second) = [claim for claim in claims if claim.expected is not None]
     assert first.id == "table 2 quic page_load_time" and first.contrast == ""
-    assert first.expected == Expected("quic", "page_load_time", 1.5, at_least=1.0)
-    assert second.expected == Expected("quic", "handshake_time", None, at_most=0.1)
+    assert first.expected == ExpectedLevel("quic", "page_load_time", 1.5, at_least=1.0)
+    assert second.expected == ExpectedLevel("quic", "handshake_time", None, at_most=0.1)
     assert {claim.origin for claim in claims} == {"published"}
 
 

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 from syrupy.assertion import SnapshotAssertion
 
-from longlook.terminal.console import PlainConsole, console
+from longlook.terminal.console import PlainConsole, output_console
 from tests.support.command_line import LONGLOOK, call_longlook
 
 TINY = Path(__file__).parents[2] / "data" / "tiny.toml"
@@ -21,11 +21,11 @@ SHOWN = r"[bold red]x[/bold red][/] :smile: \x1b]0;title\x1b[2J [link=http://x]y
 
 
 def test_text_is_printed_as_it_was_written(capsys: pytest.CaptureFixture[str]) -> None:
-    console().print(HOSTILE)
-    console().print(Text(HOSTILE, "red"))
+    output_console().print(HOSTILE)
+    output_console().print(Text(HOSTILE, "red"))
     table = Table(HOSTILE, box=None)
     table.add_row(HOSTILE)
-    console().print(table)
+    output_console().print(table)
     written = capsys.readouterr().out
     assert "\x1b" not in written
     assert written.count(SHOWN) == 2  # cells are as wide as what they were before

@@ -7,7 +7,7 @@ import pytest
 from rich.text import Text
 from syrupy.assertion import SnapshotAssertion
 
-from longlook.terminal.console import console
+from longlook.terminal.console import output_console
 from longlook.terminal.printer import (
     FilePrinter,
     JsonLinesPrinter,
@@ -40,7 +40,7 @@ def printed(printer: Printer, capsys: pytest.CaptureFixture[str], result: Render
 
 
 def test_people_get_texts_and_a_plain_text_keeps_its_line(capsys: pytest.CaptureFixture[str]) -> None:
-    told, unwrapped, *wrapped = printed(PeoplePrinter(console()), capsys).splitlines()
+    told, unwrapped, *wrapped = printed(PeoplePrinter(output_console()), capsys).splitlines()
     assert (told, unwrapped) == ("half of it", LONG)
     assert len(wrapped) == 2 and " ".join(line.strip() for line in wrapped) == LONG
 
@@ -51,7 +51,7 @@ def test_machines_get_one_document_or_a_line_for_everything(
     assert json.loads(printed(JsonPrinter(), capsys)) == {"answer": 1}
     events = [json.loads(line)["event"] for line in printed(JsonLinesPrinter(), capsys).splitlines()]
     assert events == ["step", "quiet", "first", "last"]
-    assert printed(MarkdownPrinter(console()), capsys) == snapshot
+    assert printed(MarkdownPrinter(output_console()), capsys) == snapshot
 
 
 def test_a_form_is_made_only_if_it_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:

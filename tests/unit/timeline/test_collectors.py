@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from longlook.report import write_report
 from longlook.report.provenance.traces import cost_rows
+from longlook.report.write import write_report
 from longlook.timeline.collectors import (
     RECORDER,
     Collected,

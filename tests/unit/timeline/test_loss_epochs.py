@@ -2,7 +2,7 @@
 
 import pytest
 
-from longlook.timeline.loss_epochs import Tail, epochs_by_size, loss_epochs, tails
+from longlook.timeline.loss_epochs import Tail, epochs_by_size, loss_epochs_of, tails
 from longlook.timeline.timeline import Timeline
 from tests.data.link_rows import crossed, dropped, load_with
 
@@ -13,36 +13,40 @@ OTHER_PATH = [crossed("down", 0, 20, OTHER), crossed("up", 20, 40, OTHER)]
 
 def test_an_epoch_begins_with_a_loss_and_lasts_for_one_round_trip() -> None:
     lost = [dropped(100), dropped(139.9), dropped(140), dropped(300)]
-    assert loss_epochs(load_with(*PATH, *lost)) == [2, 1, 1]
+    assert loss_epochs_of(load_with(*PATH, *lost)) == [2, 1, 1]
     assert epochs_by_size(load_with(*PATH, *lost)) == {"lost": [1, 2], "epochs": [2, 1]}
 
 
 def test_the_round_trip_is_the_one_at_the_time() -> None:
     longer = [crossed("down", 150, 230), crossed("up", 230, 250)]
-    assert loss_epochs(load_with(*PATH, *longer, dropped(100), dropped(160), dropped(260), dropped(350))) == [1, 1, 2]
+    assert loss_epochs_of(load_with(*PATH, *longer, dropped(100), dropped(160), dropped(260), dropped(350))) == [
+        1,
+        1,
+        2,
+    ]
 
 
 def test_packets_lost_at_one_moment_are_one_epoch() -> None:
-    assert loss_epochs(load_with(*PATH, *[dropped(100) for _ in range(7)])) == [7]
+    assert loss_epochs_of(load_with(*PATH, *[dropped(100) for _ in range(7)])) == [7]
 
 
 def test_each_flow_has_its_own() -> None:
     timeline = load_with(*PATH, *OTHER_PATH, dropped(100), dropped(101, OTHER), dropped(102))
-    assert loss_epochs(timeline) == [2, 1]
+    assert loss_epochs_of(timeline) == [2, 1]
 
 
 def test_requests_and_acknowledgements_and_what_lies_outside_the_load_do_not_count() -> None:
-    assert loss_epochs(load_with(*PATH, dropped(100, direction="up"), dropped(501), end_ms=500)) == []
+    assert loss_epochs_of(load_with(*PATH, dropped(100, direction="up"), dropped(501), end_ms=500)) == []
 
 
 @pytest.mark.parametrize("timeline", [load_with(dropped(100)), Timeline(load_with(*PATH).table.slice(1, 2))])
 def test_without_a_round_trip_or_a_load_there_are_none(timeline: Timeline) -> None:
-    assert loss_epochs(timeline) is None
+    assert loss_epochs_of(timeline) is None
     assert epochs_by_size(timeline) is None
 
 
 def test_flows_of_which_nothing_came_back_are_left_out() -> None:
-    assert loss_epochs(load_with(*PATH, dropped(100), dropped(100, "udp cross"))) == [1]
+    assert loss_epochs_of(load_with(*PATH, dropped(100), dropped(100, "udp cross"))) == [1]
 
 
 def test_a_tail_is_the_last_round_trip_before_a_silence() -> None:

@@ -3,13 +3,18 @@
 import sys
 from pathlib import Path
 
-from longlook.core.codec import content_hash
-from longlook.core.job import Program
-from longlook.core.model import ConnectionState
-from longlook.core.paths import adapters_dir
-from longlook.core.stack import Command, ServerJob, Stack, Version, server_arguments
-from longlook.provision.build_cache import sources_digest
-from longlook.provision.python import python_version, shared_digest
+from longlook.core import (
+    Command,
+    ConnectionState,
+    Program,
+    ServerJob,
+    Stack,
+    Version,
+    adapters_dir,
+    content_hash,
+    server_arguments,
+)
+from longlook.provision import python_version, shared_digest, sources_digest
 
 _ADAPTER = Path(__file__).resolve().parents[2]
 """The folder of the programs. In src/longlook/stacks it is `adapters_dir() / "NAME"`."""

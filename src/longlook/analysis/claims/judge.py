@@ -5,8 +5,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from longlook.core.model import Claim, Expected, Study, Verdict
-from longlook.core.results import ArmLevel, ClaimResult, Estimate
+from longlook.core import ArmLevel, Claim, ClaimResult, Estimate, ExpectedLevel, Study, Verdict
 
 REPRODUCED = "reproduced"
 CONTRADICTED = "contradicted"
@@ -37,7 +36,7 @@ def _judge_any(claim: Claim, estimates: Sequence[Estimate], study: Study, levels
     return _judge(claim, estimates, study)
 
 
-def _judge_level(claim: Claim, expected: Expected, study: Study, levels: Sequence[ArmLevel]) -> ClaimResult:
+def _judge_level(claim: Claim, expected: ExpectedLevel, study: Study, levels: Sequence[ArmLevel]) -> ClaimResult:
     """Return the result for a level: our interval of the median is within the bounds, outside, or across one."""
     about = (expected.arm, expected.metric, expected.below)
     found = [level for level in levels if (level.arm, level.metric, level.below) == about]
@@ -70,7 +69,7 @@ def lies_within(low: float, high: float, at_least: float | None, at_most: float 
     return False if high < least or low > most else None
 
 
-def _expected(origin: str, expected: Expected) -> str:
+def _expected(origin: str, expected: ExpectedLevel) -> str:
     """Return a level's number with its origin, and the bounds, which are the study's own."""
     bounds = [
         f"{sign} {bound:g}" for sign, bound in (("≥", expected.at_least), ("≤", expected.at_most)) if bound is not None

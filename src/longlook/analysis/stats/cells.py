@@ -11,10 +11,8 @@ import pandas as pd
 
 from longlook.analysis.samples import FACTOR_PREFIX, RANDOM_LOSSES
 from longlook.analysis.stats.procedures import Floats, advantages, effect_pct
-from longlook.core.errors import InputError
-from longlook.core.model import Contrast, Outcome, Study
-from longlook.metrics import find_metric
-from longlook.study.around import COLUMN_PREFIX
+from longlook.core import Contrast, InputError, Outcome, Study, find_metric
+from longlook.study import COLUMN_PREFIX
 
 FAILED = frozenset({Outcome.FAILED, Outcome.TIMED_OUT})
 JUDGED = FAILED | {Outcome.OK}
@@ -101,7 +99,7 @@ class CellData:
     def failures(self) -> Failures:
         """The failures of both arms, by round.
 
-        A round counts where each arm's last attempt was ok, failed or timed out: an invalid attempt is not the arm's
+        A round counts if each arm's last attempt was ok, failed or timed out: an invalid attempt is not the arm's
         fault, and what is unsupported was not tried.
         """
         baseline, contender = self.baseline.failed, self.contender.failed

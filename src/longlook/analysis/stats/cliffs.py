@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from longlook.analysis.stats.procedures import ROUNDING, Floats
-from longlook.core.dependence import Shape
+from longlook.core import Shape
 
 SIDE = 3
 """The least number of rounds on either side of a split: fewer are single values, and say nothing about a step."""

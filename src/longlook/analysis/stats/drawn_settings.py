@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping
 
-from longlook.core.dependence import Dependence, Shape
-from longlook.core.links import BEHIND, SECOND, as_main, link_of
+from longlook.core import BEHIND, SECOND, Dependence, Shape, as_main, link_of
 
 _MINUS = "\u2212"
 _NAMES: Mapping[str, str] = {

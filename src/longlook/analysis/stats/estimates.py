@@ -12,10 +12,7 @@ from longlook.analysis.stats.cells import CellData, Cells
 from longlook.analysis.stats.drawn_settings import sentence
 from longlook.analysis.stats.procedures import Floats, Paired
 from longlook.analysis.stats.verdicts import caveats, decide, unlike_itself
-from longlook.core.dependence import Dependence
-from longlook.core.metric import Metric, find_metric
-from longlook.core.model import Contrast, Study, Verdict
-from longlook.core.results import Estimate
+from longlook.core import Contrast, Dependence, Estimate, Metric, Study, Verdict, find_metric
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,7 @@ from typing import Any
 import pandas as pd
 
 from longlook.analysis.samples import FACTOR_PREFIX
-from longlook.core.dependence import Dependence, Shape
-from longlook.core.model import Verdict
-from longlook.core.results import Estimate
+from longlook.core import Dependence, Estimate, Shape, Verdict
 
 _COUNTS = tuple(item.name for item in fields(Estimate) if item.name.startswith("n_"))
 _TEXTS = ("contrast", "metric", "unit", "cell", "baseline", "contender", "verdict", "reason", "outcomes")

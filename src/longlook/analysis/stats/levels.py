@@ -10,9 +10,7 @@ import pandas as pd
 from longlook.analysis.stats import libraries
 from longlook.analysis.stats.cells import Cells
 from longlook.analysis.stats.procedures import Floats
-from longlook.core.metric import find_metric
-from longlook.core.model import DOTS, MATRIX, TREND, Contrast, Study
-from longlook.core.results import ArmLevel
+from longlook.core import DOTS, MATRIX, TREND, ArmLevel, Contrast, Study, find_metric
 
 PART = "part"
 FAIR: Mapping[str, float | str] = {

@@ -14,10 +14,8 @@ import pandas as pd
 from longlook.analysis.samples import FACTOR_PREFIX
 from longlook.analysis.stats.cells import ArmData, Cells
 from longlook.analysis.stats.levels import median_interval
-from longlook.core import echoes
-from longlook.core.model import Contrast, Population, Study
-from longlook.core.results import ArmLevel
-from longlook.study.cells import cell_id
+from longlook.core import ArmLevel, Contrast, Population, Study, echoes
+from longlook.study import cell_id
 
 PERCENT = "%"
 _PAYLOAD = "workload.payload"

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from longlook.analysis.stats import libraries
-from longlook.core.model import Better
+from longlook.core import Better
 
 Floats = npt.NDArray[np.float64]
 
@@ -67,7 +67,7 @@ def margin(margin_pct: float, is_log: bool) -> float:
 def paired(advantage: Floats, margin: float, confidence: float, *, skewed: bool = True) -> Paired:
     """Return a test and an interval of the mean advantage, and two one-sided tests against ±`margin`.
 
-    `p` is Student's t (1908): where the arms are alike, an advantage is as likely as its negative, and with such
+    `p` is Student's t (1908): if the arms are alike, an advantage is as likely as its negative, and with such
     symmetry the test holds its level for other laws than the normal, too. Away from zero advantages may be skewed, and
     t intervals of few rounds then miss the mean too often; so the interval, and the two one-sided tests (Schuirmann,
     J. Pharmacokinet. Biopharm. 15, 1987), are the wider of Student's and of Hall's, which removes skewness by a

@@ -14,7 +14,7 @@ PRECISION/(PRECISION + n). The e-process is
 
 the mixture over a normal effect size of precision PRECISION. The values that it does not refute at 1 − a are within
 
-    |m − value| ≤ s·√((n − 1)(K − 1)/(1 − K·r)/n),  K = (1/(a·√r))^(2/n),  without a bound where K·r ≥ 1.
+    |m − value| ≤ s·√((n − 1)(K − 1)/(1 − K·r)/n),  K = (1/(a·√r))^(2/n),  without a bound if K·r ≥ 1.
 
 The second is about the median, for advantages of any law: if the value is a median, an advantage lies above it with a
 probability of at most 1/2, and below it likewise. The formula is a bet on either with a Beta(1/2, 1/2) mixture over the
@@ -48,7 +48,7 @@ _BETA = 0.5
 
 
 def paired(advantage: Floats, margin: float, confidence: float, *, last: bool, skewed: bool = True) -> Paired:
-    """Return what `procedures.paired` returns, valid at whatever number of rounds one stopped.
+    """Return the result of `procedures.paired`, valid after whatever number of rounds the study stops.
 
     The share LOOKS of the allowed error goes to the looks at any time, the rest to one look after the largest possible
     number of rounds. This look (`last`) is planned beforehand and may also use `procedures.paired`. `p` is of a mean
@@ -102,7 +102,7 @@ def least_p(count: int) -> float:
 def p_above(advantage: Floats, value: float) -> float:
     """Return the p value, valid at any time, of the advantages lying not above `value`.
 
-    It is below a exactly where the lower end of `interval` at confidence 1 − a is above `value`. Its negative side is
+    It is below a exactly if the lower end of `interval` at confidence 1 − a is above `value`. Its negative side is
     `p_above(-advantage, -value)`.
     """
     above, below = int(np.sum(advantage > value)), int(np.sum(advantage < value))

@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Iterator
 from enum import Enum
 
-from longlook.core.model import Analysis, Study, Verdict
-from longlook.core.results import Estimate
+from longlook.core import Analysis, Estimate, Study, Verdict
 
 
 class AllowedSide(Enum):

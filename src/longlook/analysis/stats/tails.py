@@ -17,8 +17,7 @@ from longlook.analysis.samples import FACTOR_PREFIX
 from longlook.analysis.stats import libraries
 from longlook.analysis.stats.cells import CellData, Cells
 from longlook.analysis.stats.procedures import Floats, effect_pct
-from longlook.core.metric import Metric, find_metric
-from longlook.core.model import Better, Study
+from longlook.core import Better, Metric, Study, find_metric
 
 WORST = (0.05, 0.01)
 """The shares of loads, from the worst on, of which the best one is compared."""

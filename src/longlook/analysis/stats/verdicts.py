@@ -6,8 +6,7 @@ import numpy as np
 
 from longlook.analysis.stats.cells import ArmData, CellData
 from longlook.analysis.stats.procedures import Paired
-from longlook.core.metric import Metric
-from longlook.core.model import Analysis, Verdict
+from longlook.core import Analysis, Metric, Verdict
 
 SURVIVOR_SHARE = 0.2
 """An arm that failed in more than this share of its rounds gets a caveat, as only its surviving rounds are compared."""

@@ -7,8 +7,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from longlook.run.diff import DatedEvent, FileDifference, RunDifference, TrialDifference
-from longlook.run.link_diff import FirstDifference, Packet, PacketPair
+from longlook.run import DatedEvent, FileDifference, FirstDifference, Packet, PacketPair, RunDifference, TrialDifference
 
 _NAMES = {
     "direction": "way",
@@ -94,7 +93,7 @@ def _counts(packets: Sequence[int]) -> str:
 
 
 def _packets(difference: FirstDifference, *, wide: bool) -> Table:
-    """Return both logs side by side, or below each other where there is no room."""
+    """Return both logs side by side, or below each other if the terminal is too narrow."""
     table = Table(header_style="bold")
     table.add_column("#", justify="right")
     if not wide:

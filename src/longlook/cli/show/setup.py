@@ -9,9 +9,8 @@ from rich.console import Group
 from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
-from longlook.provision import parallel
-from longlook.provision.parallel import Installed
-from longlook.terminal.printer import Printer, Renderings
+from longlook.provision import Installed, parallel
+from longlook.terminal import Printer, Renderings
 
 _STEP_CHARACTERS = 60
 

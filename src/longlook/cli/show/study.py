@@ -7,17 +7,14 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from longlook.core import codec
-from longlook.core.model import Scalar, Study
-from longlook.core.problems import shown
+from longlook.core import Scalar, Study, codec, shown
 from longlook.network import settings
-from longlook.study.plan import count_trials
-from longlook.terminal.printer import Renderings
+from longlook.study import count_trials
+from longlook.terminal import Renderings
 
 if TYPE_CHECKING:
-    from longlook.pipeline.preview import Preview
-    from longlook.provision.recorded.har import PageContradiction
-    from longlook.provision.recorded.page import RecordedPage
+    from longlook.pipeline import Preview
+    from longlook.provision import PageContradiction, RecordedPage
 
 
 def study_summary(study: Study, cells: int, differences: Mapping[str, Mapping[str, Scalar]]) -> RenderableType:
@@ -120,7 +117,7 @@ def page_summary(
     """Yield the page's size and origins, its phases, how dependences are known, what is left out or changed, and what
     of its recording contradicts the rest.
     """
-    from longlook.provision.recorded.page import evidence_counts
+    from longlook.provision import evidence_counts
 
     origins = f"{len(page.origins)} origin{'s' if len(page.origins) != 1 else ''}"
     yield Text(

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
-from longlook.terminal.printer import Renderings, Unwrapped
-from longlook.timeline.export.problems import problems_of
+from longlook.terminal import Renderings, Unwrapped
+from longlook.timeline import problems_of
 
 if TYPE_CHECKING:
-    from longlook.pipeline.hars import Exported
+    from longlook.pipeline import Exported
 
 _SHOWN_NAMES = 12
 _HEAD = ("format", "container", "schema", "producer", "vantage", "clock")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from longlook.core.stack_files import FACTS, FOLDER, KERNEL
+from longlook.core import FACTS, FOLDER, KERNEL
 from longlook.engines.fake.link_log import ConnectionLoad
 
 _FREQUENCY_HZ = 4999

@@ -8,18 +8,24 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from longlook.core.job import Job
-from longlook.core.links import BEHIND, MAIN, SECOND, counter_name, link_file
-from longlook.core.model import ConnectionState, Outcome, Run
-from longlook.engines import SequentialEngine
+from longlook.core import BEHIND, MAIN, SECOND, ConnectionState, Job, Outcome, Run, counter_name, link_file
+from longlook.engines.engine import SequentialEngine
 from longlook.engines.fake.collectors import write_profile, write_server_trace
 from longlook.engines.fake.flows import write_flows
 from longlook.engines.fake.lines import FIRST_PORT, Reported, client_lines, server_lines
 from longlook.engines.fake.link_log import TCP, UDP, ConnectionLoad, packets_of, through, write_link_log
 from longlook.engines.fake.path import EPOCH_NS, path_of
-from longlook.lab.artefacts import digests, seal, write_json, write_lines
-from longlook.lab.topology import CLIENT_ADDRESS, SECOND_CLIENT_ADDRESS, SERVER_ADDRESS, SERVER_PORT
-from longlook.network.config import link_text
+from longlook.lab import (
+    CLIENT_ADDRESS,
+    SECOND_CLIENT_ADDRESS,
+    SERVER_ADDRESS,
+    SERVER_PORT,
+    digests,
+    seal,
+    write_json,
+    write_lines,
+)
+from longlook.network import link_text
 
 _HANDSHAKE_ROUND_TRIPS = {"h3": 1, "h2": 2}
 _LINGER_NS = 100_000_000
@@ -32,10 +38,11 @@ class FakeEngine(SequentialEngine):
     """Makes results up that depend on the trial alone: on its id, seed, link, protocol and content.
 
     A load takes the handshake's round trips, one more for the request, and the bytes of all connections at the link's
-    rate, all times `factors[arm]` (1 if an arm is not named) and times log-normal noise of `sigma`. `outcomes` maps
-    trial ids to outcomes other than ok. Artefacts are `client.jsonl` and `server.jsonl`; with `evidence` also the log
-    and the configuration of each link, of competing flows what each did, and what `capture` asks for of CPU profiles
-    and of a QUIC server's qlog. Proxies, players, echoes and the kernel's TCP leave nothing of their own.
+    rate. The sum is multiplied by `factors[arm]` (1 if an arm is not named) and by log-normal noise of `sigma`.
+    `outcomes` maps trial ids to outcomes other than ok. Artefacts are `client.jsonl` and `server.jsonl`. With
+    `evidence` there are also the log and the configuration of each link, the lines of each competing flow, and the CPU
+    profiles and the qlog of a QUIC server if `capture` asks for them. Proxies, players, echoes and the kernel's TCP
+    leave no files.
     """
 
     name = "fake"

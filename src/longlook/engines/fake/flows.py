@@ -5,15 +5,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from longlook.core.flows import FLOWS_FILE, flow_folder, stop_after_s
-from longlook.core.job import Job
-from longlook.core.model import Flow
-from longlook.core.protocol import find_protocol
+from longlook.core import FLOWS_FILE, Flow, Job, find_protocol, flow_folder, stop_after_s
 from longlook.engines.fake.lines import FIRST_PORT, Reported, client_lines, server_lines
 from longlook.engines.fake.link_log import TCP, UDP, ConnectionLoad
 from longlook.engines.fake.path import EPOCH_NS, FakePath
-from longlook.lab.artefacts import write_json, write_lines
-from longlook.lab.topology import SERVER_PORT, addresses_of
+from longlook.lab import SERVER_PORT, addresses_of, write_json, write_lines
 
 _UNEQUAL = 0.2
 """By how much a flow's part may differ from the equal one."""

@@ -4,13 +4,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from longlook.core.job import Expected
-from longlook.core.model import ConnectionState, Trial
-from longlook.core.protocol import find_protocol
+from longlook.core import ConnectionState, ExpectedAnswer, Trial, find_protocol
 from longlook.engines.fake.link_log import ConnectionLoad
 
 FIRST_PORT = 40_000
-"""Of the client's connections."""
+"""The port of the client's first connection."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +18,7 @@ class Reported:
     trial: Trial
     host: str
     load: ConnectionLoad
-    expected: Mapping[str, Expected]
+    expected: Mapping[str, ExpectedAnswer]
     arrived: bool
 
 

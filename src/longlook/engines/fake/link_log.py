@@ -31,7 +31,9 @@ _RECORD = struct.Struct("<" + "".join(_CODES[kind] for _, kind in _FIELDS))
 _RECORD_BYTES = 128
 _HEADER_STEP_BYTES = 64
 _MOST_PACKETS, _LEAST_PAYLOAD_BYTES, _MOST_PAYLOAD_BYTES = 150, 1200, 60_000
-"""Of the data of a load: larger packets than a path carries keep logs of large loads short."""
+"""Bounds of the packets that carry a load's data. Packets may be larger than a path carries, so that logs of large
+loads stay short.
+"""
 _LOSS_SHARE = 0.06
 _ACK_EVERY = 2
 _SYN, _ACK = 0x02, 0x10
@@ -40,7 +42,7 @@ _SHORT, _INITIAL, _NOT_QUIC = 1, 2, 255
 
 @dataclass(frozen=True)
 class ConnectionLoad:
-    """What one connection carried towards its client. Times are ns since 1970; addresses `ip:port`."""
+    """The load that one connection carried towards its client. Times are ns since 1970; addresses `ip:port`."""
 
     client: str
     server: str

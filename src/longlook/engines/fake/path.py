@@ -1,11 +1,9 @@
-"""What a trial's links amount to: delays, a rate and whether they lose, as far as made-up results need it."""
+"""The sum of a trial's links, as far as made-up results need it: delays, a rate, and whether they lose packets."""
 
 from dataclasses import dataclass
 
-from longlook.core.job import Job
-from longlook.core.model import Link, Stage
-from longlook.network import trace_store
-from longlook.network.varying import mean, resolved
+from longlook.core import Job, Link, Stage
+from longlook.network import mean, resolved, trace_store
 
 EPOCH_NS = 1_700_000_000_000_000_000
 """When every made-up trial begins, ns since 1970."""

@@ -8,15 +8,11 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
-from longlook.core import codec
-from longlook.core.errors import InputError, MachineError
-from longlook.core.job import Job
-from longlook.core.model import Run
-from longlook.engines import SequentialEngine
+from longlook.core import InputError, Job, MachineError, Run, codec
+from longlook.engines.engine import SequentialEngine
 from longlook.engines.live.agent_process import AgentDiedError, AgentProcess
-from longlook.engines.lost import lost_run
-from longlook.lab.stale_state import clear_stale_state
-from longlook.lab.topology import PACKET, datapath
+from longlook.engines.lost_run import lost_run
+from longlook.lab import PACKET, clear_stale_state, datapath
 
 _LOST_HINT = "the next trial gets a new agent; if this happens again, report it with the reason"
 _OVERHEAD_S = 120.0  # for set-up and teardown beyond a trial's limit; only a bug of the agent takes longer
@@ -43,7 +39,7 @@ class LiveEngine(SequentialEngine):
         self._end_agent(gracefully=kind is None)
 
     def notes(self) -> Sequence[str]:
-        """Return how packets reach the link, where that is not the usual way."""
+        """Return how packets reach the link, if it is not the usual way."""
         path = datapath()
         return (
             () if path == PACKET else (f"packets reach the link by LONGLOOK_DATAPATH={path} (docs/explanation/lab.md)",)

@@ -10,7 +10,7 @@ import time
 from contextlib import suppress
 from typing import IO, Any
 
-from longlook.core.errors import MachineError
+from longlook.core import MachineError
 
 _HELLO_WITHIN_S = 10.0
 _QUIT_WITHIN_S = 5.0

@@ -18,14 +18,19 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from longlook.core import codec, files, registry
-from longlook.core.cpus import usable_cpus
-from longlook.core.digests import code_digest, file_digest
-from longlook.core.errors import LonglookError
-from longlook.core.flows import endpoints_of
-from longlook.core.job import Job
-from longlook.core.model import Run
-from longlook.engines.lost import lost_run
+from longlook.core import (
+    Job,
+    LonglookError,
+    Run,
+    code_digest,
+    codec,
+    endpoints_of,
+    file_digest,
+    files,
+    registry,
+    usable_cpus,
+)
+from longlook.engines.lost_run import lost_run
 from longlook.engines.virtual.boot import CONSOLE, BootResult, Guest
 from longlook.engines.virtual.break_out import attacks, judged
 from longlook.engines.virtual.bundle import make_bundle
@@ -33,8 +38,7 @@ from longlook.engines.virtual.guest_run import GuestRun, run_guest
 from longlook.engines.virtual.probe import fence_note, find_guest, note_on
 from longlook.engines.virtual.watch import SPIN_TIMEOUT
 from longlook.engines.virtual.watch import wall_limit_s as usual_wall_limit_s
-from longlook.lab.artefacts import digests, raise_if_full, seal
-from longlook.lab.guest import ENGINE
+from longlook.lab import ENGINE, digests, raise_if_full, seal
 
 _GUEST = "longlook.lab.guest"
 _LARGEST_RUN_BYTES = 64 << 20  # of a `run.json`, which has a digest for each of 20,000 files at most
@@ -76,7 +80,7 @@ class VirtualEngine:
         }
 
     def notes(self) -> Sequence[str]:
-        """Return how guests run their programs, and what confines them, where that is not the usual way."""
+        """Return how guests run their programs, and what confines them, if either is not the usual way."""
         guest = self._entered()
         return tuple(note for note in (note_on(guest), fence_note(guest)) if note is not None)
 
@@ -148,7 +152,7 @@ def _waits_busily(job: Job) -> bool:
 
 
 def agent_digest() -> str:
-    """Return the digest of the code that boots a guest and runs inside it, but for the stacks' own files."""
+    """Return the digest of the code that boots a guest and runs inside it, except the stacks' own files."""
     return code_digest("longlook.engines.virtual", _GUEST)
 
 
@@ -164,8 +168,8 @@ def seed_of(jobs: Sequence[Job]) -> int:
 def _taken(folder: Path, job: Job) -> Run | None:
     """Move a finished trial into its folder and return its result; None if the guest did not finish it.
 
-    Raise MachineError if the disk is full, and so its files are incomplete. None, too, where they are not what the
-    guest's agent sealed: that trial is lost, and no other.
+    The result is None, too, if its files differ from the agent's seal in the guest: this trial alone is lost. Raise
+    MachineError if the disk is full, and so its files are incomplete.
     """
     if not (folder / "run.json").exists():
         return None
@@ -185,8 +189,9 @@ def _taken(folder: Path, job: Job) -> Run | None:
 def _collected(exchange: Path, jobs: Sequence[Job], result: BootResult, began_unix_ns: int) -> list[Run]:
     """Move the finished trials into their folders, and return all results.
 
-    A program that spins has broken a limit, so its trial has failed. It is the first that was not finished: those
-    behind it never began. Where the guest took too much, or left what it could not, nothing that it left is believed.
+    A program that spins has broken a limit, so its trial has failed. It is the first that was not finished: trials
+    behind it never began. If the guest took too much, or left something that no guest can leave, none of its files is
+    believed.
     """
     runs: list[Run] = []
     at_work = True

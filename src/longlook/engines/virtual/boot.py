@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TextIO
 
-from longlook.core.files import open_regular
-from longlook.engines.virtual import groups, left
+from longlook.core import open_regular
+from longlook.engines.virtual import exchange_checks, groups
 from longlook.engines.virtual.box import (
     MEMORY_BEYOND_BYTES,
     TASKS,
@@ -27,8 +27,7 @@ from longlook.engines.virtual.box import (
 from longlook.engines.virtual.cpus import on_cpu
 from longlook.engines.virtual.memory import is_full, memory_folder, raise_if_short_of_memory
 from longlook.engines.virtual.watch import PROGRAM, SPINS, BootLimits, spin_timeout_s, watch
-from longlook.lab.linux.limit_groups import MEMORY
-from longlook.lab.linux.proctable import process_table
+from longlook.lab import MEMORY, process_table
 
 START_UNIX_NS = 1_700_000_000_000_000_000
 """The time at which every guest's clock starts: 14 November 2023, while the laboratory's certificate is valid."""
@@ -42,7 +41,9 @@ _BUS_ERROR = "Bus error - the host"  # the kernel prints this when it touches me
 
 @dataclass(frozen=True)
 class Guest:
-    """A kernel and how to boot it. `userspace`: how it runs programs, `seccomp`, or `ptrace` where that is refused."""
+    """A kernel and how to boot it. `userspace`: how it runs programs, `seccomp`, or `ptrace` if the
+    host refuses that.
+    """
 
     kernel: str
     userspace: str = "seccomp"
@@ -64,7 +65,7 @@ class Guest:
 
 @dataclass(frozen=True)
 class Boot:
-    """What to boot a guest with: its first process, that process's environment, and the limits of the boot."""
+    """The parameters of a boot: the guest's first process, that process's environment, and the limits of the boot."""
 
     init: Sequence[str]  # full argument list
     environment: Mapping[str, str]
@@ -98,9 +99,9 @@ def boot(guest: Guest, options: Boot, exchange: Path, stop: threading.Event | No
     The kernel's command line goes into its pool of randomness, so it names no path: it is the same on every machine.
 
     The guest is killed when no trial of it ends within the time limit, when a program spins (it keeps the CPU while
-    virtual time does not move), when it writes without end, when `stop` is set (then InterruptedByUserError is raised),
-    and when the calling thread dies. No process of it runs when this returns, and what is in `exchange` is Longlook's.
-    Raise MachineError if no box can be made.
+    virtual time does not move), and when it writes without end. It is also killed when `stop` is set and when the
+    calling thread dies. No process of the guest runs when this returns, and the files in `exchange` belong to Longlook.
+    Raise InterruptedByUserError if `stop` was set, and MachineError if no box can be made.
     """
     script = exchange / "init"
     script.write_text(_init_script(options.init, options.environment))
@@ -119,7 +120,7 @@ def boot(guest: Guest, options: Boot, exchange: Path, stop: threading.Event | No
 def _boot_in(box: Box, guest: Guest, options: Boot, stop: threading.Event) -> BootResult:
     exchange = box.exchange
     limits = BootLimits(options.wall_limit_s, spin_timeout_s(), answers=guest.answers)
-    bounds = left.Bounds(options.trials)
+    bounds = exchange_checks.Bounds(options.trials)
     console, began = exchange / CONSOLE, time.monotonic()
     process, report = _start(box, guest, options)
     with report:
@@ -130,16 +131,16 @@ def _boot_in(box: Box, guest: Guest, options: Boot, stop: threading.Event) -> Bo
                 limits,
                 stop,
                 lambda: _finished(exchange, options.trials),
-                lambda: left.too_much(exchange, CONSOLE, bounds),
+                lambda: exchange_checks.too_much(exchange, CONSOLE, bounds),
             )
         finally:
             status, cpu_s = _end(process)
         layers = layers_of(report.read())
     if "processes" not in layers.there and not _end_programs(box):
         return BootResult("processes of a guest cannot be ended", "", time.monotonic() - began, cpu_s, broke=True)
-    unbelieved = left.take_over(exchange, CONSOLE, bounds)
+    unbelieved = exchange_checks.take_over(exchange, CONSOLE, bounds)
     text = "" if unbelieved else _end_of(console)
-    wrote = reason is not None and reason.startswith(left.WROTE)
+    wrote = reason is not None and reason.startswith(exchange_checks.WROTE)
     reason = unbelieved or reason
     if reason is None and ("Kernel panic" in text or status != 0):
         reason = _why_it_died(text, status, box)

@@ -13,11 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
-from longlook.core.errors import MachineError
-from longlook.core.programs import box_program
-from longlook.core.trust import TRUST_HINT, programs_are_trusted
-from longlook.lab.linux.folders import both_ends, outermost, raise_if_unreadable
-from longlook.lab.linux.limit_groups import LimitGroup
+from longlook.core import TRUST_HINT, MachineError, box_program, programs_are_trusted
+from longlook.lab import LimitGroup, both_ends, outermost, raise_if_unreadable
 
 SYSTEM = (
     "/usr",
@@ -33,7 +30,7 @@ SYSTEM = (
     "/snap",
     "/var/cache/fontconfig",
 )
-"""Where a host has its programs, their libraries and their settings; those that exist are seen in every box."""
+"""The host's folders of programs, libraries and settings; every box sees the folders that exist."""
 
 TASKS = 4096
 """Processes of the host that a guest may have: one for each process of the guest, and its kernel."""
@@ -42,7 +39,7 @@ MEMORY_BEYOND_BYTES = 1 << 30
 """Memory of the host that a guest may take beyond the guest's own, most of it for files of the host that it reads."""
 
 FIRST_USER, USERS = 65472, 48
-"""The users of boxes: the last of those that systemd gives to services for as long as they run."""
+"""The users of boxes: the last of systemd's dynamic users, which it gives to services for as long as they run."""
 
 FENCES = ("user", "mounts", "landlock")
 """The layers of which one at least keeps a program that leaves its guest from the files of whoever runs Longlook."""
@@ -50,7 +47,7 @@ FENCES = ("user", "mounts", "landlock")
 
 @dataclass(frozen=True)
 class Layers:
-    """What the box of a guest was made of: each layer with its detail, and each one that is missing with the reason."""
+    """The layers of a guest's box: each layer with its detail, and each missing layer with the reason."""
 
     there: Mapping[str, str] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
@@ -76,7 +73,9 @@ class Box:
     group: LimitGroup | None
 
     def command(self, report: int) -> list[str]:
-        """Return the launcher and its arguments, before those of the kernel; it reports to an open descriptor."""
+        """Return the launcher and its arguments, to be followed by the kernel and its arguments; it reports to an open
+        descriptor.
+        """
         place = () if self.memory_folder is None else ("--memory-folder", self.memory_folder)
         return [
             box_program().path,

@@ -1,13 +1,13 @@
-"""What a guest's kernel says of programs that attack it, and what becomes of their trials. Pure."""
+"""Reads the guest kernel's messages about programs that attack it, and decides the outcome of their trials. Pure."""
 
 import re
 from dataclasses import replace
 
-from longlook.core.model import Outcome, Run
+from longlook.core import Outcome, Run
 
 _ATTACK = re.compile(r"longlook: (.{1,16})\[\d+\] was ended by the kernel: (.*)")
 _TRIAL = re.compile(r"longlook: trial (\d+)")
-"""What `lab.guest` prints when a trial begins."""
+"""The line that `lab.guest` prints when a trial begins."""
 
 
 def attacks(console: str) -> dict[int, str]:

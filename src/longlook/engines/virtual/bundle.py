@@ -9,8 +9,7 @@ from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import CodeType
 
-from longlook.core import codec, paths
-from longlook.core.errors import MachineError
+from longlook.core import MachineError, codec, paths
 from longlook.engines.virtual.bundle_loader import Entry
 
 _MAKE = """

@@ -6,7 +6,7 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from longlook.core.cpus import usable_cpus
+from longlook.core import usable_cpus
 
 _turn = itertools.count()
 

@@ -1,4 +1,4 @@
-"""Control groups that bound what a guest takes of the host: its processes, and its memory beyond that of the guest.
+"""Control groups that bound what a guest takes of the host: its processes, and its memory beyond the guest's memory.
 
 Their names have their maker's pid and start, by which the next one finds and removes what a killed process left.
 """
@@ -7,8 +7,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from longlook.lab.linux.limit_groups import MEMORY, TASKS, Controllers, LimitGroup, own_controllers
-from longlook.lab.stale_state import boot_id, is_same_process, start_ticks
+from longlook.lab import MEMORY, TASKS, Controllers, LimitGroup, boot_id, is_same_process, own_controllers, start_ticks
 
 _PREFIX = "longlook-guest-"
 

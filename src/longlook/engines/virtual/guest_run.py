@@ -5,8 +5,8 @@
 2. `boot.boot` starts the kernel in a box, on a CPU of its own, with the exchange directory as its working directory and
    `bundle_loader` as its first process, which runs `main` of a module (`lab.guest`) from a bundle.
 3. In the guest, `lab.guest` reads the request, runs the jobs in a laboratory, copies each finished folder into the
-   exchange directory, writes `error.json` where something went wrong, and switches the guest off.
-4. Errors that the guest reported are raised here; the caller moves the finished folders to where they belong.
+   exchange directory, writes `error.json` if something went wrong, and switches the guest off.
+4. Errors that the guest reported are raised here; the caller moves the finished folders to the run folder.
 """
 
 import json
@@ -17,19 +17,33 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from longlook.core import codec, files, paths, registry
-from longlook.core.errors import InputError, LonglookError, MachineError
-from longlook.core.flows import endpoints_of
-from longlook.core.job import Job
-from longlook.core.trust import TRUST
+from longlook.core import (
+    TRUST,
+    InputError,
+    Job,
+    LonglookError,
+    MachineError,
+    codec,
+    endpoints_of,
+    files,
+    paths,
+    registry,
+)
 from longlook.engines.virtual import bundle_loader
 from longlook.engines.virtual.boot import Boot, BootResult, Guest, boot
 from longlook.engines.virtual.box import shown_in_box
 from longlook.engines.virtual.cpus import one_cpu
-from longlook.lab.artefacts import raise_if_full
-from longlook.lab.guest import ERROR, REQUEST, GuestError, GuestRequest
-from longlook.lab.host_paths import job_paths, python_paths
-from longlook.lab.linux.view import closed_folders, hidden_folders
+from longlook.lab import (
+    ERROR,
+    REQUEST,
+    GuestError,
+    GuestRequest,
+    closed_folders,
+    hidden_folders,
+    job_paths,
+    python_paths,
+    raise_if_full,
+)
 
 _LARGEST_ERROR_BYTES = 1 << 20
 _PYTHON = {"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}
@@ -41,7 +55,7 @@ _FOLDERS = ("LD_LIBRARY_PATH", "LONGLOOK_ADAPTERS", "LONGLOOK_LINK", "LONGLOOK_P
 
 @dataclass(frozen=True)
 class GuestRun:
-    """What a guest has to do: run `main` of a module of a bundle as its first process, with jobs and a seed."""
+    """The work of a guest: it runs `main` of a module of a bundle as its first process, with jobs and a seed."""
 
     module: str
     bundle: str  # the file that `bundle.make_bundle` returns

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from longlook.core import paths
-from longlook.core.errors import MachineError
+from longlook.core import MachineError, paths
 from longlook.engines.virtual.scratch import temporary_folder
 
 _ROOM_BYTES = 1 << 30

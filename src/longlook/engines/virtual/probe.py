@@ -6,17 +6,13 @@ from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from longlook.core import codec, paths
-from longlook.core.errors import MachineError
-from longlook.core.job import Program
-from longlook.core.programs import box_program
-from longlook.core.trust import programs_are_trusted
+from longlook.core import MachineError, Program, box_program, codec, paths, programs_are_trusted
 from longlook.engines.virtual import groups
 from longlook.engines.virtual.boot import Boot, Guest, boot
 from longlook.engines.virtual.box import FENCES, shown_in_box
 from longlook.engines.virtual.cpus import one_cpu
 from longlook.engines.virtual.scratch import exchange_directory
-from longlook.provision.guest_kernel import kernel_program
+from longlook.provision import kernel_program
 
 _PROBE_LIMIT_S = 30.0
 _HELLO = "longlook-guest-works"
@@ -27,7 +23,7 @@ _LIVE = "or run in real time: --engine live"
 
 
 def find_guest() -> Guest:
-    """Return the guest for this machine, from the record of an earlier probe where there is one.
+    """Return the guest for this machine, from the record of an earlier probe if there is one.
 
     Raise MachineError if none boots; nothing ever switches to another engine by itself.
     """

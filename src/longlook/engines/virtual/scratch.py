@@ -1,4 +1,4 @@
-"""Temporary folders outside of a run folder: removed by their maker, or by the next one where that was killed."""
+"""Temporary folders outside of a run folder: removed by their maker, or by the next maker if theirs was killed."""
 
 import fcntl
 import os
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from longlook.core.files import remove_tree
+from longlook.core import remove_tree
 
 _EXCHANGE = "longlook-exchange-"
 _OLD = ("longlook-box-",)  # of versions before 2026-11-22
@@ -24,7 +24,7 @@ def exchange_directory() -> Iterator[Path]:
 
 @contextmanager
 def temporary_folder(prefix: str, parent: Path) -> Iterator[Path]:
-    """Yield an empty folder and remove it afterwards; first remove those that killed processes left."""
+    """Yield an empty folder and remove it afterwards; first remove the folders that killed processes left."""
     for left in (prefix, *_OLD):
         _clear(left, parent)
     with tempfile.TemporaryDirectory(prefix=prefix, dir=parent) as name:

@@ -12,17 +12,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from longlook.core.errors import InputError, InterruptedByUserError
-from longlook.core.files import open_regular
-from longlook.lab.limits import TASKS_IN_GUEST
-from longlook.lab.linux.proctable import cpu_of_tree, tree_of
+from longlook.core import InputError, InterruptedByUserError, open_regular
+from longlook.lab import TASKS_IN_GUEST, cpu_of_tree, tree_of
 
 SPIN_TIMEOUT = "LONGLOOK_SPIN_TIMEOUT_S"
 """The variable with the CPU seconds that a program may compute at one moment of virtual time."""
 
 _OLD_SPIN_TIMEOUT = "LONGLOOK_PATIENCE_S"  # its name until 2026-11-22; still read where the new one is not set
 PROGRAM, SPINS = "the program", "spins"
-"""How the reason begins where a program under test spins, and its verb."""
+"""The beginning of the reason if a program under test spins, and its verb."""
 
 _SPIN_TIMEOUT_S = 20.0
 _WALL_LIMIT_S = 900.0
@@ -47,12 +45,12 @@ class BootLimits:
 
 
 def spin_timeout_s() -> float:
-    """Return the value of LONGLOOK_SPIN_TIMEOUT_S, 20 where it is not set; raise InputError for a bad one."""
+    """Return the value of LONGLOOK_SPIN_TIMEOUT_S, 20 if it is not set; raise InputError for a bad one."""
     return _seconds(SPIN_TIMEOUT if os.environ.get(SPIN_TIMEOUT) else _OLD_SPIN_TIMEOUT, _SPIN_TIMEOUT_S)
 
 
 def wall_limit_s() -> float:
-    """Return the value of LONGLOOK_WALL_LIMIT_S, 900 where it is not set; raise InputError for a bad one."""
+    """Return the value of LONGLOOK_WALL_LIMIT_S, 900 if it is not set; raise InputError for a bad one."""
     return _seconds("LONGLOOK_WALL_LIMIT_S", _WALL_LIMIT_S)
 
 
@@ -77,8 +75,8 @@ def watch(
 ) -> str | None:
     """Wait for the end of a guest; return why it must be killed, or None when it has ended by itself.
 
-    `pid` is that of its launcher, which passes SIGUSR2 on. `finished` returns how many of its trials are done,
-    `too_much` why it has written too much. Raise InterruptedByUserError when `stop` is set.
+    `pid` is its launcher's, which passes SIGUSR2 on. `finished` returns how many of its trials are done, `too_much` why
+    it has written too much. Raise InterruptedByUserError when `stop` is set.
     """
     spin = _Spin(pid, console, limits.spin_timeout_s)
     weigh_at_s = time.monotonic() + _WEIGH_EVERY_S
@@ -147,7 +145,7 @@ class _Spin:
         return size if cpu_s - self._crowded_from_cpu_s >= self._timeout_s else None
 
     def look(self, descriptor: int) -> str | None:
-        """Return what spins, as the subject of a sentence; None while nothing is known to."""
+        """Return the program that spins, as the subject of a sentence; None while no program is known to spin."""
         if time.monotonic() < self._look_at_s:
             return None
         self._look_at_s = time.monotonic() + self._timeout_s / 10

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from longlook.core.model import Scalar, Trial
+from longlook.core import Scalar, Trial
 from longlook.explain.facts.sender import SenderFacts
-from longlook.timeline.timeline import Timeline
+from longlook.timeline import Timeline
 
 
 @dataclass(frozen=True)

@@ -12,13 +12,18 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from longlook.core.links import BOTTLENECKS, MAIN
-from longlook.core.model import Json, Stage, Trial, Vantage
+from longlook.core import BOTTLENECKS, MAIN, Json, Stage, Trial, Vantage
 from longlook.explain.facts.columns import NEVER, Booleans, Integers, are, codes, integers
-from longlook.timeline.competition import Competition, are_marked, server_of
-from longlook.timeline.normalise.trial import OVER_SECOND
-from longlook.timeline.payload import new_payload_bytes
-from longlook.timeline.timeline import Kind, Timeline, packet_of_same_bytes
+from longlook.timeline import (
+    OVER_SECOND,
+    Competition,
+    Kind,
+    Timeline,
+    are_marked,
+    new_payload_bytes,
+    packet_of_same_bytes,
+    server_of,
+)
 
 DELIVERED, DROPPED, QUEUED = 0, 1, 2
 """The values of `LinkFacts.fate`; a queued packet was still inside at the end of the trial."""
@@ -234,7 +239,7 @@ def _probes(payload: Integers, delivered: Booleans) -> Booleans:
     """Return which packets search for the path's MTU (RFC 9000, 14.4): padding, larger than any that was delivered.
 
     The packet behind it is smaller, as data goes by the old size until the probe is acknowledged. The last packet is
-    one where packets of a usable size arrived before.
+    one if packets of a usable size arrived before.
     """
     arrived = np.maximum.accumulate(np.where(delivered, payload, 0))
     before = np.concatenate([[0], arrived[:-1]])

@@ -5,12 +5,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from longlook.core.model import ConnectionState, Trial, Vantage
+from longlook.core import ConnectionState, Trial, Vantage
 from longlook.explain.facts.columns import NEVER, Booleans, Integers, are, codes, integers
 from longlook.explain.facts.link import LinkFacts
 from longlook.explain.facts.sender import SenderFacts
-from longlook.timeline.competition import Competition
-from longlook.timeline.timeline import Kind, Timeline
+from longlook.timeline import Competition, Kind, Timeline
 
 
 @dataclass(frozen=True)
@@ -22,7 +21,7 @@ class OpeningFacts:
 
     @classmethod
     def of(cls, timeline: Timeline, trial: Trial) -> "OpeningFacts | None":
-        """Return the opening, or None if no connection was opened that the link saw; computed once per timeline."""
+        """Return the opening, or None if the link saw no connection open; computed once per timeline."""
         if "opening facts" not in timeline.derived:
             up, down = (LinkFacts.of(timeline, trial, direction) for direction in ("up", "down"))
             timeline.derived["opening facts"] = _opening(timeline, up, down)
@@ -93,7 +92,7 @@ class ObjectFacts:
         """Return the same objects as the link behind the middle saw them, whose directions are given.
 
         There the middle asks, once a request has passed the link towards the client, and has the answer when it sends
-        it on. A request may share its datagram with the end of a handshake: it does where the answer waited for that.
+        it on. A request may share its datagram with the end of a handshake: it does if the answer waited for that.
         """
         able, done = self.request_arrived_ns, self.all_sent_ns
         first_packet, last_packet = _packet_before(down, self.answered_ns), _packet_before(down, done)

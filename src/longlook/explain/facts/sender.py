@@ -11,11 +11,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from longlook.core.model import Json, Vantage
+from longlook.core import Json, Vantage
 from longlook.explain.facts.columns import Booleans, Integers, Steps, are, codes, integers
-from longlook.timeline.doubts import Doubt, DoubtfulValue, doubts_of
-from longlook.timeline.events import LIMIT_ENDED, QUEUE_FULL, EventKind
-from longlook.timeline.timeline import Timeline
+from longlook.timeline import LIMIT_ENDED, QUEUE_FULL, Doubt, DoubtfulValue, EventKind, Timeline, doubts_of
 
 UNNUMBERED = -1
 """The packet number in rows of logs that only count."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from longlook.analysis.stats.procedures import adjust
+from longlook.analysis import adjust
 from longlook.explain.infer.machine import END, Machine, MachineState
 from longlook.explain.infer.matching import matched
 from longlook.explain.infer.significance import FEWEST_TRACES, Deals, Numbers, fisher_p

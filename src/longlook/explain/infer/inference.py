@@ -7,8 +7,7 @@ from typing import Self
 
 import pyarrow as pa
 
-from longlook.core.errors import InputError, LonglookError
-from longlook.core.programs import trace_program
+from longlook.core import InputError, LonglookError, trace_program
 from longlook.explain.infer import check
 from longlook.explain.infer.machine import Invariant, Machine, Relation
 from longlook.explain.infer.traces import Traces, as_table

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from longlook.core.errors import InputError
+from longlook.core import InputError
 
 SCHEMA_VERSION = 1
 START, END = 0, 1

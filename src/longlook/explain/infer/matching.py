@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from longlook.analysis.stats import libraries
+from longlook.analysis import libraries
 from longlook.explain.infer.machine import END, START, Machine, MachineState
 
 Context = frozenset[tuple[str, str]]

@@ -7,7 +7,7 @@ from math import comb
 import numpy as np
 import numpy.typing as npt
 
-from longlook.analysis.stats import libraries
+from longlook.analysis import libraries
 
 Numbers = npt.NDArray[np.float64]
 

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from longlook.core.errors import InputError
+from longlook.core import InputError
 
 Trace: TypeAlias = Iterable[tuple[str | None, int]]
 """Name and time in ns of each event, in order of time. None as the name is the trace's end, if that is known."""

@@ -11,17 +11,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from longlook.core.model import Vantage
+from longlook.core import Vantage
 from longlook.explain.inside.link import acknowledged_at_link, link_drops, link_series
 from longlook.explain.inside.playback import Stall, playback_bands, playback_series, stalls_of
 from longlook.explain.inside.sender import endpoint_bands, endpoint_marks, endpoint_series
 from longlook.explain.inside.series import Bands, Marks, Series
 from longlook.explain.ledger import Ledger
-from longlook.timeline.competition import to_server
-from longlook.timeline.doubts import doubts_of, trusted
-from longlook.timeline.events import Events
-from longlook.timeline.playback import Playback
-from longlook.timeline.timeline import Kind, Timeline
+from longlook.timeline import Events, Kind, Playback, Timeline, doubts_of, to_server, trusted
 
 PACKETS = (Kind.PACKET_DELIVERED, Kind.PACKET_DROPPED, Kind.PACKET_QUEUED)
 
@@ -51,7 +47,7 @@ def look_inside(
 ) -> Inside:
     """Return everything that is drawn of a trial. `events` is None if the trial has no trace of an endpoint.
 
-    `span_ns` gives begin and end of the load if the timeline does not hold them; `ledger` is the trial's, where its
+    `span_ns` gives begin and end of the load if the timeline does not hold them; `ledger` is the trial's, if its
     load has one.
     """
     start_ns, end_ns = span_ns or timeline.load_window_ns() or _span(timeline)

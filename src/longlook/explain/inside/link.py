@@ -4,10 +4,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from longlook.core.model import Vantage
-from longlook.explain.inside.series import Integers, Marks, Series, changes
-from longlook.timeline.payload import new_payload_bytes
-from longlook.timeline.timeline import Kind, Timeline
+from longlook.core import Vantage
+from longlook.explain.facts.columns import Integers
+from longlook.explain.inside.series import Marks, Series, changes
+from longlook.timeline import Kind, Timeline, new_payload_bytes
 
 _WRAP = np.uint32
 

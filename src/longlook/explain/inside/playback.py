@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from longlook.explain.inside.series import Bands, Integers, Series
+from longlook.explain.facts.columns import Integers
+from longlook.explain.inside.series import Bands, Series
 from longlook.explain.ledger import Ledger, LedgerClass
-from longlook.timeline.playback import Playback, Segment
+from longlook.timeline import Playback, Segment
 
 SAMPLE_NS = 50_000_000
 """While the video plays the buffer is a value each so often."""

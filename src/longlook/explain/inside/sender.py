@@ -5,8 +5,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from longlook.explain.inside.series import Bands, Integers, Marks, Series, changes
-from longlook.timeline.events import LIMIT_ENDED, EventKind, Events, among
+from longlook.explain.facts.columns import Integers
+from longlook.explain.inside.series import Bands, Marks, Series, changes
+from longlook.timeline import LIMIT_ENDED, EventKind, Events, among
 
 COLUMNS = {
     "cwnd": "cwnd_bytes",

@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
-Integers = npt.NDArray[np.int64]
+from longlook.explain.facts.columns import Integers
 
 KEPT_PER_BUCKET = 4
 

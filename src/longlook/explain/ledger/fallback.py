@@ -4,12 +4,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from longlook.core.model import Trial, Vantage
-from longlook.core.protocol import EITHER
+from longlook.core import EITHER, Trial, Vantage
 from longlook.explain.facts.columns import Booleans, Integers
 from longlook.explain.facts.link import LinkFacts
 from longlook.explain.ledger.classes import Decisions, LedgerClass
-from longlook.timeline.timeline import Kind, Timeline
+from longlook.timeline import Kind, Timeline
 
 
 class Fallback(NamedTuple):

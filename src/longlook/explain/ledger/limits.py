@@ -16,7 +16,7 @@ from longlook.explain.facts.sender import SenderFacts
 from longlook.explain.ledger.classes import LedgerClass
 from longlook.explain.ledger.load import Load
 from longlook.explain.ledger.moments import Moments
-from longlook.timeline.states import State
+from longlook.timeline import State
 
 
 @dataclass(frozen=True)
@@ -76,10 +76,10 @@ _OVERHEAD = 16
 def http2_credit(
     load: Load, flow: str, stopped_ns: Integers, flight: TcpFlight, segment: int
 ) -> dict[LedgerClass, Booleans]:
-    """Return at which moments of no sending a connection's sender had used up the credit that its client offers.
+    """Return at which idle moments a connection's sender had used up the credit that its client offers.
 
-    The smaller one holds: the connection's window, or the sum of the windows of streams with an answer under way. Empty
-    if the client's windows are not known. `segment` is the usual payload of a packet in bytes.
+    The smaller credit counts: the connection's window, or the sum of the windows of streams with an answer under way.
+    Empty if the client's windows are not known. `segment` is the usual payload of a packet in bytes.
     """
     windows = load.http2.get(flow)
     if windows is None or (windows.stream_bytes is None and windows.connection_bytes is None):
@@ -117,15 +117,15 @@ has the same number.
 _BURST_PACKETS = 10
 """The packets that a pacer lets go at once; it then waits for all of them (RFC 9002, 7.7)."""
 _DEFAULT_RTT_NS = 100_000_000
-"""The round trip time that is assumed where no log has one."""
+"""The round trip time that is assumed if no log has one."""
 
 Named = dict[str | None, Booleans]
 """The moments at which something holds, by its text in a ledger's detail."""
 
 CREDIT_BY_RULE = "rule: with room in the window it waits for the client"
-"""The detail of `stream_credit`, `connection_credit`, HTTP/2's credits and `send_buffer` where no event says so."""
+"""The detail of `stream_credit`, `connection_credit`, HTTP/2's credits and `send_buffer` if no event says so."""
 PACED_BY_RULE = "rule: the window has room"
-"""The detail of `pacing` where the sender logs no rate, and of `application` where its log does not say it."""
+"""The detail of `pacing` if the sender logs no rate, and of `application` if its log does not say it."""
 
 BLOCKED_CLASSES = {
     "stream": LedgerClass.STREAM_CREDIT,
@@ -270,7 +270,7 @@ class _Sender:
     def _application(self) -> Booleans:
         """Return where the sender logged that it had nothing to send, for longer than a pacer explains.
 
-        quic-go logs so while it is paced, and withdraws it late: where its window is full, that is what it waits for.
+        quic-go logs so while it is paced, and withdraws it late: if its window is full, that is what it waits for.
         """
         sender, found = self._sender, np.zeros(len(self._seen_ns), np.bool_)
         if sender.app_limited is not None:

@@ -5,15 +5,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from longlook.core.model import Trial, Vantage
-from longlook.core.protocol import find_protocol
+from longlook.core import Trial, Vantage, find_protocol
 from longlook.explain.facts.columns import Booleans, Integers, between
 from longlook.explain.facts.credits import Http2Windows
 from longlook.explain.facts.link import LinkFacts
 from longlook.explain.facts.objects import ObjectFacts, OpeningFacts
 from longlook.explain.facts.sender import SenderFacts
 from longlook.explain.ledger.fallback import Fallback, find_fallback
-from longlook.timeline.timeline import Timeline
+from longlook.timeline import Timeline
 
 
 @dataclass(frozen=True)
@@ -77,7 +76,7 @@ def _http2_windows(timeline: Timeline, trial: Trial) -> dict[str, Http2Windows]:
 
 
 def with_behind(load: Load, timeline: Timeline) -> Load:
-    """Return a load over two links with what the second saw of it, or as it is where that saw none of its packets.
+    """Return a load over two links with what the second saw of it, or as it is if that saw none of its packets.
 
     A router passes on one connection, whose sender is the server. A proxy ends it: towards the client the proxy sends,
     of which there is no log, and behind it the proxy is the server's client.

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from longlook.core.model import Trial
+from longlook.core import Trial
 from longlook.explain.facts.columns import Integers
 from longlook.explain.facts.objects import ObjectFacts
 from longlook.explain.ledger.classes import PLACES, Decisions, LedgerClass
@@ -15,8 +15,7 @@ from longlook.explain.ledger.load import Load
 from longlook.explain.ledger.middle import Behind, decide_middle
 from longlook.explain.ledger.service import Service, decide_service, wasted_bytes
 from longlook.explain.ledger.table import Ledger, ledger_table
-from longlook.timeline.doubts import doubts_of
-from longlook.timeline.timeline import Timeline
+from longlook.timeline import Timeline, doubts_of
 
 
 def make_ledger(timeline: Timeline, trial: Trial, *, live: bool = False) -> Ledger | None:

@@ -10,7 +10,7 @@ from longlook.explain.ledger.classes import Decisions, LedgerClass
 from longlook.explain.ledger.load import Load
 
 ACCESS = "access delay"
-"""The detail of `cpu` where the emulated processing time of packets at their sender passes (setting `access_delay`)."""
+"""The detail of `cpu` if the emulated processing time of packets at their sender passes (setting `access_delay`)."""
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from longlook.core import files
-from longlook.core.errors import InputError
+from longlook.core import InputError, files
 from longlook.explain.ledger.classes import LedgerClass
 
 LEDGER_SCHEMA = pa.schema(

@@ -11,11 +11,7 @@ the protocol limits least: no cap, more credit, short timers, losses that are de
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from longlook.core import registry, versions
-from longlook.core.knobs import LARGEST_HTTP2_WINDOW
-from longlook.core.model import Scalar, Trial
-from longlook.core.protocol import EITHER
-from longlook.core.stack import Knob
+from longlook.core import EITHER, LARGEST_HTTP2_WINDOW, Knob, Scalar, Trial, registry, versions
 from longlook.explain import changes
 from longlook.explain.cause import Change, Target
 from longlook.explain.pair import Pair
@@ -113,7 +109,7 @@ PATH: Mapping[str, tuple[tuple[str, ...], Mapping[str, Scalar], str]] = {
     "reorder": (("reorder",), {"reorder": "0%"}, "no reordering"),
     "queue": (("rate",), {"queue": "8bdp"}, "a queue of 8 BDP"),
 }
-"""Setting of the path → the stages that it is about, the change, and the change in words."""
+"""Setting of the path → the stages that it changes, the change, and the change in words."""
 
 PATH_WORDS: Mapping[str, str] = {
     "loss": "random losses",

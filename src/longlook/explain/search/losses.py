@@ -161,9 +161,9 @@ def closing(space: Gap, arms: Mapping[str, str]) -> dict[int, tuple[float, float
 
 
 def hanging(all_forgiven: Mapping[int, tuple[float, float]]) -> dict[int, float]:
-    """Return the rounds whose gap hangs on losses, with what the fewest must close; none where the whole gap does not.
+    """Return the rounds whose gap hangs on losses, with what the fewest must close; none if the whole gap does not.
 
-    `all_forgiven` has each round's gap, and what closes of it where all losses are forgiven.
+    `all_forgiven` has each round's gap, and what closes of it if all losses are forgiven.
     """
     if not all_forgiven:
         return {}

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from longlook.analysis.stats import procedures
-from longlook.core.model import Analysis
+from longlook.analysis import procedures
+from longlook.core import Analysis
 from longlook.explain import changes
 from longlook.explain.answer import Effect, FoundBy
 from longlook.explain.attribution import closed_pct
@@ -93,9 +93,9 @@ def _add(plan: CounterfactualPlan, chosen: Sequence[ScreenedFactor]) -> Mapping[
 
 
 def gaps(space: Gap, design: Design, rounds: Sequence[int]) -> tuple[Floats, bool]:
-    """Return the gap of each run, shape (rounds, runs), and whether it is a log ratio; NaN where a trial failed.
+    """Return the gap of each run, shape (rounds, runs), and whether it is a log ratio; NaN if a trial failed.
 
-    All gaps are on one scale, as they would not be where only some runs have values that are not positive.
+    All gaps are on one scale, as they would not be if only some runs have values that are not positive.
     """
     values = np.full((2, len(rounds), len(design.arms)), math.nan)
     for run, arms in enumerate(design.arms):

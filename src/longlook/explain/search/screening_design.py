@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from longlook.analysis.stats import libraries, procedures
+from longlook.analysis import libraries, procedures
 
 Signs = npt.NDArray[np.int8]
 
@@ -113,7 +113,7 @@ def least_found(signs: Signs, gaps: Floats, margin: float, alpha: float, rounds:
 
 
 def unusable(signs: Signs, gaps: Floats) -> list[int]:
-    """Return factors whose changed level makes trials fail, so that a design cannot have them; none where none failed.
+    """Return factors whose changed level makes trials fail, so that a design cannot have them; none if none failed.
 
     These are factors none of whose runs at the changed level went well in any round; without such a factor, it is the
     later one of two factors that never went well together.

@@ -4,10 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from markupsafe import Markup
 
-from longlook.core.model import Expected
+from longlook.core import ExpectedLevel
 from longlook.instruments.atlas.claims.survey import SurveyedClaim
-from longlook.report import wording
-from longlook.report.charts.colours import RESULT_COLOURS
+from longlook.report import RESULT_COLOURS, wording
 
 WIDTH, HEIGHT = 180, 18
 _EDGE = 6
@@ -24,7 +23,7 @@ def level_bars(claims: Sequence[SurveyedClaim]) -> Mapping[str, Markup]:
     return {item.claim.id: _bar(item, expected, *scales[_kind(expected)]) for item, expected in levels}
 
 
-def _kind(expected: Expected) -> tuple[str, bool]:
+def _kind(expected: ExpectedLevel) -> tuple[str, bool]:
     """Return what a level is of: a metric itself, or shares of a population by it."""
     return expected.metric, expected.below is not None
 
@@ -44,7 +43,7 @@ def _scale(values: Iterable[float]) -> tuple[float, float]:
     return low, high if high > low else low + 1.0
 
 
-def _bar(item: SurveyedClaim, expected: Expected, low: float, high: float) -> Markup:
+def _bar(item: SurveyedClaim, expected: ExpectedLevel, low: float, high: float) -> Markup:
     def place(value: float) -> float:
         return round(_EDGE + (value - low) / (high - low) * (WIDTH - 2 * _EDGE), 1)
 

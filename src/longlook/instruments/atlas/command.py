@@ -6,9 +6,8 @@ from typing import Annotated
 
 import typer
 
-from longlook.core.cpus import usable_cpus
-from longlook.core.errors import MachineError
-from longlook.terminal.options import AsJsonLines, expand_options
+from longlook.core import MachineError, usable_cpus
+from longlook.terminal import AsJsonLines, expand_options
 
 
 @dataclass(frozen=True)
@@ -58,12 +57,11 @@ def atlas(
     as_json: AsJsonLines = False,
 ) -> None:
     """Run every study once, and show every published figure beside what is found today, on one page."""
-    from longlook.engines.choice import DEFAULT, make_engine
+    from longlook.engines import DEFAULT, make_engine
     from longlook.instruments.atlas import runs as atlas_runs
     from longlook.instruments.atlas.run import AtlasFolder
     from longlook.instruments.atlas.show import atlas_shown, to_run_shown
-    from longlook.terminal.printer import document_printer, lines_printer
-    from longlook.terminal.run_display import RunDisplay, going_on
+    from longlook.terminal import RunDisplay, document_printer, going_on, lines_printer
 
     options = atlas_runs.AtlasOptions(
         out,
@@ -102,7 +100,7 @@ def claims(
     """Compare everything published with what the runs found: each claim, and sources that contradict each other."""
     from longlook.instruments.atlas.claims.run import survey_runs
     from longlook.instruments.atlas.claims.show import claims_shown
-    from longlook.terminal.printer import document_printer
+    from longlook.terminal import document_printer
 
     survey, page = survey_runs(runs, out)
     document_printer(as_json=as_json).show(claims_shown(survey, page))

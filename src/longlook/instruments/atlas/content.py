@@ -1,6 +1,6 @@
 """The contents of the atlas: every study of every paper with its claims, its run and its explanations.
 
-Pure: `run` fills it from entries, and `page` draws it (docs/guide/atlas.md). `kind_of` says how much of a reproduced
+Pure: `run` fills it from entries, and `page` draws it (docs/guide/claims.md). `kind_of` says how much of a reproduced
 claim was found again.
 """
 
@@ -10,10 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from longlook.analysis.claims.judge import NOT_RUN, is_clipped, size_agrees
-from longlook.core import codec
-from longlook.core.model import Study, Verdict
-from longlook.core.results import ClaimResult
+from longlook.analysis import NOT_RUN, is_clipped, size_agrees
+from longlook.core import ClaimResult, Study, Verdict, codec
 from longlook.instruments.atlas.claims.entry import Entry
 from longlook.instruments.atlas.claims.survey import (
     RESULTS,

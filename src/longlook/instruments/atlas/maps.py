@@ -5,19 +5,21 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from longlook.core.model import Contrast
-from longlook.core.results import ClaimResult
+from longlook.core import ClaimResult, Contrast
 from longlook.instruments.atlas.content import AtlasStudy
-from longlook.report import wording
-from longlook.report.content import ReportContent, metric_facts
-from longlook.report.contrasts.squares import (
+from longlook.report import (
     STATE_NOTES,
+    CellKey,
+    Grid,
+    ReportContent,
     Square,
     claims_of,
+    make_grid,
     measured_squares,
+    metric_facts,
     published_squares,
+    wording,
 )
-from longlook.report.layout import CellKey, Grid, make_grid
 
 Position = tuple[str, str]
 """Row and column of a square."""

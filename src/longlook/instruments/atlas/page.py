@@ -5,18 +5,14 @@
 
 from collections.abc import Mapping, Sequence
 
-from longlook.analysis.claims.judge import NOT_RUN
+from longlook.analysis import NOT_RUN
 from longlook.instruments.atlas.bars import level_bars
 from longlook.instruments.atlas.claims.dispute_charts import position_colours
 from longlook.instruments.atlas.claims.page import HELD_SYMBOLS, made, ours_text, pieces_of
 from longlook.instruments.atlas.claims.survey import RESULTS, command_for, result_counts
 from longlook.instruments.atlas.content import Atlas, AtlasStudy, PageState, SummaryRow
 from longlook.instruments.atlas.maps import maps_of, without_run
-from longlook.report import wording
-from longlook.report.charts.colours import gradient
-from longlook.report.content import ReportContent, short_labels
-from longlook.report.templates import asset, template
-from longlook.report.text import markdown_rows
+from longlook.report import ReportContent, asset, gradient, markdown_rows, short_labels, template, wording
 
 PAGE = "index.html"
 _DIGITS = 16

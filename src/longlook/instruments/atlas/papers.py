@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from longlook.core.model import Study
+from longlook.core import Study
 
 OWN = "own"
 """The key under which studies that repeat no paper stand."""

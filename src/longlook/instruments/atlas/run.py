@@ -1,14 +1,22 @@
 """`longlook atlas`: run every study that is still to run, and build the page from whatever is there
-(docs/guide/atlas.md)."""
+(docs/guide/claims.md)."""
 
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from longlook.core.errors import InputError, LonglookError, MachineError
-from longlook.core.model import Plan, Study
-from longlook.core.run_folder import FREE_BYTES_NEEDED, RunFolder, write_json, write_text
+from longlook.core import (
+    FREE_BYTES_NEEDED,
+    InputError,
+    LonglookError,
+    MachineError,
+    Plan,
+    RunFolder,
+    Study,
+    write_json,
+    write_text,
+)
 from longlook.instruments.atlas.claims.dispute import list_disputes
 from longlook.instruments.atlas.claims.entries import CLAIMS, EntryFolder, Found, make_entry, refuse_other_folder
 from longlook.instruments.atlas.claims.entry import Entry, worded_as
@@ -40,14 +48,10 @@ from longlook.instruments.atlas.runs import (
     standing,
     taken,
 )
-from longlook.pipeline.answers import ANSWERS
-from longlook.pipeline.answers import FOLDER as EXPLANATIONS
-from longlook.pipeline.options import Observer
-from longlook.pipeline.preview import preview
-from longlook.pipeline.run import run_study
-from longlook.report.causes.section import anchor
-from longlook.study.files import list_studies
-from longlook.study.plan import make_plan
+from longlook.pipeline import ANSWERS, Observer, preview_study, run_study
+from longlook.pipeline import FOLDER as EXPLANATIONS
+from longlook.report import anchor
+from longlook.study import list_studies, make_plan
 
 DATA, SUMMARY = "atlas.json", "summary.md"
 
@@ -261,7 +265,7 @@ class AtlasFolder:
             return ToRun(study.id, trials, trials, 0, (), 0.0, day)
         resume = there.there and there.same_plan
         free = place.with_name(f".{study.id}.new")  # where a run with another plan lies, a new one begins elsewhere
-        seen = preview(study, place if resume else free, self.options.run_options(study.id, resume=resume))
+        seen = preview_study(study, place if resume else free, self.options.run_options(study.id, resume=resume))
         lasts = minutes(plan, seen.left, self.options.jobs, entry)
         return ToRun(study.id, trials, seen.finished, seen.cached, seen.install, lasts, day)
 

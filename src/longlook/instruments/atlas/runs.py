@@ -10,19 +10,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from longlook.core.errors import InputError, MachineError
-from longlook.core.flows import stop_after_s
-from longlook.core.lock import Lock
-from longlook.core.model import Plan, Study, Trial
-from longlook.core.registry import nearest
-from longlook.core.run_folder import RunFolder
+from longlook.core import InputError, Lock, MachineError, Plan, RunFolder, Study, Trial, nearest, stop_after_s
 from longlook.engines import Engine
 from longlook.instruments.atlas.claims.entry import Entry
 from longlook.instruments.atlas.papers import PAPERS, checks_laboratory, paper_of
-from longlook.network.stages import largest_rate_bps
-from longlook.pipeline.options import RunOptions
-from longlook.pipeline.preview import LIVE
-from longlook.study.plan import make_plan
+from longlook.network import largest_rate_bps
+from longlook.pipeline import LIVE, RunOptions
+from longlook.study import make_plan
 
 RUNS, REPLACED, ENTRIES = "runs", "replaced", "entries"
 _LAST_FILE = Path("report") / "index.html"
@@ -220,7 +214,7 @@ def minutes(plan: Plan, left: int, jobs: int, entry: Entry | None) -> float:
 
 
 def megabytes(trial: Trial) -> float:
-    """Return about how many MB a trial carries, at most what its bottleneck lets through where flows run for a time."""
+    """Return about how many MB a trial carries, at most what its bottleneck lets through if flows run for a time."""
     parameters = trial.workload.parameters
     lasts_s = stop_after_s(trial.workload)
     if lasts_s is not None:

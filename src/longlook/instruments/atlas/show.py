@@ -9,7 +9,7 @@ from longlook.core import codec
 from longlook.instruments.atlas.claims.survey import RESULTS, result_counts
 from longlook.instruments.atlas.content import atlas_data, summary_rows
 from longlook.instruments.atlas.run import Built, ToRun
-from longlook.terminal.printer import Renderings
+from longlook.terminal import Renderings
 
 
 def atlas_shown(built: Built) -> Renderings:

@@ -6,9 +6,8 @@ from typing import Annotated
 
 import typer
 
-from longlook.core import codec
-from longlook.core.errors import InputError, InterruptedByUserError
-from longlook.terminal.options import AsJson, EngineOptions, expand_options, new_folder
+from longlook.core import InputError, InterruptedByUserError, codec
+from longlook.terminal import AsJson, EngineOptions, expand_options, new_folder
 
 
 @dataclass(frozen=True)
@@ -32,7 +31,7 @@ class ServerOptions:
         return self.servers or bool(self.server)
 
     def check(self, engine: EngineOptions, *, aa: bool) -> None:
-        """Raise InputError where an option means nothing beside the others."""
+        """Raise InputError if an option means nothing beside the others."""
         if self.asked_for and aa:
             raise InputError("--aa is about the link, --servers about servers", "ask for one of them")
         if not self.asked_for and (self.rounds is not None or engine.jobs is not None or engine.no_cache):
@@ -58,7 +57,7 @@ def calibrate(
         return
     from longlook.instruments.calibrate.run import run_calibration
     from longlook.instruments.calibrate.show import calibration_summary
-    from longlook.terminal.printer import Renderings, document_printer
+    from longlook.terminal import Renderings, document_printer
 
     printer = document_printer(as_json=as_json)
     result = run_calibration(engine.engine, printer.report, out, aa=aa)
@@ -73,8 +72,7 @@ def _compare_servers(servers: ServerOptions, engine: EngineOptions, out: Path | 
     study = servers_study(servers.server or (), servers.rounds, engine=engine.engine)
     # Here, so that a mistake in the options is reported before the libraries of the report are loaded.
     from longlook.instruments.calibrate.show import servers_shown
-    from longlook.terminal.printer import lines_printer
-    from longlook.terminal.run_display import RunDisplay, fail_where_altered, fail_without_trials
+    from longlook.terminal import RunDisplay, fail_where_altered, fail_without_trials, lines_printer
 
     folder = out or new_folder("servers")
     printer = lines_printer(as_json=as_json)

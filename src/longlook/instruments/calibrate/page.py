@@ -11,10 +11,17 @@ from typing import Any
 import altair as alt
 
 from longlook.instruments.calibrate.link.live import Curve, LiveCalibration
-from longlook.report.charts.colours import BASELINE, CONTENDER
-from longlook.report.charts.export import export_figure
-from longlook.report.charts.theme import PAGE_FONT, specification
-from longlook.report.templates import asset, embedded_json, template, vega
+from longlook.report import (
+    BASELINE,
+    CONTENDER,
+    PAGE_FONT,
+    asset,
+    embedded_json,
+    export_figure,
+    specification,
+    template,
+    vega,
+)
 
 PAGE = "index.html"
 _COLOURS = (CONTENDER, BASELINE, "#23764b", "#8a6d00")

@@ -9,15 +9,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from longlook.core import files
-from longlook.core.errors import InputError
-from longlook.engines.choice import make_engine
+from longlook.core import InputError, files
+from longlook.engines import make_engine
 from longlook.instruments.calibrate.link.live import LiveCalibration, calibrate_live, keep
 from longlook.instruments.calibrate.link.virtual import Calibration, calibrate
 from longlook.instruments.calibrate.link.virtual import keep as keep_virtual
-from longlook.pipeline.options import Observer, RunOptions
-from longlook.pipeline.run import run_study
-from longlook.study.files import find_study
+from longlook.pipeline import Observer, RunOptions, run_study
+from longlook.study import find_study
 
 _ROUNDS = 12
 _METRIC = "page_load_time"

@@ -6,17 +6,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from longlook.core import registry
-from longlook.core.errors import InputError
-from longlook.core.model import Scalar, Study
-from longlook.core.problems import Problems
-from longlook.core.results import Estimate
-from longlook.pipeline.analyse import Result
-from longlook.pipeline.options import Observer, RunOptions
-from longlook.pipeline.run import run_study
-from longlook.study.catalogue import Catalogue, ComparedSide, installed, parse_side
-from longlook.study.files import find_study, parse_study, study_files
-from longlook.study.virtual_time import VIRTUAL, default_around
+from longlook.core import Estimate, InputError, Problems, Scalar, Study, registry
+from longlook.pipeline import Observer, Result, RunOptions, run_study
+from longlook.study import (
+    VIRTUAL,
+    Catalogue,
+    ComparedSide,
+    default_around,
+    find_study,
+    installed,
+    parse_side,
+    parse_study,
+    study_files,
+)
 
 STUDY = "kakhki2017-fig2"
 """The study of all servers that are here: path, transfer and references are its own (IMC 2017, section 4.1)."""

@@ -7,16 +7,14 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from longlook.core import codec, knobs
-from longlook.core.model import Study
-from longlook.core.results import Estimate
+from longlook.core import Estimate, Study, codec, knobs
 from longlook.instruments.calibrate.link.live import LiveCalibration
 from longlook.instruments.calibrate.link.virtual import Calibration
 from longlook.instruments.calibrate.page import facts as live_facts
 from longlook.instruments.calibrate.page import number as live_number
 from longlook.instruments.calibrate.servers import SETTINGS, ComparedServer
 from longlook.report import wording
-from longlook.terminal.printer import Renderings
+from longlook.terminal import Renderings
 
 _OWN = "its own"
 _UNITS = {

@@ -7,3 +7,21 @@ rounds is fixed, `stopped_rounds` the rates of studies that stop when they are d
 disturbed host, and `document` has the tables of docs/explanation/trust.md. For `longlook explain --certify`, `planted`
 runs and explains the cases of `planted_cases`, whose causes are known.
 """
+
+from typing import TYPE_CHECKING
+
+from longlook.core import lazy
+
+if TYPE_CHECKING:
+    from longlook.instruments.certify import command as command
+    from longlook.instruments.certify.planted import certify_explanations as certify_explanations
+    from longlook.instruments.certify.show import matrix_shown as matrix_shown
+else:
+    __all__, __getattr__ = lazy(
+        __name__,
+        {
+            "planted": "certify_explanations",
+            "show": "matrix_shown",
+        },
+        "command",
+    )

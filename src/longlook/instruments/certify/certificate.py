@@ -4,10 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from longlook.core import codec, files
-from longlook.core.errors import InputError
-from longlook.core.model import Analysis
-from longlook.core.run_folder import write_json
+from longlook.core import Analysis, InputError, codec, files, write_json
 from longlook.instruments.certify.exactness import Repeated
 from longlook.instruments.certify.fixed_rounds import Coverage, Power
 from longlook.instruments.certify.rates import Rate, RateFinding

@@ -5,9 +5,8 @@ from typing import Annotated
 
 import typer
 
-from longlook.core.cpus import usable_cpus
-from longlook.core.errors import LonglookError
-from longlook.terminal.options import AsJsonLines, new_folder
+from longlook.core import LonglookError, usable_cpus
+from longlook.terminal import AsJsonLines, new_folder
 
 
 def certify(
@@ -36,8 +35,7 @@ def certify(
     from longlook.instruments.certify.run import CertifyOptions
     from longlook.instruments.certify.run import certify as run_certification
     from longlook.instruments.certify.show import certificate_shown
-    from longlook.terminal.printer import lines_printer
-    from longlook.terminal.run_display import RunDisplay, going_on
+    from longlook.terminal import RunDisplay, going_on, lines_printer
 
     scale = trial_bank.QUICK if quick else trial_bank.FULL
     folder = out or new_folder("certify")

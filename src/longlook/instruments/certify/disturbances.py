@@ -18,8 +18,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, suppre
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from longlook.core import paths
-from longlook.core.cpus import usable_cpus
+from longlook.core import paths, usable_cpus
 
 _GIB = 1 << 30
 _MOST_MEMORY_BYTES = 4 * _GIB

@@ -14,15 +14,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from longlook.core import codec, files
-from longlook.core.errors import LonglookError, MachineError
-from longlook.core.run_folder import RunFolder, write_json
-from longlook.engines.choice import make_engine
+from longlook.core import LonglookError, MachineError, RunFolder, codec, files, write_json
+from longlook.engines import make_engine
 from longlook.instruments.certify.disturbances import DISTURBANCES, Disturbance, RepeatLaunch
-from longlook.pipeline.options import Observer, RunOptions
-from longlook.pipeline.run import run_study
+from longlook.pipeline import Observer, RunOptions, run_study
 from longlook.run import verify
-from longlook.study.files import find_study
+from longlook.study import find_study
 
 STUDY = "exactness"
 CHANGES = {"workload.object": "30KB"}
@@ -123,7 +120,7 @@ def _repeat(out: Path, run: Path, disturbance: Disturbance, number: int, repeats
 
 
 def _verify(way: RepeatLaunch, repeats: int, jobs: int) -> None:
-    """Repeat the trials of a run in a process of its own; MachineError where that cannot go on."""
+    """Repeat the trials of a run in a process of its own; MachineError if that cannot go on."""
     changes = [word for key, value in CHANGES.items() for word in ("--set", f"{key}={value}")]
     command = [*way.prefix, sys.executable, "-m", "longlook", "run", STUDY, *changes, "--json"]
     command += ["--resume", str(way.folder.resolve()), "--verify", str(repeats), "--jobs", str(jobs)]

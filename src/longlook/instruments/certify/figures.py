@@ -7,8 +7,7 @@ from typing import Any
 
 import altair as alt
 
-from longlook.report.charts.colours import BASELINE, CONTENDER, INK, INK_SOFT
-from longlook.report.charts.export import export_figure
+from longlook.report import BASELINE, CONTENDER, INK, INK_SOFT, export_figure
 
 _ROUNDS_COLOURS = (BASELINE, CONTENDER, "#23764b")
 _WIDTH_PX, _ROW_PX, _HEIGHT_PX = 420, 22, 240

@@ -1,4 +1,4 @@
-"""Error rates of verdicts and intervals where the number of rounds is fixed beforehand. Pure.
+"""Error rates of verdicts and intervals if the number of rounds is fixed beforehand. Pure.
 
 Each function resamples rounds that were run, through the very procedures that make verdicts. `draws` are samples for
 each population. Random numbers come from the seed and the population's name, so that the same rounds give the same
@@ -10,9 +10,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from longlook.analysis.stats import procedures
-from longlook.analysis.stats.procedures import Floats
-from longlook.core.model import Analysis, Verdict
+from longlook.analysis import Floats, procedures
+from longlook.core import Analysis, Verdict
 from longlook.instruments.certify.populations import (
     Population,
     generator,
@@ -27,7 +26,7 @@ SIZES = (10, 20)
 POWER_SIZES = (10, 20, 40)
 SHIFTS_PCT = (0.5, 1.0, 2.0, 5.0)
 HEATMAP_CELLS = 21
-"""As many as fig6a of Kakhki et al. has."""
+"""The number of cells in Fig. 6a of Kakhki et al."""
 
 _ROUNDING = 1e-9
 """Relative: an end of an interval that is so near to the truth is on it."""

@@ -9,24 +9,22 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from longlook.core import codec
-from longlook.core.errors import InputError
-from longlook.core.links import names_in
-from longlook.core.model import Study
-from longlook.core.paths import adapters_dir
-from longlook.core.problems import Problems
-from longlook.core.registry import add_plugins, nearest
-from longlook.core.run_folder import RunFolder, write_json
-from longlook.explain.answer import Answer, Explained, FoundBy
-from longlook.explain.attribution import Conclusion
-from longlook.explain.detect import ENDS
+from longlook.core import (
+    InputError,
+    Problems,
+    RunFolder,
+    Study,
+    adapters_dir,
+    add_plugins,
+    codec,
+    names_in,
+    nearest,
+    write_json,
+)
+from longlook.explain import ENDS, Answer, Conclusion, Explained, FoundBy
 from longlook.instruments.certify.planted_cases import CASES, DEFAULT_CELL, PATCHED, Planted
-from longlook.pipeline.explain import ExplainRequest, explain_run
-from longlook.pipeline.options import Observer, RunOptions
-from longlook.pipeline.sample import sample_study
-from longlook.study.catalogue import installed
-from longlook.study.files import parse_study
-from longlook.study.laws import uniform
+from longlook.pipeline import ExplainRequest, Observer, RunOptions, explain_run, sample_study
+from longlook.study import installed, parse_study, uniform
 
 MATRIX = "planted.json"
 ROUNDS = 10

@@ -10,7 +10,7 @@ difference, or only the occasion, on the path of one arm: then no end's rule is 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from longlook.core.model import Scalar
+from longlook.core import Scalar
 
 Settings = Mapping[str, Scalar]
 

@@ -14,13 +14,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from longlook.analysis.stats import procedures, rare_losses
-from longlook.analysis.stats.cells import Cells
-from longlook.analysis.stats.procedures import Floats, Paired
-from longlook.analysis.stats.verdicts import decide
-from longlook.core.metric import find_metric
-from longlook.core.model import Analysis, Contrast, Study, Verdict
-from longlook.study.laws import rank, uniform
+from longlook.analysis import Cells, Floats, Paired, decide, procedures, rare_losses
+from longlook.core import Analysis, Contrast, Study, Verdict, find_metric
+from longlook.study import rank, uniform
 
 
 class Procedure(Protocol):
@@ -49,7 +45,7 @@ class Population:
 
     @property
     def mean(self) -> float:
-        """Return the mean advantage of all rounds: the truth, where rounds are drawn from these."""
+        """Return the mean advantage of all rounds: the truth, if rounds are drawn from these."""
         return float(np.mean(self.advantages))
 
     def moved_to(self, mean: float) -> "Population":

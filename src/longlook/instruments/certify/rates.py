@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from longlook.analysis.stats.procedures import exact_interval
+from longlook.analysis import exact_interval
 
 
 class Limit(StrEnum):

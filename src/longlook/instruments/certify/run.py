@@ -6,16 +6,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from longlook import __version__
-from longlook.core.digests import folder_digest
-from longlook.core.errors import InputError, MachineError
-from longlook.core.model import Analysis, Study
-from longlook.core.registry import nearest
+from longlook.core import Analysis, InputError, MachineError, Study, folder_digest, nearest
 from longlook.instruments.certify import exactness, fixed_rounds, stopped_rounds
 from longlook.instruments.certify.certificate import CERTIFICATE, Certificate, Part, load, save
 from longlook.instruments.certify.populations import Population, populations, twins
 from longlook.instruments.certify.trial_bank import METRIC, Bank, MadeRun, Scale
-from longlook.pipeline.options import Observer
-from longlook.run.host_facts import host_facts
+from longlook.pipeline import Observer
+from longlook.run import facts_of_host
 
 SEED = 14
 """The seed of all resampling; the trials have the seeds of their studies."""
@@ -138,7 +135,7 @@ def certify(options: CertifyOptions, observer: Observer) -> Certificate:
     chosen = _chosen(options.parts)
     session = CertificationSession(options, observer)
     certificate = _begin(options, session)
-    facts = host_facts()
+    facts = facts_of_host()
     host = {name: facts[name] for name in _HOST}
     for name in chosen if options.parts else [name for name in chosen if name not in certificate.done]:
         began_s = time.monotonic()
@@ -180,7 +177,7 @@ def _chosen(parts: Sequence[str]) -> list[str]:
 
 
 def _begin(options: CertifyOptions, session: CertificationSession) -> Certificate:
-    """Return the certificate of the folder, or what a new one begins with; InputError where the folder is another's."""
+    """Return the certificate of the folder, or what a new one begins with; InputError if the folder is another's."""
     out, path = options.out, options.out / CERTIFICATE
     new = empty(options.scale, session.study.analysis)
     if path.exists():

@@ -8,15 +8,15 @@ from rich.table import Table
 from rich.text import Text
 
 from longlook.core import codec
-from longlook.explain.attribution import Share
+from longlook.explain import Share
 from longlook.instruments.certify.certificate import CERTIFICATE, Certificate
 from longlook.instruments.certify.exactness import Repeated
 from longlook.instruments.certify.figures import level_text, share_text
 from longlook.instruments.certify.fixed_rounds import Power, smallest_found
 from longlook.instruments.certify.planted import PlantedMatrix
 from longlook.instruments.certify.rates import Rate, RateFinding
-from longlook.report.causes import text as explanations
-from longlook.terminal.printer import Renderings
+from longlook.report import share_text as gap_share_text
+from longlook.terminal import Renderings
 
 _STYLES = {
     RateFinding.HELD: "green",
@@ -114,7 +114,7 @@ def _planted(matrix: PlantedMatrix) -> Iterator[RenderableType]:
             case.case,
             ", ".join(case.expected) or "nothing",
             ", ".join(case.confirmed) or f"none ({case.status})",
-            "" if share is None else explanations.share_text(share),
+            "" if share is None else gap_share_text(share),
             ", ".join(case.placed),
             ", ".join(case.wrong),
         )

@@ -1,4 +1,4 @@
-"""Error rates of verdicts and intervals where rounds go on until they decide. Pure.
+"""Error rates of verdicts and intervals if rounds go on until they decide. Pure.
 
 Rounds are drawn with replacement from the rounds that were run, and looked at as in a study with `rounds = "decide"`:
 by the sequential procedures, until the effect is beyond doubt or MOST_DECIDING are done.
@@ -11,13 +11,11 @@ from statistics import median
 
 import numpy as np
 
-from longlook.analysis.stats import procedures, sequential
-from longlook.analysis.stats.procedures import Paired
-from longlook.analysis.stats.stopping import beyond_doubt, looks
-from longlook.core.model import Analysis, Better, Verdict
+from longlook.analysis import Paired, beyond_doubt, looks, procedures, sequential
+from longlook.core import Analysis, Better, Verdict
 from longlook.instruments.certify.populations import Population, generator, is_difference, one_verdict, swapped
 from longlook.instruments.certify.rates import Limit, Promise, Rate, found
-from longlook.study.build import MOST_DECIDING
+from longlook.study import MOST_DECIDING
 
 DIFFERENCES_PCT = (0.0, 5.0, 10.0)
 
@@ -36,7 +34,7 @@ class Stopped:
 
 
 def run_until_decided(rounds: Population, drawn_from: Population, analysis: Analysis) -> Stopped:
-    """Return the conclusion from rounds that are looked at one after another; all of them where none decides."""
+    """Return the conclusion from rounds that are looked at one after another; all of them if none decides."""
     least = max(2, analysis.min_rounds)
     most = len(rounds.advantages)
     for count in looks(least, most):

@@ -11,13 +11,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from longlook.core import files
-from longlook.core.model import Study
-from longlook.core.run_folder import RunFolder
-from longlook.engines.choice import make_engine
-from longlook.pipeline.options import Observer, RunOptions
-from longlook.pipeline.sample import sample_study
-from longlook.study.files import find_study
+from longlook.core import RunFolder, Study, files
+from longlook.engines import make_engine
+from longlook.pipeline import Observer, RunOptions, sample_study
+from longlook.study import find_study
 
 METRIC = "page_load_time"
 

@@ -4,3 +4,16 @@
 study, and `gate` decides whether the contender passed. `run.run_bisection` repeats both between versions. `output` has
 the answer as data, as Markdown and as JUnit XML.
 """
+
+from typing import TYPE_CHECKING
+
+from longlook.core import lazy
+
+if TYPE_CHECKING:
+    from longlook.instruments.compare import command as command
+else:
+    __all__, __getattr__ = lazy(
+        __name__,
+        {},
+        "command",
+    )

@@ -4,8 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from longlook.core.errors import InputError
-from longlook.core.versions import build_name, is_build, release_name
+from longlook.core import InputError, build_name, is_build, release_name
 
 
 class VersionFinding(StrEnum):

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from longlook.core.errors import InputError, InterruptedByUserError
-from longlook.terminal.options import Around, AsJsonLines, EngineOptions, check_file, expand_options, new_folder
+from longlook.core import InputError, InterruptedByUserError
+from longlook.terminal import Around, AsJsonLines, EngineOptions, check_file, expand_options, new_folder
 
 if TYPE_CHECKING:
-    from longlook.explain.answer import Answer
+    from longlook.explain import Answer
     from longlook.instruments.compare.gate import GateVerdict
     from longlook.instruments.compare.spec import ComparisonSpec
-    from longlook.terminal.printer import Printer
+    from longlook.terminal import Printer
 
 
 UNDECIDED_EXIT = 4
@@ -59,10 +59,9 @@ class ComparisonOptions:
     around: Around = None
 
     def spec(self, baseline: str, contender: str, engine: str) -> "ComparisonSpec":
-        """Return the comparison of two sides such as `quic-go@0.65.0`; InputError where an option cannot be."""
+        """Return the comparison of two sides such as `quic-go@0.65.0`; InputError if an option cannot be."""
         from longlook.instruments.compare import spec
-        from longlook.study import catalogue
-        from longlook.study.virtual_time import default_around
+        from longlook.study import catalogue, default_around
 
         roles = (*spec.ROLES, spec.BOTH)
         if self.role not in roles:
@@ -114,7 +113,7 @@ class AnswerFiles:
 
     def printers(self) -> "list[Printer]":
         """Return a printer for each file that is wanted."""
-        from longlook.terminal.printer import FilePrinter
+        from longlook.terminal import FilePrinter
 
         junit: list[Printer] = [] if self.junit is None else [FilePrinter(self.junit, "junit")]
         return junit if self.markdown is None else [*junit, FilePrinter(self.markdown, "markdown")]
@@ -139,9 +138,7 @@ def compare(
     from longlook.instruments.compare import gate
     from longlook.instruments.compare.run import run_comparison
     from longlook.instruments.compare.show import comparison_shown
-    from longlook.terminal.answers import answers_shown
-    from longlook.terminal.printer import Printers, lines_printer
-    from longlook.terminal.run_display import RunDisplay
+    from longlook.terminal import Printers, RunDisplay, answers_shown, lines_printer
 
     printer = lines_printer(as_json=as_json)
     display = RunDisplay(printer)
@@ -174,9 +171,7 @@ def bisect(
     spec = options.spec(good, bad, engine.engine)
     from longlook.instruments.compare.run import run_bisection
     from longlook.instruments.compare.show import BisectionDisplay, bisection_shown
-    from longlook.terminal.answers import answers_shown
-    from longlook.terminal.printer import lines_printer
-    from longlook.terminal.run_display import RunDisplay
+    from longlook.terminal import RunDisplay, answers_shown, lines_printer
 
     printer = lines_printer(as_json=as_json)
     steps = BisectionDisplay(printer)
@@ -197,7 +192,7 @@ def _explain(
     verdict: "GateVerdict", folder: Path, why: WhyOptions, engine: EngineOptions, printer: "Printer"
 ) -> "list[Answer]":
     from longlook.instruments.compare.run import explain_worse
-    from longlook.terminal.run_display import RunDisplay
+    from longlook.terminal import RunDisplay
 
     try:
         with RunDisplay(printer) as display:

@@ -8,10 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from longlook.analysis.stats import rare_losses
-from longlook.analysis.stats.stopping import AllowedSide, failures_side, metric_side
-from longlook.core.model import Analysis
-from longlook.core.results import Estimate
+from longlook.analysis import AllowedSide, failures_side, metric_side, rare_losses
+from longlook.core import Analysis, Estimate
 from longlook.report import wording
 
 FAILURES = "failed rounds"
@@ -78,7 +76,7 @@ def judge_gate(estimates: Sequence[Estimate], gate_pct: float, analysis: Analysi
     """Judge every network's metrics by their intervals, and once each network's failures.
 
     The effect is as in docs/explanation/method.md: + % means that the contender is better, so a load time that is
-    6 % longer is an effect of −6 %. A metric is worse if its whole interval lies beyond −`gate_pct`, and passes where
+    6 % longer is an effect of −6 %. A metric is worse if its whole interval lies beyond −`gate_pct`, and passes if
     the whole interval lies within. `analysis.confidence` is for one interval (`spec.confidence`), so that each of the
     two wrong answers has a probability of at most (1 − confidence)/2.
     """

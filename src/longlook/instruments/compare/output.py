@@ -8,8 +8,7 @@ from typing import Any
 
 from longlook.instruments.compare.gate import FAILURES, GateAnswer, GateCase, GateVerdict
 from longlook.instruments.compare.spec import ComparisonSpec
-from longlook.report import wording
-from longlook.report.text import escaped, markdown_rows
+from longlook.report import escaped, markdown_rows, wording
 
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _MARKS = {

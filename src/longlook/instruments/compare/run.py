@@ -5,21 +5,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from longlook.core import registry
-from longlook.core.errors import InputError, LonglookError, MachineError
-from longlook.core.run_folder import RunFolder
-from longlook.core.stack import Stack
-from longlook.explain.answer import Answer
+from longlook.core import InputError, LonglookError, MachineError, RunFolder, Stack, registry
+from longlook.explain import Answer
 from longlook.instruments.compare.bisection import BisectionResult, Candidates, VersionFinding, candidates, first_bad
 from longlook.instruments.compare.gate import GateAnswer, GateVerdict, judge_gate
 from longlook.instruments.compare.output import JudgedComparison
 from longlook.instruments.compare.spec import ComparisonSpec, make_study
-from longlook.pipeline.analyse import Result
-from longlook.pipeline.explain import ExplainRequest, explain_run
-from longlook.pipeline.options import Observer, RunOptions
-from longlook.pipeline.run import run_study
-from longlook.provision.setup import install
-from longlook.study.catalogue import ComparedSide
+from longlook.pipeline import ExplainRequest, Observer, Result, RunOptions, explain_run, run_study
+from longlook.provision import install
+from longlook.study import ComparedSide
 
 
 def run_comparison(
@@ -83,7 +77,7 @@ def run_bisection(
     """Find the first version after the baseline's, up to the contender's, that is worse.
 
     Every version is compared with the good one, so that the baseline's trials come from the cache. `report` is called
-    after each step. Raises InputError where the two cannot be the ends of a search, LonglookError where the bad version
+    after each step. Raises InputError if the two cannot be the ends of a search, LonglookError if the bad version
     is not worse.
     """
     stack = registry.stack(spec.contender.stack)

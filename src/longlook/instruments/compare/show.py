@@ -6,12 +6,12 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from longlook.core.versions import is_build
+from longlook.core import is_build
 from longlook.instruments.compare.bisection import VersionFinding
 from longlook.instruments.compare.gate import FAILURES, GateAnswer, GateVerdict
 from longlook.instruments.compare.output import OUTCOMES, JudgedComparison, answer_data, junit_xml, markdown
 from longlook.instruments.compare.run import Bisection, BisectionStep
-from longlook.terminal.printer import Printer, Renderings
+from longlook.terminal import Printer, Renderings
 
 _MARKS = {
     GateAnswer.PASSED: Text.assemble(("✓", "green"), " passed"),

@@ -5,16 +5,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from longlook.core import units
-from longlook.core.errors import InputError
-from longlook.core.model import Scalar, Stopping, Study
-from longlook.core.problems import Problems
-from longlook.core.protocol import find_protocol
-from longlook.core.registry import nearest
-from longlook.network.presets import PRESET, PRESETS
-from longlook.study.catalogue import Catalogue, ComparedSide, installed
-from longlook.study.files import parse_study, toml_value
-from longlook.study.laws import STANDARD
+from longlook.core import InputError, Problems, Scalar, Stopping, Study, find_protocol, nearest, units
+from longlook.network import PRESET, PRESETS
+from longlook.study import STANDARD, Catalogue, ComparedSide, installed, parse_study, toml_value
 
 BASELINE, CONTENDER = "baseline", "contender"
 ROLES = ("server", "client")

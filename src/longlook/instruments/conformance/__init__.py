@@ -6,3 +6,16 @@ trials that it needs (`checks.Want`), and a pure function from their results (`e
 `matrix` tries all pairs. `run.check_all` and `run.matrices` do this for many versions; `documents.update` writes the
 tables of docs/reference/stack-tables.md.
 """
+
+from typing import TYPE_CHECKING
+
+from longlook.core import lazy
+
+if TYPE_CHECKING:
+    from longlook.instruments.conformance import command as command
+else:
+    __all__, __getattr__ = lazy(
+        __name__,
+        {},
+        "command",
+    )

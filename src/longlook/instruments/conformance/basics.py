@@ -3,9 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from longlook.core.flows import DURATION
-from longlook.core.model import ConnectionState, Endpoint, Outcome, Stage, Workload
-from longlook.core.protocol import EITHER, find_protocol
+from longlook.core import DURATION, EITHER, ConnectionState, Endpoint, Outcome, Stage, Workload, find_protocol
 from longlook.instruments.conformance.checks import Check, CheckFinding, Want, comparing, inapplicable, verdict
 from longlook.instruments.conformance.evidence import Seen
 from longlook.instruments.conformance.links import path, usual
@@ -258,7 +256,7 @@ def unspoken(subject: Subject, role: str) -> Check:
 
 
 def choice(subject: Subject, role: str) -> Check:
-    """Read what carried each object of a page: on an open path QUIC, and TCP where no QUIC packet arrives.
+    """Read what carried each object of a page: on an open path QUIC, and TCP if no QUIC packet arrives.
 
     A browser begins with TCP; it gets a server that names HTTP/3, and the memory of it. On an open path it may ask for
     a part over TCP, which it raced.

@@ -5,12 +5,21 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeVar
 
-from longlook.core import codec
-from longlook.core.links import SECOND
-from longlook.core.model import Capture, ConnectionState, Endpoint, Flow, Link, Scalar, Trial, Workload
-from longlook.core.protocol import find_protocol
+from longlook.core import (
+    SECOND,
+    Capture,
+    ConnectionState,
+    Endpoint,
+    Flow,
+    Link,
+    Scalar,
+    Trial,
+    Workload,
+    codec,
+    find_protocol,
+)
 from longlook.instruments.conformance.evidence import Seen
-from longlook.study.tcp import parameters
+from longlook.study import parameters
 
 
 class CheckStatus(StrEnum):

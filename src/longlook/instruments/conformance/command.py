@@ -9,12 +9,8 @@ from typing import Annotated
 
 import typer
 
-from longlook.core import codec
-from longlook.core.cpus import usable_cpus
-from longlook.core.errors import InputError
-from longlook.terminal.console import console
-from longlook.terminal.options import AsJson
-from longlook.terminal.printer import Renderings, document_printer
+from longlook.core import InputError, codec, usable_cpus
+from longlook.terminal import AsJson, Renderings, document_printer, output_console
 
 Engine = Annotated[str, typer.Option(help="Where a trial's time comes from: virtual or live.")]
 Jobs = Annotated[int | None, typer.Option(min=1, help="Trials at once; default: one for each CPU.")]
@@ -41,11 +37,11 @@ def stacks_check(
     from longlook.instruments.conformance.run import check_all
     from longlook.instruments.conformance.saved import write_reports
     from longlook.instruments.conformance.show import report_shown
-    from longlook.provision.catalogue import catalogue
+    from longlook.provision import stack_versions
 
     if every == bool(parts):
         raise InputError("name the versions to check, or all of them with --all", "longlook stacks list names them")
-    chosen = [entry.name for entry in catalogue()] if every else parts or []
+    chosen = [entry.name for entry in stack_versions()] if every else parts or []
     reports = []
     printer = document_printer(as_json=as_json)
     with _place(out) as place:
@@ -75,7 +71,7 @@ def stacks_matrix(
     out: Annotated[Path | None, typer.Option(help="Write matrix.json, matrix.md and index.html here.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Try every client against every server; exit 1 where a pair that shares a protocol fails."""
+    """Try every client against every server; exit 1 if a pair that shares a protocol fails."""
     from longlook.instruments.conformance.run import matrices, write_matrices
     from longlook.instruments.conformance.show import matrix_lines
 
@@ -104,7 +100,7 @@ def stacks_docs(
 
     for block in update(path):
         kept = f"; kept, not measured here: {', '.join(block.kept)}" if block.kept else ""
-        console().print(f"{path}: {block.name}{kept}", markup=False)
+        output_console().print(f"{path}: {block.name}{kept}", markup=False)
 
 
 @contextmanager

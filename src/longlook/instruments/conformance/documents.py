@@ -10,14 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from longlook.core import codec, registry
-from longlook.core.errors import InputError
-from longlook.core.run_folder import write_json
+from longlook.core import InputError, codec, registry, write_json
 from longlook.instruments.conformance import merge, tables
 from longlook.instruments.conformance.checks import Report
 from longlook.instruments.conformance.matrix import Matrix
 from longlook.instruments.conformance.saved import root, saved
-from longlook.provision.catalogue import catalogue, selected
+from longlook.provision import selected, stack_versions
 
 _BLOCK = re.compile(r"(<!-- (?P<name>[a-z0-9 ]+): generated -->\n)(?P<text>.*?)(<!-- (?P=name): end -->)", re.DOTALL)
 _NOTHING = "Nothing has been measured yet."
@@ -49,7 +47,7 @@ def saved_matrix(protocol: str) -> Matrix | None:
 
 
 def update(path: Path) -> list[Block]:
-    """Write every block of a document again and return the blocks; raise InputError where the document has none."""
+    """Write every block of a document again and return the blocks; raise InputError if the document has none."""
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
@@ -82,7 +80,7 @@ def _declared() -> merge.Declared:
 
 
 BLOCKS: Mapping[str, Callable[[str], merge.Merged]] = {
-    "stacks": lambda old: merge.stacks(old, catalogue(), _declared()),
+    "stacks": lambda old: merge.stacks(old, stack_versions(), _declared()),
     "tunable": lambda _old: merge.Merged(tables.markdown(tables.tunable_rows(registry.load("stacks").values()))),
     "checks": lambda old: merge.checks(old, _reports(), _declared()),
     "knobs": lambda old: merge.knobs(old, _newest(_reports()), _declared()),

@@ -11,14 +11,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from longlook.core import files
-from longlook.core.flows import flow_folder
-from longlook.core.model import Outcome, Run, Trial
+from longlook.core import Outcome, Run, Trial, files, flow_folder
 from longlook.instruments.conformance.qlogs import Event, read_qlog
-from longlook.timeline.normalise import normalise_trial
-from longlook.timeline.normalise.link_log import PacketLog, read_link_log
-from longlook.timeline.normalise.trial import DAMAGE, LINK_LOG
-from longlook.timeline.timeline import Kind, Timeline
+from longlook.timeline import DAMAGE, LINK_LOG, Kind, PacketLog, Timeline, normalise_trial, read_link_log
 
 Line = Mapping[str, Any]
 Floats = npt.NDArray[np.float64]

@@ -1,6 +1,6 @@
 """The links of the checks: simple ones whose behaviour is known, so that differences come from the stack."""
 
-from longlook.core.model import Link, Stage
+from longlook.core import Link, Stage
 
 USUAL_RTT_S = 0.04
 

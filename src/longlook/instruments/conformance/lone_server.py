@@ -8,9 +8,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from longlook.core.job import Content, Program
-from longlook.core.protocol import EITHER
-from longlook.core.stack import ServerJob
+from longlook.core import EITHER, Content, Program, ServerJob
 from longlook.instruments.conformance.checks import CheckResult, CheckStatus
 from longlook.instruments.conformance.subject import Subject
 from longlook.provision import tls
@@ -68,7 +66,7 @@ def _stopped(subject: Subject, program: Program, content: Content, protocol: str
 
 
 def _first_line(process: "subprocess.Popen[bytes]") -> dict[str, Any]:
-    """Return the first line of standard output, {} where none comes in time or it is not JSON."""
+    """Return the first line of standard output, {} if none comes in time or it is not JSON."""
     if process.stdout is None or not select.select([process.stdout], [], [], _READY_WITHIN_S)[0]:
         return {}
     try:

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
-from longlook.core.model import Endpoint, Workload
-from longlook.core.stack import Stack
+from longlook.core import Endpoint, Stack, Workload
 from longlook.engines import Engine
 from longlook.instruments.conformance.checks import Want
 from longlook.instruments.conformance.evidence import Seen

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from longlook.instruments.conformance import tables
 from longlook.instruments.conformance.checks import Report
 from longlook.instruments.conformance.matrix import Matrix
-from longlook.provision.catalogue import StackVersion
+from longlook.provision import StackVersion
 
 Declared = Mapping[str, Sequence[str]]
 """The versions of each registered stack, oldest first."""
@@ -67,7 +67,7 @@ def proofs(old: str, reports: Sequence[Report], declared: Declared) -> Merged:
 
 
 def matrix(old: str, found: Matrix | None) -> Merged:
-    """Return the text of the new matrix, or the old one where the new one lacks one of its stacks as server or client.
+    """Return the text of the new matrix, or the old one if the new one lacks one of its stacks as server or client.
 
     Rows of two matrices are not mixed: pairs of the one with the other would be missing.
     """

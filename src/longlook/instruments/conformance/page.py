@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from longlook.instruments.conformance.matrix import NOTHING_SHARED, WORKS, Matrix, key_of
-from longlook.report.templates import asset, template
+from longlook.report import asset, template
 
 PAGE = "index.html"
 _CLASSES = {WORKS: "works", NOTHING_SHARED: "apart"}

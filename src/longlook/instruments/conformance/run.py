@@ -4,13 +4,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from longlook.core import codec, registry
-from longlook.core.errors import InputError, LonglookError
-from longlook.core.protocol import find_protocol
-from longlook.core.run_folder import write_json
-from longlook.core.stack import Stack
-from longlook.engines import Engine
-from longlook.engines.choice import make_engine
+from longlook.core import InputError, LonglookError, Stack, codec, find_protocol, registry, write_json
+from longlook.engines import Engine, make_engine
 from longlook.instruments.conformance import tables
 from longlook.instruments.conformance.checks import CheckResult, CheckStatus, Report
 from longlook.instruments.conformance.documents import save_matrix
@@ -19,8 +14,7 @@ from longlook.instruments.conformance.page import write_page
 from longlook.instruments.conformance.runner import check_subject
 from longlook.instruments.conformance.saved import save
 from longlook.instruments.conformance.subject import Subject, subject
-from longlook.provision.catalogue import is_installed, selected
-from longlook.provision.setup import install
+from longlook.provision import install, is_installed, selected
 
 Say = Callable[[str], None]
 
@@ -72,7 +66,7 @@ def matrices(
 
     Without names it takes every stack; `every` takes all installed versions, not only the newest. Named versions that
     are missing are installed (of a stack without any its default); versions that cannot be installed are reported by
-    `say` and left out. Raise InputError where a protocol has no server or no client.
+    `say` and left out. Raise InputError if a protocol has no server or no client.
     """
     if fetchless := [protocol for protocol in protocols if not find_protocol(protocol).fetches]:
         raise InputError(f"a matrix counts objects that arrive, and {fetchless[0]} fetches none", "use h3 or h2")

@@ -4,10 +4,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from longlook.core import codec, registry
-from longlook.core.errors import LonglookError
-from longlook.core.model import Analysis, Capture, Figure, Plan, Study, Trial
-from longlook.core.run_folder import RunFolder
+from longlook.core import Analysis, Capture, Figure, LonglookError, Plan, RunFolder, Study, Trial, codec, registry
 from longlook.engines import Engine
 from longlook.instruments.conformance.basics import SMALL
 from longlook.instruments.conformance.checks import Check, CheckResult, CheckStatus, Report, Want
@@ -15,10 +12,9 @@ from longlook.instruments.conformance.evidence import Seen, read_seen
 from longlook.instruments.conformance.lone_server import lone_server
 from longlook.instruments.conformance.subject import Subject
 from longlook.instruments.conformance.suite import checks
-from longlook.pipeline.provide import provide
-from longlook.provision.setup import install
-from longlook.run.execute import Executor, Progress, Tally
-from longlook.run.trial_cache import TrialCache
+from longlook.pipeline import provide_for
+from longlook.provision import install
+from longlook.run import Executor, Progress, Tally, TrialCache
 
 Say = Callable[[str], None]
 
@@ -80,7 +76,7 @@ def run_wants(
     if not trials:
         return {}
     plan = Plan("conformance", codec.content_hash(sorted(trials)), tuple(trials.values()))
-    provisions = provide(plan, engine, say)
+    provisions = provide_for(plan, engine, say)
     study = _study(plan.trials, 0 if engine.setting() is not None else _LIVE_RETRIES)
     setting = engine.setting()
     cache = TrialCache(setting) if use_cache and setting is not None else None

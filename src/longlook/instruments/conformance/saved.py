@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from longlook.core import codec, files, paths
-from longlook.core.run_folder import write_json
+from longlook.core import codec, files, paths, write_json
 from longlook.instruments.conformance.checks import Report
 
 

@@ -6,7 +6,7 @@ from rich.text import Text
 
 from longlook.instruments.conformance.checks import CheckStatus, Report
 from longlook.instruments.conformance.matrix import NOTHING_SHARED, WORKS, Matrix, key_of
-from longlook.terminal.printer import Renderings
+from longlook.terminal import Renderings
 
 _STYLES = {CheckStatus.PASSED: "green", CheckStatus.FAILED: "red", CheckStatus.NOT_APPLICABLE: "dim"}
 

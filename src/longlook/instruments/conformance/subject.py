@@ -3,12 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from longlook.core import registry
-from longlook.core.errors import InputError
-from longlook.core.model import ConnectionState, Endpoint, Scalar
-from longlook.core.protocol import EITHER
-from longlook.core.stack import Stack
-from longlook.provision.setup import parse_part
+from longlook.core import EITHER, ConnectionState, Endpoint, InputError, Scalar, Stack, registry
+from longlook.provision import parse_part
 
 REFERENCE = "quic-go@0.65.0"
 """The other endpoint for stacks that have one role; in its qlog the parameters of a peer are read."""

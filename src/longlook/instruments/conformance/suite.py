@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from longlook.core.protocol import EITHER
-from longlook.core.stack import Knob
+from longlook.core import EITHER, Knob
 from longlook.instruments.conformance import tcp_settings
 from longlook.instruments.conformance.basics import basics
 from longlook.instruments.conformance.checks import Check, verdict

@@ -4,12 +4,11 @@ import re
 import textwrap
 from collections.abc import Iterable, Sequence
 
-from longlook.core.stack import Stack
-from longlook.core.versions import is_tunable
+from longlook.core import Stack, is_tunable
 from longlook.instruments.conformance.checks import CheckResult, CheckStatus, Report
 from longlook.instruments.conformance.matrix import NOT_REPORTED, NOTHING_SHARED, WORKS, Matrix, key_of
-from longlook.provision.catalogue import StackVersion
-from longlook.study.tcp import OF_KNOB
+from longlook.provision import StackVersion
+from longlook.study import OF_KNOB
 
 MARKS = {CheckStatus.PASSED: "✓", CheckStatus.FAILED: "✗", CheckStatus.NOT_APPLICABLE: "·"}
 BELOW = "below"
@@ -149,7 +148,7 @@ def _note(text: str) -> str:
 
 
 def parsed(text: str) -> list[list[str]]:
-    """Return the rows of the table that `markdown` has made, with its head; none where the text has no table.
+    """Return the rows of the table that `markdown` has made, with its head; none if the text has no table.
 
     Cells come as they stand there, with `|` escaped.
     """

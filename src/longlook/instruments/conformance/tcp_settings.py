@@ -7,7 +7,7 @@ congestion control. `study.tcp.SETTINGS` has the settings, and `checks` is the e
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from longlook.core.model import Link, Scalar, Stage
+from longlook.core import Link, Scalar, Stage
 from longlook.instruments.conformance import wire
 from longlook.instruments.conformance.checks import Check, CheckFinding, Want, comparing, verdict
 from longlook.instruments.conformance.evidence import RouterPackets, Seen

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from longlook.core.errors import InputError
-from longlook.terminal.options import AsJson, expand_options
+from longlook.core import InputError
+from longlook.terminal import AsJson, expand_options
 
 Traces = Annotated[
     list[str],
@@ -54,7 +54,7 @@ def infer(
     from longlook.instruments.infer import show
     from longlook.instruments.infer.run import FORMATS, InferOptions, compare_machines, infer_machines
     from longlook.instruments.infer.sources import VANTAGES
-    from longlook.terminal.printer import document_printer
+    from longlook.terminal import document_printer
 
     if options.diff and options.together:
         raise InputError("--diff and --together exclude each other", "name two sets of traces for --diff")

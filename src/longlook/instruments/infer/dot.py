@@ -1,10 +1,8 @@
 """A machine in Graphviz's language, for other programs to draw."""
 
-from longlook.core.escape import visible
-from longlook.explain.infer.diff import Difference, Standing, Test
-from longlook.explain.infer.machine import START, Machine
-from longlook.report.charts.colours import BASELINE, CONTENDER, INK, INK_SOFT, RULE
-from longlook.report.machines.wording import p_value, percent, spoken
+from longlook.core import visible
+from longlook.explain import START, Difference, Machine, Standing, Test
+from longlook.report import BASELINE, CONTENDER, INK, INK_SOFT, RULE, p_value, percent, spoken
 
 
 def to_dot(machine: Machine, title: str = "State machine") -> str:

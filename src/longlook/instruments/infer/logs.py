@@ -9,9 +9,8 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.json
 
-from longlook.core import files
-from longlook.core.errors import InputError
-from longlook.explain.infer.traces import as_table
+from longlook.core import InputError, files
+from longlook.explain import as_table
 
 COLUMNS = ("trace", "time_ns", "event")
 _HINT = "write lines of trace,time_ns,event; an empty event is the end of its trace"

@@ -5,14 +5,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from longlook.core.errors import InputError, MachineError
-from longlook.explain.infer.diff import LEVEL, Difference, diff
-from longlook.explain.infer.inference import MachineInference
-from longlook.explain.infer.machine import Machine, Relation
+from longlook.core import InputError, MachineError
+from longlook.explain import LEVEL, Difference, Machine, MachineInference, Relation, diff
 from longlook.instruments.infer.dot import diff_to_dot, to_dot
 from longlook.instruments.infer.sources import TraceSet, read_one, read_sets
-from longlook.report.machines.diff_drawing import draw_diff
-from longlook.report.machines.drawing import draw
+from longlook.report import draw, draw_diff
 
 FORMATS = ("svg", "dot", "json")
 

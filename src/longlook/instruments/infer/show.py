@@ -8,11 +8,10 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from longlook.explain.infer.diff import Difference, Standing, StatePair, TransitionPair
-from longlook.explain.infer.machine import END
+from longlook.explain import END, Difference, Standing, StatePair, TransitionPair
 from longlook.instruments.infer.run import Compared, Inferred
-from longlook.report.machines.wording import p_value, percent, spoken
-from longlook.terminal.printer import Renderings
+from longlook.report import p_value, percent, spoken
+from longlook.terminal import Renderings
 
 
 def machines_shown(machines: Sequence[Inferred]) -> Renderings:

@@ -11,19 +11,24 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from longlook.core import files, packed
-from longlook.core.errors import InputError
-from longlook.core.run_folder import RunFolder
-from longlook.explain.infer.machine import Machine
-from longlook.explain.infer.traces import as_table
+from longlook.core import InputError, RunFolder, compressed_files, files
+from longlook.explain import Machine, as_table
 from longlook.instruments.infer import logs
-from longlook.timeline.doubts import columns_of, doubts_of, kinds_of, values_in_doubt
-from longlook.timeline.events import EventKind, Events, among, metadata_of
-from longlook.timeline.export.problems import problems_of
-from longlook.timeline.normalise.rows import Rows
-from longlook.timeline.normalise.sender import COLUMNS
-from longlook.timeline.normalise.states import find_states
-from longlook.timeline.normalise.traces import MOST_ROWS
+from longlook.timeline import (
+    COLUMNS,
+    MOST_ROWS,
+    EventKind,
+    Events,
+    Rows,
+    among,
+    columns_of,
+    doubts_of,
+    find_states,
+    kinds_of,
+    metadata_of,
+    problems_of,
+    values_in_doubt,
+)
 
 EVENTS = "events.parquet"
 _PARQUET, _MACHINE = b"PAR1", b'"schema_version"'
@@ -81,8 +86,8 @@ def _sets(name: str, vantage: str | None) -> Iterator[TraceSet]:
     path, arm = Path(name), None
     if not path.exists() and ":" in name:
         path, arm = Path(name.rpartition(":")[0]), name.rpartition(":")[2]
-    if path == packed.STANDARD_INPUT:
-        with packed.as_file(path) as file:
+    if path == compressed_files.STANDARD_INPUT:
+        with compressed_files.as_file(path) as file:
             yield _of_file(file, vantage)
         return
     if not path.exists():
@@ -125,11 +130,11 @@ def _of_file(path: Path, vantage: str | None) -> TraceSet:
         begin = file.read(_BEGIN_BYTES)
     if begin.startswith(_PARQUET):
         return _of_events(path, path.parent.name if path.name == EVENTS else path.stem, vantage)
-    if not packed.is_packed(begin):
+    if not compressed_files.is_packed(begin):
         return _of_plain(path, path, begin)
     begin = _unpacked_begin(path, begin)
     if _MACHINE in begin or logs.is_log(begin, csv=_title(path).endswith(".csv")):
-        with packed.unpacked(path, files.LARGEST_BYTES) as plain:
+        with compressed_files.unpacked(path, files.LARGEST_BYTES) as plain:
             return _of_plain(plain, path, begin)
     return _of_trace(path)
 
@@ -211,7 +216,7 @@ def _traces(path: Path, prefix: str, vantage: str) -> Named:
 
 def _of_trace(path: Path) -> TraceSet:
     """Return a trace as a program wrote it, decoded and with its states found."""
-    from longlook.timeline.decode import decode_to
+    from longlook.timeline import decode_to
 
     with tempfile.TemporaryDirectory(prefix="longlook-infer-") as folder:
         decoded = Path(folder) / EVENTS

@@ -5,3 +5,16 @@ and returns its exit code with the router's counters, and `summary.summarise` tu
 that it changes on the machine is undone when the command ends, by the reaper if the process is killed, or by the next
 run. `importing` makes a trace of a table of measurements.
 """
+
+from typing import TYPE_CHECKING
+
+from longlook.core import lazy
+
+if TYPE_CHECKING:
+    from longlook.instruments.link import command as command
+else:
+    __all__, __getattr__ = lazy(
+        __name__,
+        {},
+        "command",
+    )

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 from ipaddress import IPv4Address, IPv4Network
 from typing import Any
 
-from longlook.core.errors import MachineError
-from longlook.lab.linux.namespace import Namespace
+from longlook.core import MachineError
+from longlook.lab import Namespace
 
 TAKEN_BY_OUTER_LINKS = "LONGLOOK_LINK_TAKEN"
 """Environment variable: the subnets of the links that a command is behind, so that all of their ends stay reachable."""

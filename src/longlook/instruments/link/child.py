@@ -7,9 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from longlook.core.errors import LonglookError, MachineError
-from longlook.lab.linux import system
-from longlook.lab.linux.namespace import Namespace
+from longlook.core import LonglookError, MachineError
+from longlook.lab import Namespace, system
 
 _SERVER_READY_WITHIN_S = 10.0
 _POLL_S = 0.01

@@ -11,9 +11,8 @@ import typer
 from rich.table import Table
 from typer.core import TyperGroup
 
-from longlook.core.errors import InputError, InterruptedByUserError
-from longlook.terminal.console import print_json
-from longlook.terminal.printer import Renderings, document_printer
+from longlook.core import InputError, InterruptedByUserError
+from longlook.terminal import Renderings, document_printer, print_json
 
 COMMAND = "longlook.link.command"
 _TO_STANDARD_ERROR = "-"
@@ -111,7 +110,7 @@ def link(  # noqa: PLR0913 - an option each: options after `--` belong to the co
     """Run a command, or a shell, behind an emulated link. Messages about it go to standard error."""
     if ctx.invoked_subcommand is not None:
         return
-    from longlook.core.programs import link_program
+    from longlook.core import link_program
     from longlook.instruments.link import options
     from longlook.instruments.link.run import LinkRequest
     from longlook.instruments.link.show import LinkDisplay
@@ -142,7 +141,7 @@ def link(  # noqa: PLR0913 - an option each: options after `--` belong to the co
 @link_app.command()
 def describe() -> None:
     """Print every stage with its parameters, units and bounds as JSON."""
-    from longlook.core.programs import ask_link
+    from longlook.core import ask_link
 
     sys.stdout.write(ask_link("describe"))
 
@@ -150,7 +149,7 @@ def describe() -> None:
 @link_app.command()
 def presets(as_json: AsJson = False) -> None:
     """List the named paths with their sources."""
-    from longlook.network.presets import list_presets
+    from longlook.network import list_presets
 
     known = list_presets()
     data = [
@@ -170,7 +169,7 @@ def export(
     out: Annotated[Path, typer.Argument(metavar="OUT.pcapng")],
 ) -> None:
     """Write a packet log as pcapng, for Wireshark: headers, with each packet's fate as its comment."""
-    from longlook.core.programs import ask_link
+    from longlook.core import ask_link
 
     ask_link("pcapng", str(log), str(out))
 

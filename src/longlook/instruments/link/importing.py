@@ -5,11 +5,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from longlook.core import packed, units
-from longlook.core.errors import InputError
-from longlook.network.table_files import SEPARATORS
-from longlook.network.tables import RATES, SHARES, TIMES, Column, Imported, Reading, column, read_table
-from longlook.network.traces import LARGEST_BYTES, TraceError
+from longlook.core import InputError, compressed_files, units
+from longlook.network import (
+    LARGEST_BYTES,
+    RATES,
+    SEPARATORS,
+    SHARES,
+    TIMES,
+    Column,
+    Imported,
+    Reading,
+    TraceError,
+    column,
+    read_table,
+)
 
 _DOCS = "docs/reference/study-network.md shows how a table is read"
 
@@ -98,12 +107,12 @@ def import_to(table: Path, out: Path, reading: Reading) -> WrittenTrace:
     A file that is there is not replaced.
     """
     try:
-        with packed.as_file(table, LARGEST_BYTES) as file:
-            data = packed.read_unpacked(file, LARGEST_BYTES)
+        with compressed_files.as_file(table, LARGEST_BYTES) as file:
+            data = compressed_files.read_unpacked(file, LARGEST_BYTES)
     except OSError as error:
         raise InputError(f"{table} cannot be read: {error.strerror}", "check the path") from error
     try:
-        made = read_table(data, reading, "standard input" if table == packed.STANDARD_INPUT else table.name)
+        made = read_table(data, reading, "standard input" if table == compressed_files.STANDARD_INPUT else table.name)
     except TraceError as error:
         raise InputError(str(error), _DOCS) from error
     _write(out, made.text)

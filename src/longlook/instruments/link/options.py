@@ -8,13 +8,9 @@ a study. An option that is not given does nothing (no rate: unlimited, no RTT: n
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from longlook.core import units
-from longlook.core.errors import InputError
-from longlook.core.links import BOTTLENECKS
-from longlook.core.model import Link, Scalar, Stage
-from longlook.core.problems import SettingError, allowed
+from longlook.core import BOTTLENECKS, InputError, Link, Scalar, SettingError, Stage, allowed, units
+from longlook.network import KIND
 from longlook.network import settings as network
-from longlook.network.surgery import KIND
 
 DIRECTIONS = ("up", "down")
 _PRESET, _RATE, _RTT, _QUEUE = "network.preset", "network.rate", "network.rtt", "network.queue"
@@ -159,7 +155,7 @@ def _other(direction: str) -> str:
 
 
 def _complete(link: Link, settings: Mapping[str, Scalar]) -> Link:
-    """Return the link without the stand-ins for a rate."""
+    """Return the link without the bottleneck that stands in for a missing rate, in each direction."""
 
     def stages(direction: str, made: tuple[Stage, ...]) -> tuple[Stage, ...]:
         kept = made if _has_rate(settings, direction) else [stage for stage in made if stage.kind not in BOTTLENECKS]

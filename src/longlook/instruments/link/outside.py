@@ -12,13 +12,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from longlook.core.errors import MachineError
+from longlook.core import MachineError
 from longlook.instruments.link.addresses import choose_subnet, ends_of
 from longlook.instruments.link.record import MARKER, LinkRecord, locked
-from longlook.lab.linux.namespace import CurrentNamespace, Namespace
-from longlook.lab.linux.nat import Nat
-from longlook.lab.linux.netlink import NetlinkError
-from longlook.lab.topology import CLIENT, SERVER, EndpointNamespace
+from longlook.lab import CLIENT, SERVER, CurrentNamespace, EndpointNamespace, Namespace, Nat, NetlinkError
 
 DEVICE_PREFIX = "ll-"
 _LOOPBACK = 1

@@ -17,10 +17,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from longlook.core import paths
-from longlook.core.errors import MachineError
+from longlook.core import MachineError, paths
 from longlook.instruments.link.processes import kill_all, network_of
-from longlook.lab.stale_state import boot_id, is_same_process, start_ticks
+from longlook.lab import boot_id, is_same_process, start_ticks
 
 _PREFIX = "longlook-link-"
 _ATTEMPTS, _POLL_S = 100, 0.01

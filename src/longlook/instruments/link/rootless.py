@@ -8,9 +8,8 @@ import time
 from collections.abc import Sequence
 from ipaddress import IPv4Address
 
-from longlook.core.errors import MachineError
-from longlook.lab.linux import isolation, system
-from longlook.lab.linux.netlink import open_routes
+from longlook.core import MachineError
+from longlook.lab import isolation, open_routes, system
 
 _PASTA, _SLIRP = "pasta", "slirp4netns"
 _READY_WITHIN_S = 10.0

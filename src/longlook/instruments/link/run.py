@@ -10,8 +10,7 @@ from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 from typing import Any
 
-from longlook.core.errors import LonglookError
-from longlook.core.model import Link
+from longlook.core import Link, LonglookError
 from longlook.instruments.link import rootless
 from longlook.instruments.link.addresses import TAKEN_BY_OUTER_LINKS, ends_of, free_subnet, outer_subnets
 from longlook.instruments.link.child import start_command, start_server, wait_until_listening
@@ -20,10 +19,8 @@ from longlook.instruments.link.processes import end_all
 from longlook.instruments.link.reaper import Reaper
 from longlook.instruments.link.record import MARKER, LinkRecord, open_record
 from longlook.instruments.link.watch import Signals, Watch
-from longlook.lab.linux.namespace import Namespace
-from longlook.lab.router import launch
-from longlook.lab.topology import SERVER, EndpointNamespace, datapath
-from longlook.network.config import link_text
+from longlook.lab import SERVER, EndpointNamespace, Namespace, datapath, launch
+from longlook.network import link_text
 
 CLIENT_ADDRESS, OUTSIDE_ADDRESS, SERVER_ADDRESS = (
     "LONGLOOK_LINK_CLIENT",

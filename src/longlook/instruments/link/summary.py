@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from longlook.core.units import print_bytes
+from longlook.core import print_bytes
 from longlook.instruments.link.lateness import Lateness
 
 _DIRECTIONS = ("up", "down")

@@ -11,9 +11,8 @@ from contextlib import suppress
 from types import FrameType, TracebackType
 from typing import Any, Self
 
-from longlook.core.errors import LonglookError
-from longlook.lab.process import Process
-from longlook.lab.router import refusal
+from longlook.core import LonglookError
+from longlook.lab import Process, refusal
 
 _ENDING = (signal.SIGTERM, signal.SIGHUP)
 _FROM_TERMINAL = (signal.SIGINT, signal.SIGQUIT)

@@ -1,9 +1,9 @@
-"""What holds a program under test in real time with everything that it starts: one end for all of it.
+"""Holds a program under test in real time with everything that it starts, so that all of it ends at once.
 
-A compartment is a mount, an IPC and a PID namespace. Process 1 of the PID namespace is a shell that waits; if it is
-killed, the kernel kills every other process of the namespace with it, whatever sessions these are in, and none of them
-can fork meanwhile. The program itself is a child of the laboratory, and no process 1, which would be spared signals.
-Nothing of other programs exists in it: no process to be signalled or traced, no shared memory, no queue, no file.
+A compartment is a mount, an IPC and a PID namespace. Process 1 of the PID namespace is a shell that waits. If the shell
+is killed, the kernel kills every other process of the namespace, in whatever session, and none of them can fork
+meanwhile. The program itself is a child of the laboratory, and no process 1, which would be spared signals. Nothing of
+other programs exists in it: no process to be signalled or traced, no shared memory, no queue, no file.
 """
 
 import _thread

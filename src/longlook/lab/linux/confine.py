@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from queue import SimpleQueue
 
-from longlook.core.errors import MachineError
+from longlook.core import MachineError
 from longlook.lab.linux import compartment, seccomp, system
 from longlook.lab.linux.compartment import Compartment
 from longlook.lab.linux.guest_rooms import GuestRoom, Rooms
@@ -250,7 +250,7 @@ def _other_user(user: int | None) -> Iterator[None]:
 
 @contextmanager
 def _lowered(most: Mapping[int, int]) -> Iterator[None]:
-    """Lower this process's soft limits for a block: what is started in it has them from its first moment."""
+    """Lower this process's soft limits for a block: a program that is started in it has them from its first moment."""
     before = {number: resource.getrlimit(number) for number in most}
     for number, (soft, hard) in before.items():
         resource.setrlimit(number, (_within(most[number], soft), hard))

@@ -1,4 +1,4 @@
-"""The frequency of CPUs, where the kernel has a driver for it; a virtual machine mostly has none."""
+"""The frequency of CPUs, if the kernel has a driver for it; a virtual machine mostly has none."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -8,7 +8,7 @@ CPUS, STEADY = Path("/sys/devices/system/cpu"), "performance"
 
 
 def governors(cpus: Path = CPUS) -> set[str]:
-    """Return the governors that choose the frequencies of CPUs; none where the kernel does not choose them."""
+    """Return the governors that choose the frequencies of CPUs; none if the kernel does not choose them."""
     return {governor for governor, _ in _policies(cpus)}
 
 

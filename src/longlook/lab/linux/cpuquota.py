@@ -2,10 +2,10 @@
 
 All members of a group run on the same CPU, so that they never work at the same time: a phone of one core.
 
-The kernel's bandwidth control (CFS) grants the share every 10 ms: at its default of 100 ms a program that has used up
-its share would not run for so long that the network, not the CPU, would seem to have stalled. It grants no less than
-1 ms at a time, so shares below 10 % have a longer period. Control groups are the one part of a laboratory that its
-namespaces do not contain, so their names hold the laboratory's marker, by which `clear` finds those that are left.
+The kernel's bandwidth control (CFS) grants the share every 10 ms. At its default of 100 ms a program that has used up
+its share would stop for so long that the network, not the CPU, would seem to have stalled. It grants no less than 1 ms
+at a time, so shares below 10 % have a longer period. Control groups are the one part of a laboratory that its
+namespaces do not contain, so their names hold the laboratory's marker, by which `clear` finds groups that are left.
 """
 
 import os
@@ -14,8 +14,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from longlook.core.cpus import usable_cpus
-from longlook.core.errors import MachineError
+from longlook.core import MachineError, usable_cpus
 from longlook.lab.linux.limit_groups import own_places
 
 PERIOD_US, LEAST_QUOTA_US = 10_000, 1_000
@@ -130,7 +129,7 @@ def _prefix(marker: str) -> str:
 
 
 def _own_group(found: Controller) -> Path:
-    """Return the group of this process; the top one where its own is not visible here."""
+    """Return the group of this process; the top one if its own is not visible here."""
     place = own_places(Path("/proc/self/cgroup").read_text()).get("cpu" if found.version == 1 else "")
     if place is not None:
         group = found.folder / place.lstrip("/")

@@ -1,11 +1,13 @@
-"""Where paths lie, and which folders other users may enter. Pure but for `is_closed` and links."""
+"""Relations of paths, and which folders other users may enter. Pure, except that `is_closed` and symbolic links are
+read.
+"""
 
 import os
 import stat
 from collections.abc import Iterable
 from pathlib import Path
 
-from longlook.core.errors import MachineError
+from longlook.core import MachineError
 
 OTHERS_ENTER = 0o001
 """The permission of a folder that lets every user enter it."""
@@ -14,7 +16,7 @@ _OTHERS_READ = 0o004
 
 
 def both_ends(path: str) -> set[str]:
-    """Return an absolute path, and where it leads if there are symbolic links in it."""
+    """Return an absolute path, and its target if there are symbolic links in it."""
     return {os.path.abspath(path), os.path.realpath(path)}  # noqa: PTH100 (the links of its parents stay)
 
 

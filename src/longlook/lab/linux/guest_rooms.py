@@ -4,7 +4,7 @@ All places of a program are folders of one file system, which the kernel bounds,
 
 A guest's laboratory has one thread, which makes the program's mount and IPC namespaces and comes back. It does so ahead
 of the trial, because new file systems take random numbers from the kernel, and time; to start the program it only
-enters them for a moment. Where a place is a file system already, the program's own takes its place.
+enters them for a moment. If a place is a file system already, the program's own replaces it.
 """
 
 import os
@@ -23,7 +23,7 @@ _NAMESPACES = {"mnt": system.CLONE_NEWNS, "ipc": system.CLONE_NEWIPC}
 
 @dataclass(frozen=True)
 class _Place:
-    """Where a process is: descriptors of its namespaces, its root and its working directory."""
+    """The surroundings of a process: descriptors of its namespaces, its root and its working directory."""
 
     namespaces: tuple[tuple[int, int], ...]  # with the kind of each
     root: int
@@ -60,7 +60,7 @@ class Rooms:
 
     @contextmanager
     def entered(self) -> Iterator[None]:
-        """Start the program in a block; the rooms then end with it, and with `room`, or at once where it raises."""
+        """Start the program in a block; the rooms then end with it, and with `room`, or at once if the block raises."""
         self._used = True
         try:
             self._program.go()

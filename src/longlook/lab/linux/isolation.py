@@ -17,7 +17,7 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-from longlook.core.errors import MachineError
+from longlook.core import MachineError
 from longlook.lab.linux import system
 
 _NEEDED = (system.CAP_SYS_ADMIN, system.CAP_NET_ADMIN, system.CAP_NET_RAW)

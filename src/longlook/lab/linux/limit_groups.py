@@ -19,7 +19,7 @@ from pathlib import Path
 
 ROOT = Path("/sys/fs/cgroup")
 TASKS, MEMORY = "tasks", "memory"
-"""What a group bounds, by the name that `LimitGroup.broken` gives it."""
+"""The limits of a group, by the names that `LimitGroup.broken` returns."""
 
 _CONTROLLERS = {TASKS: "pids", MEMORY: "memory"}
 _ENTERS = 9  # the descriptor of `cgroup.procs` in a program's shell
@@ -32,7 +32,7 @@ _GONE_WITHIN_S = 1.0
 class Controllers:
     """The folders in which groups can be made, by what they bound, and the version (1 or 2) of their interface.
 
-    The folders of version 1 differ, those of version 2 are one.
+    Version 1 has a folder for each limit; version 2 has one folder for both.
     """
 
     folders: Mapping[str, Path]
@@ -138,7 +138,7 @@ class LimitGroup:
 
 
 def controllers(root: Path = ROOT, own: str | None = None, release: str | None = None) -> Controllers:
-    """Return the controllers of this machine that this process may use; an empty collection where there are none.
+    """Return the controllers of this machine that this process may use; an empty collection if there are none.
 
     Groups are made below this process's own, so that limits of a container or a session hold for them; in version 2 in
     the nearest group around this process that hands both controllers on. `own` and `release` are for tests: the text
@@ -185,7 +185,9 @@ def prefix(marker: str) -> str:
 
 
 def _handed_on(folder: Path) -> tuple[str, ...]:
-    """Return what groups in a folder of version 2 can bound; nothing where this process may make none there."""
+    """Return the limits that groups in a folder of version 2 can have; nothing if this process may
+    make no group there.
+    """
     enabled = folder / "cgroup.subtree_control"
     if not enabled.exists() or not all(os.access(place, os.W_OK) for place in (folder, folder / "cgroup.procs")):
         return ()
@@ -194,7 +196,7 @@ def _handed_on(folder: Path) -> tuple[str, ...]:
 
 
 def own_places(text: str) -> dict[str, str]:
-    """Return this process's group by controller, that of version 2 by ""."""
+    """Return this process's group by controller; the key of the group of version 2 is ""."""
     lines = [line.split(":", maxsplit=2) for line in text.splitlines()]
     return {name: place for _, names, place in lines for name in names.split(",")}
 

@@ -8,7 +8,7 @@ import socket
 import struct
 from pathlib import Path
 
-from longlook.core.errors import MachineError
+from longlook.core import MachineError
 from longlook.lab.linux.namespace import Namespace
 
 _NETLINK_GENERIC = 16
@@ -27,7 +27,7 @@ COUNTERS = ("MPCapableSYNRX", "MPCapableACKRX", "MPJoinAckRx", "MPCapableFallbac
 def add_subflow_endpoint(namespace: Namespace, address: str, *, backup: bool) -> None:
     """Let the kernel open a further subflow of each connection of this namespace from an address.
 
-    `backup`: data goes over it only where no other subflow is left. Raise MachineError if the kernel refuses.
+    `backup`: data goes over it only if no other subflow is left. Raise MachineError if the kernel refuses.
     """
     flags = _SUBFLOW | (_BACKUP if backup else 0)
     endpoint = b"".join(

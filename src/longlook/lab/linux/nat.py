@@ -8,7 +8,7 @@ import socket
 from ipaddress import IPv4Address, IPv4Network
 from typing import Any
 
-from longlook.core.errors import MachineError
+from longlook.core import MachineError
 from longlook.lab.linux.netlink import NetlinkError, open_nftables
 
 _OWNED_BY_SOCKET = 2

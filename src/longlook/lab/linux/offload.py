@@ -7,7 +7,7 @@ receiver drops a packet that left through AF_PACKET with its checksum missing.
 
 from typing import Any
 
-from longlook.core.errors import MachineError
+from longlook.core import MachineError
 from longlook.lab.linux.netlink import IoctlEthtool
 
 _NEEDED_OFF = ("segmentation", "checksum", "scatter-gather", "gro", "lro", "gso")

@@ -4,7 +4,7 @@
 from dataclasses import fields
 from pathlib import Path
 
-from longlook.core.model import Processor
+from longlook.core import Processor
 from longlook.lab.linux.namespace import Namespace
 
 _FOLDER = Path("/proc/sys/net/endpoint_cpu")

@@ -1,10 +1,10 @@
-"""What programs under test see of the host's files: all of it read-only, nobody's private or temporary files, and
+"""The host's files as programs under test see them: all of them read-only, nobody's private or temporary files, and
 folders of their own that they can write to.
 
 Each program gets a mount namespace of its own, which ends with it. Folders that only their owner may enter (the home of
-root, for one) are covered, as are temporary folders, the sockets of services and the user's home; what a program needs
-of them (Longlook's cache, Python, the files to serve) is mounted in its place. What it can write to are rooms: file
-systems in memory, each bounded in bytes and in files, which are new for each program and gone with it.
+root, for one) are covered, as are temporary folders, the sockets of services and the user's home. The files that a
+program needs of them (Longlook's cache, Python, the files to serve) are mounted in their place. A program can write to
+rooms: file systems in memory, each bounded in bytes and in files, which are new for each program and gone with it.
 """
 
 import os
@@ -37,7 +37,9 @@ class RoomSize:
 
 @dataclass(frozen=True)
 class Room:
-    """A file system that a program may write to. `descriptor` is of its top folder, `place` where it is."""
+    """A file system that a program may write to. `descriptor` is of its top folder, `place` the folder on which it is
+    mounted.
+    """
 
     place: str
     descriptor: int

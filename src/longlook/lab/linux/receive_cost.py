@@ -8,18 +8,19 @@ import socket
 import time
 from functools import cache
 
-from longlook.core.errors import MachineError
+from longlook.core import MachineError
 from longlook.lab.linux.namespace import Namespace
 
 _PACKETS, _BATCHES = 200, 20
 _LEAST_SHARE = 0.9
-"""Of the time that sending takes, charged to the sender: 0.99 and more where it pays for the receiver's work, and less
-by that work, a third and more of it, where nobody pays."""
+"""The least share of the time of sending that is charged to a sender who pays for the receiver's work. It is 0.99 and
+more in practice. If nobody pays for that work, a third and more of the time is missing.
+"""
 
 
 @cache
 def check_charged() -> None:
-    """Raise MachineError if a sender is not charged for the receiving kernel's work. Where it is, asked once."""
+    """Raise MachineError if a sender is not charged for the receiving kernel's work; a yes is kept."""
     if (share := charged_share()) < _LEAST_SHARE:
         raise MachineError(
             f"this kernel charges a program for {share:.0%} of the time that its packets take: "

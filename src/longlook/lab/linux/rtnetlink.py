@@ -1,8 +1,8 @@
 """Changes of a network namespace's devices, addresses, routes and neighbours.
 
-The messages are pyroute2's. They are sent here, one after another, because its own sockets belong to an event loop:
-importing that, with all message types that it may receive, takes a quarter of the CPU time of a small trial in a guest.
-`Namespace.netlink` is for everything that is not here.
+The messages are pyroute2's. They are sent here, one after another, because pyroute2's own sockets belong to an event
+loop. The import of that loop, with all message types that it may receive, takes a quarter of the CPU time of a small
+trial in a guest. `Namespace.netlink` is for everything that is not here.
 """
 
 import os
@@ -69,8 +69,8 @@ class RouteSocket:
     ) -> None:
         """Lead packets to a subnet (`198.18.0.0/16`) to the neighbours of a device, in place of a former route there.
 
-        The route is of the main table, or of one below 256 that `add_rule` names. `metrics` are those of ip-route(8),
-        such as `initcwnd`, and `lock`, the bits of those that are locked.
+        The route is of the main table, or of one below 256 that `add_rule` names. `metrics` are named as in
+        ip-route(8), such as `initcwnd`; `lock` has the bits of the locked ones.
         """
         network, _, bits = to.partition("/")
         attributes: dict[str, Any] = {"RTA_DST": network, "RTA_OIF": device, "RTA_PREFSRC": source}

@@ -1,8 +1,9 @@
 """A filter of system calls for programs under test: what only administrators and debuggers call is refused (EPERM).
 
-Without capabilities the kernel refuses nearly all of it anyway. The filter takes away what an ordinary user may do and
-no program of a trial needs: user namespaces, in which a process is its own administrator, the inspection of others,
-io_uring, whose calls no filter sees, and sockets to the hypervisor (AF_VSOCK), which belong to no network namespace.
+Without capabilities the kernel refuses nearly all of it anyway. The filter takes away further rights of ordinary users
+that no program of a trial needs: user namespaces, in which a process is its own administrator, and the inspection of
+others. It also takes away io_uring, whose calls no filter sees, and sockets to the hypervisor (AF_VSOCK), which belong
+to no network namespace.
 """
 
 import ctypes

@@ -125,7 +125,7 @@ def allow_no_new_privileges() -> None:
 
 
 def filter_system_calls(program: bytes) -> None:
-    """PR_SET_SECCOMP: filter this thread's system calls by a `struct sock_fprog`, and those of all that it starts."""
+    """PR_SET_SECCOMP: filter the system calls of this thread, and of all that it starts, by a `struct sock_fprog`."""
     _call("prctl", _LIBC.prctl(_PR_SET_SECCOMP, ctypes.c_ulong(_SECCOMP_MODE_FILTER), program, 0, 0))
 
 

@@ -1,17 +1,16 @@
 """Sets the kernel's TCP inside one side's namespace for a trial.
 
-Everything is set for each trial: a session client's namespace is used by several, so what a trial does not set goes
-back to the laboratory's defaults, which are windows that may grow beyond any link's product, no pacing, and Linux's own
-for the rest. A part belongs to the namespace (sysctl), a part to the route, and what Cubic has as parameters of its
-module belongs to the whole kernel: only a guest's may be set, in which one trial runs at a time.
+Everything is set for each trial, because several trials use a session client's namespace: a setting that a trial omits
+goes back to the laboratory's default. These defaults are windows that may grow beyond any link's product, no pacing,
+and Linux's own defaults for the rest. Some settings belong to the namespace (sysctl), some to the route. The parameters
+of Cubic's module belong to the whole kernel: they may be set only in a guest, in which one trial runs at a time.
 """
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from longlook.core.errors import MachineError
-from longlook.core.model import Scalar
+from longlook.core import MachineError, Scalar
 from longlook.lab.linux.namespace import TCP_BUFFER_BYTES, Namespace
 from longlook.lab.linux.netlink import NetlinkError
 
@@ -47,7 +46,7 @@ _CUBIC_SCALE, _CUBIC_BETA = 1024, 0.7
 def route_metrics(tcp: Mapping[str, Scalar]) -> dict[str, Any]:
     """Return the metrics of a route with these settings, `lock` among them; {} if none is set.
 
-    The initial window is that of the sender and that which the receiver offers.
+    The initial window holds for the sender's window and for the window that the receiver offers.
     """
     found: dict[str, Any] = {metric: int(tcp[name]) for name, metric in _METRICS.items() if name in tcp}
     if "initial_window_packets" in tcp:
@@ -57,7 +56,7 @@ def route_metrics(tcp: Mapping[str, Scalar]) -> dict[str, Any]:
 
 
 def buffer_for(packets: int) -> int:
-    """Return the size in bytes of a receive buffer of which Linux offers a window of so many packets at first.
+    """Return the size in bytes of a receive buffer of which Linux offers a window of `packets` packets at first.
 
     It offers half of the buffer (`tcp_select_initial_window`), however much more the route allows.
     """
@@ -67,7 +66,7 @@ def buffer_for(packets: int) -> int:
 def apply_to_kernel(tcp: Mapping[str, Scalar], *, own_kernel: bool) -> None:
     """Set Linux's Cubic for the whole kernel: HyStart, the first slow-start threshold, the window that a loss leaves.
 
-    Raise MachineError if a trial sets one of them and the kernel is not its own (`own_kernel`), but that of a host.
+    Raise MachineError if a trial sets one of them and the kernel is not its own (`own_kernel`), but a host's.
     """
     if own_kernel:
         first = int(tcp.get("initial_ssthresh_packets", 0))

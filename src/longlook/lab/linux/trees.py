@@ -27,8 +27,8 @@ class TreeEntry:
 def entries(top: Path, deepest: int) -> Iterator[TreeEntry]:
     """Yield everything below a folder in the order of paths, folders too; those `deepest` levels down are not entered.
 
-    Whoever can write there may change it meanwhile: no link is followed, also if one takes a folder's place. What
-    vanishes, or cannot be read, is left out.
+    Whoever can write there may change it meanwhile: no link is followed, also if one takes a folder's place. Entries
+    that vanish, or cannot be read, are left out.
     """
     with suppress(OSError):
         yield from _below(os.open(top, _FOLDER & ~os.O_NOFOLLOW), "", deepest)  # a descriptor's name is a link

@@ -1,7 +1,8 @@
 """The users that programs under test run as: a block of them for each laboratory, one for each of its programs.
 
-On a host they are those that systemd gives to services for as long as they run. A laboratory claims its block by a
-socket of that name, which the kernel removes with the laboratory; so no two of a machine have a user in common.
+On a host they are systemd's dynamic users, which it gives to services for as long as they run. A laboratory claims its
+block by a socket named after it, which the kernel removes with the laboratory; so no two laboratories of a machine have
+a user in common.
 """
 
 import os

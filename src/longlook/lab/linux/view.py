@@ -1,11 +1,11 @@
-"""Makes folders of the host visible in a guest where the guest's own file systems would hide them."""
+"""Makes folders of the host visible in a guest although the guest's own file systems would hide them."""
 
 import os
 import stat
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from longlook.core.errors import MachineError
+from longlook.core import MachineError
 from longlook.lab.linux import system
 from longlook.lab.linux.folders import OTHERS_ENTER, both_ends, is_below, is_closed, outermost
 

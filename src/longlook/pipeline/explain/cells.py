@@ -6,17 +6,20 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from longlook.analysis.stats import estimate
-from longlook.analysis.stats.cells import Cells
-from longlook.analysis.stats.procedures import Floats
-from longlook.core import files
-from longlook.core.errors import InputError
-from longlook.core.metric import find_metric
-from longlook.core.model import Contrast, Study, Verdict
-from longlook.core.registry import nearest
-from longlook.core.results import Estimate
-from longlook.core.run_folder import SAMPLES, RunFolder
-from longlook.explain.rounds import find_cells
+from longlook.analysis import Cells, Floats, estimate
+from longlook.core import (
+    SAMPLES,
+    Contrast,
+    Estimate,
+    InputError,
+    RunFolder,
+    Study,
+    Verdict,
+    files,
+    find_metric,
+    nearest,
+)
+from longlook.explain import find_cells
 
 
 @dataclass(frozen=True)
@@ -75,7 +78,7 @@ def gaps(folder: RunFolder, names: Sequence[str], contrast: str | None) -> list[
 
 
 def _expect_one_path(folder: RunFolder, chosen: Contrast) -> None:
-    """Raise InputError where an arm has a second path: the ledger reads one, and would blame that for both."""
+    """Raise InputError if an arm has a second path: the ledger reads one, and would blame that for both."""
     arms = (chosen.baseline, chosen.contender)
     if any(trial.has_second_path for trial in folder.plan.trials if trial.arm in arms):
         raise InputError(

@@ -3,21 +3,27 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from longlook.analysis.measure import MeasuredAttempt
-from longlook.core.model import Outcome, Study
-from longlook.core.run_folder import EVENTS, TIMELINE, RunFolder
-from longlook.explain.cause import causes
-from longlook.explain.failing import MOST_TRACED, FailedArm, FailedTrial, common, cut, grouped, signs_in
-from longlook.explain.ledger import make_ledger
-from longlook.explain.pair import Pair, Side
+from longlook.analysis import MeasuredAttempt
+from longlook.core import EVENTS, TIMELINE, Outcome, RunFolder, Study
+from longlook.explain import (
+    MOST_TRACED,
+    FailedArm,
+    FailedTrial,
+    Pair,
+    Side,
+    causes,
+    common,
+    cut,
+    grouped,
+    make_ledger,
+    signs_in,
+)
 from longlook.pipeline.explain.cells import CellGap
 from longlook.pipeline.explain.traced import of_rounds, with_traces
 from longlook.pipeline.options import Observer, RunOptions
 from longlook.pipeline.sample import measure_plan
-from longlook.study.plan import make_plan
-from longlook.study.virtual_time import VIRTUAL
-from longlook.timeline.events import Events
-from longlook.timeline.timeline import Timeline
+from longlook.study import VIRTUAL, make_plan
+from longlook.timeline import Events, Timeline
 
 
 def failing_arms(

@@ -3,14 +3,18 @@
 import shlex
 from dataclasses import dataclass, replace
 
-from longlook.core.metric import find_metric
-from longlook.core.results import Estimate
-from longlook.core.run_folder import SAMPLES, RunFolder
-from longlook.explain.answer import Answer, Status, is_needed
-from longlook.explain.cause import causes
-from longlook.explain.detect import proposed, suspect
-from longlook.explain.failing import grouped
-from longlook.explain.pair import equal_conditions, implausible
+from longlook.core import SAMPLES, Estimate, RunFolder, find_metric
+from longlook.explain import (
+    Answer,
+    Status,
+    causes,
+    equal_conditions,
+    grouped,
+    implausible,
+    is_needed,
+    proposed,
+    suspect,
+)
 from longlook.pipeline.answers import FOLDER, read_answers, write_answers
 from longlook.pipeline.evidence import check_analysed
 from longlook.pipeline.explain.cells import CellGap, gaps
@@ -20,8 +24,7 @@ from longlook.pipeline.explain.session import Session
 from longlook.pipeline.explain.traced import mean_ledgers, traced_pairs
 from longlook.pipeline.explain.trials import RunPlace
 from longlook.pipeline.options import Observer, RunOptions
-from longlook.report.causes.page import write_explanation
-from longlook.report.section import slug
+from longlook.report import slug, write_explanation
 
 
 @dataclass(frozen=True)

@@ -7,18 +7,30 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from longlook.core import registry
-from longlook.explain.answer import FewestLosses, LossSearch, Screening, is_needed
-from longlook.explain.attribution import closed_pct
-from longlook.explain.detect import same_end
-from longlook.explain.pair import Pair
-from longlook.explain.search import losses, screen
-from longlook.explain.search.factors import ScreenedFactor, factors, impossible
-from longlook.explain.search.losses import Fewest, Lost, Tries, fewest
-from longlook.explain.search.screening_design import LEAST_ROUNDS, plackett_burman
-from longlook.explain.search.suspects import Suspect
+from longlook.explain import (
+    LEAST_ROUNDS,
+    Fewest,
+    FewestLosses,
+    LossSearch,
+    Lost,
+    Pair,
+    ScreenedFactor,
+    Screening,
+    Suspect,
+    Tries,
+    closed_pct,
+    factors,
+    fewest,
+    impossible,
+    is_needed,
+    losses,
+    plackett_burman,
+    same_end,
+    screen,
+)
 from longlook.pipeline.explain.session import JudgedFindings, Session
-from longlook.report.machines.wording import counted
-from longlook.study.virtual_time import VIRTUAL
+from longlook.report import counted
+from longlook.study import VIRTUAL
 
 
 @dataclass(frozen=True)
@@ -164,7 +176,7 @@ def screen_settings(
     """Run a screening of what can be varied, as far as the budget goes; return its effects and what it suspects.
 
     Settings that change no packet or make trials fail are left out first, and the others are screened without them. It
-    stops after two rounds where these show that not even a setting that closes the whole gap would be found.
+    stops after two rounds if these show that not even a setting that closes the whole gap would be found.
     """
     rounds = [number for number in session.place.gap.rounds if number in pairs][: screen.ROUNDS]
     if len(rounds) < LEAST_ROUNDS:
@@ -217,7 +229,7 @@ def screen_settings(
 def _able(session: Session, chosen: Sequence[ScreenedFactor], number: int) -> tuple[list[ScreenedFactor], list[str]]:
     """Return the settings that can act here, tried alone in one round, and why the others are left out.
 
-    In real time no trial repeats another packet for packet, and all are kept; so they are where the budget is too short
+    In real time no trial repeats another packet for packet, and all are kept; so they are if the budget is too short
     for that and the smallest design.
     """
     plan = session.begun()

@@ -9,14 +9,38 @@ trials are only alike if they run one after the other.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from longlook.core import codec
-from longlook.core.model import Outcome, Plan, Study
-from longlook.explain.answer import Explained, FoundBy, Judged, Together, direct, strongest
-from longlook.explain.attribution import Conclusion, Look, is_firm, looks_at
-from longlook.explain.cause import Cause, Finding, Intervention, Purpose, Target, Untestable
-from longlook.explain.counterfactual import CounterfactualPlan, Experiment, add_tests, all_at_once
-from longlook.explain.judge import Gap, RoundsReading, as_before, consequences, is_gone, judge_findings, together
-from longlook.explain.pair import Pair, Side
+from longlook.core import Outcome, Plan, Study, codec
+from longlook.explain import (
+    Cause,
+    Conclusion,
+    CounterfactualPlan,
+    Experiment,
+    Explained,
+    Finding,
+    FoundBy,
+    Gap,
+    Intervention,
+    Judged,
+    Look,
+    Pair,
+    Purpose,
+    RoundsReading,
+    Side,
+    Target,
+    Together,
+    Untestable,
+    add_tests,
+    all_at_once,
+    as_before,
+    consequences,
+    direct,
+    is_firm,
+    is_gone,
+    judge_findings,
+    looks_at,
+    strongest,
+    together,
+)
 from longlook.pipeline.explain.traced import side_of, with_traces
 from longlook.pipeline.explain.trials import CellTrials, RunPlace
 from longlook.pipeline.sample import measure_plan

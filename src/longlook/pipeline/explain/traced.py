@@ -4,18 +4,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from longlook.core import codec
-from longlook.core.model import Outcome, Plan, Study, Trial
-from longlook.core.run_folder import EVENTS, LEDGER, TIMELINE, RunFolder
-from longlook.explain.ledger import make_ledger
-from longlook.explain.pair import Pair, Side
+from longlook.core import EVENTS, LEDGER, TIMELINE, Outcome, Plan, RunFolder, Study, Trial, codec
+from longlook.explain import Pair, Side, make_ledger
 from longlook.pipeline.explain.cells import CellGap
 from longlook.pipeline.options import Observer, RunOptions
 from longlook.pipeline.sample import measure_plan
-from longlook.study.plan import make_plan
-from longlook.study.virtual_time import VIRTUAL
-from longlook.timeline.events import Events
-from longlook.timeline.timeline import Timeline
+from longlook.study import VIRTUAL, make_plan
+from longlook.timeline import Events, Timeline
 
 
 def traced_pairs(
@@ -71,7 +66,7 @@ def _pairs(
 
 
 def side_of(folder: RunFolder, trial: Trial, engine: str) -> Side | None:
-    """Return a trial's arm with its ledger, which is written; None if the trial left nothing to make one of."""
+    """Make a trial's ledger, write it, and return the trial with it; None if the trial left no data for a ledger."""
     path = folder.trials / trial.id
     timeline = Timeline.read(path / TIMELINE)
     if (path / EVENTS).exists():

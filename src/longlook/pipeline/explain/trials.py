@@ -4,16 +4,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from longlook.core import codec
-from longlook.core.metric import find_metric
-from longlook.core.model import Outcome, Plan, Study, Trial
-from longlook.explain.counterfactual import CounterfactualPlan
-from longlook.explain.judge import Gap
+from longlook.core import Outcome, Plan, Study, Trial, codec, find_metric
+from longlook.explain import CounterfactualPlan, Gap
 from longlook.pipeline.explain.cells import CellGap
 from longlook.pipeline.options import Observer, RunOptions
 from longlook.pipeline.sample import measure_plan
-from longlook.study.virtual_time import VIRTUAL
-from longlook.timeline.normalise.trial import traffic_digest
+from longlook.study import VIRTUAL
+from longlook.timeline import traffic_digest
 
 
 @dataclass(frozen=True)

@@ -17,11 +17,16 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from longlook.core.codec import content_hash
-from longlook.core.digests import file_digest
-from longlook.core.errors import InputError, LonglookError, MachineError
-from longlook.core.job import Program
-from longlook.core.paths import cache_dir, kernel_dir
+from longlook.core import (
+    InputError,
+    LonglookError,
+    MachineError,
+    Program,
+    cache_dir,
+    content_hash,
+    file_digest,
+    kernel_dir,
+)
 from longlook.provision import pins
 from longlook.provision.build_cache import filled
 from longlook.provision.guest_kernel.build import STEPS, build_kernel, expect_buildable, expect_sources
@@ -41,9 +46,9 @@ class Readiness:
 
 
 def kernel_program(say: Callable[[str], None]) -> Program:
-    """Return the guest kernel; build it first where the cache does not hold it intact. `say` gets lines of progress.
+    """Return the guest kernel; build it first if the cache does not hold it intact. `say` gets lines of progress.
 
-    Raise InputError for a bad LONGLOOK_KERNEL, MachineError where the kernel cannot be built here.
+    Raise InputError for a bad LONGLOOK_KERNEL, MachineError if the kernel cannot be built here.
     """
     if (named := _named_kernel()) is not None:
         return named

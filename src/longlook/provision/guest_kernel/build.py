@@ -9,10 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from longlook.core.codec import content_hash
-from longlook.core.cpus import usable_cpus
-from longlook.core.digests import file_digest
-from longlook.core.errors import MachineError
+from longlook.core import MachineError, content_hash, file_digest, usable_cpus
 from longlook.provision.apt import INSTEAD, archive_keyring, expect_apt, machine_mirror
 from longlook.provision.build_steps import BuildProgress, ObjectCount, run
 from longlook.provision.guest_kernel.source import extract, fetch_source, fetch_tools, pinned_source
@@ -74,7 +71,7 @@ def build_kernel(
 
     `recipe` holds the patch, the configuration and the pinned source. `work` keeps the state of an interrupted build,
     from which the next one goes on. `keep_open` is a descriptor that every child of the compilation inherits. Raise
-    MachineError where a step fails.
+    MachineError if a step fails.
     """
     expect_buildable()
     _expect_space(work)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from pathlib import Path
 
-from longlook.core.errors import MachineError
+from longlook.core import MachineError
 from longlook.provision import pins
 from longlook.provision.apt import INSTEAD, Package, PrivateApt, archive_keyring, expect_apt, is_file_of, machine_mirror
 from longlook.provision.build_steps import run
@@ -42,7 +42,7 @@ LEFT_OUT = (
 
 
 def pinned_source(recipe: Path) -> Package:
-    """Return the package that a recipe pins; raise MachineError where its file of pins does not name one."""
+    """Return the package that a recipe pins; raise MachineError if its file of pins does not name one."""
     pinned = pins.read_pins(recipe / PIN)
     if len(pinned) != 1:
         raise MachineError(f"{recipe / PIN} pins {len(pinned)} packages instead of one", "restore that file")

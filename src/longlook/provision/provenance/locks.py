@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from longlook.core.paths import adapters_dir
-from longlook.core.provenance import Component
+from longlook.core import Component, adapters_dir
 
 _CRATES = "registry+"  # what the source of a crate from a registry begins with
 _REQUIREMENT = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)==(\S+)")

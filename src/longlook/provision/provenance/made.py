@@ -16,12 +16,17 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from longlook.core.job import Program
-from longlook.core.paths import adapters_dir, cache_dir, kernel_dir
-from longlook.core.programs import wheel_programs
-from longlook.core.provenance import Component, Made
-from longlook.core.stack import Stack
-from longlook.core.versions import untuned_name
+from longlook.core import (
+    Component,
+    Made,
+    Program,
+    Stack,
+    adapters_dir,
+    cache_dir,
+    kernel_dir,
+    untuned_name,
+    wheel_programs,
+)
 from longlook.provision import decoder, encoder, go, guest_kernel, pins, players
 from longlook.provision.catalogue import is_installed, selected
 from longlook.provision.debian import pins_of, taken_for
@@ -201,7 +206,7 @@ _AT_ONCE = 8
 def all_made() -> list[Made]:
     """Return what every installed program is made of: stacks, the guest kernel, what makes and plays videos, our own.
 
-    Nothing is installed for it. Raise MachineError where the programs of the wheel are missing.
+    Nothing is installed for it. Raise MachineError if the programs of the wheel are missing.
     """
     with ThreadPoolExecutor(_AT_ONCE) as pool:  # each answer takes reading a disk or starting a program
         stacks = [made for made in pool.map(lambda each: _of_installed(*each), selected(())) if made is not None]

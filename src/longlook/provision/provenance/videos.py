@@ -9,8 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import longlook
-from longlook.core.digests import file_digest
-from longlook.core.provenance import Component, Made
+from longlook.core import Component, Made, file_digest
 from longlook.provision import decoder, encoder, players
 
 

@@ -1,5 +1,5 @@
 """HTTP Archives of browsers and other tools → the requests that a page load consists of
-(docs/guide/recorded-pages.md)."""
+(docs/guide/browsers.md)."""
 
 import hashlib
 import json
@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urldefrag, urljoin, urlsplit
 
-from longlook.core import packed
-from longlook.core.errors import InputError
+from longlook.core import InputError, compressed_files
 
 
 def as_mapping(value: object) -> Mapping[str, Any]:
@@ -209,7 +208,7 @@ class Recording:
 def read_har(path: Path) -> Recording:
     """Return the first page load of a HAR file. Raise HarError for a file that is none, or that is beyond a bound."""
     try:
-        data = packed.read_unpacked(path, LARGEST_BYTES)
+        data = compressed_files.read_unpacked(path, LARGEST_BYTES)
     except (InputError, OSError, ValueError) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error).removeprefix(f"{path} ")
         raise HarError(f"{path}: cannot be read: {reason}") from error

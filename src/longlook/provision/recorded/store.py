@@ -8,10 +8,7 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
-from longlook.core import codec, files, kept_files, paths
-from longlook.core.errors import InputError
-from longlook.core.model import Plan
-from longlook.core.registry import nearest
+from longlook.core import InputError, Plan, codec, files, kept_files, nearest, paths
 from longlook.provision.recorded.har import HarError, Recording, read_har
 from longlook.provision.recorded.page import RecordedPage, recorded_page
 

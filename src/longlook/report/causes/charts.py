@@ -7,8 +7,7 @@ from typing import Any
 
 import altair as alt
 
-from longlook.explain.answer import Answer, Dose
-from longlook.explain.attribution import Share
+from longlook.explain import Answer, Dose, Share
 from longlook.report import wording
 from longlook.report.causes.waterfall import class_name, load_ms, ordered_classes, parts, steps
 from longlook.report.charts import colours
@@ -47,7 +46,7 @@ def short_label(label: str) -> str:
 
 
 def arm_labels(answer: Answer) -> tuple[str, str]:
-    """Return the labels of the arm that lost and of the one that won, without brackets where they still differ."""
+    """Return the labels of the losing and the winning arm, without their brackets if they differ without them."""
     short = short_label(answer.loser_label), short_label(answer.winner_label)
     return short if short[0] != short[1] else (printable(answer.loser_label), printable(answer.winner_label))
 
@@ -100,7 +99,7 @@ def _class_colours(ledger_ms: Mapping[str, Mapping[str, float]], *, legend: bool
 
 
 def waterfall_chart(answer: Answer, width: int | str) -> Any:
-    """Return the steps from the mean load of the arm that won, at the top, to that of the other, at the bottom."""
+    """Return the steps from the winning arm's mean load, at the top, to the losing arm's, at the bottom."""
     ledger_ms = answer.ledger_ms or {}
     loser, winner = arm_labels(answer)
     found = steps(answer)

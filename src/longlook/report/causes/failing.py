@@ -1,7 +1,6 @@
-"""What trials of an arm that failed share, in words."""
+"""The common traits of an arm's failed trials, in words."""
 
-from longlook.explain.answer import Answer
-from longlook.explain.failing import FailedArm
+from longlook.explain import Answer, FailedArm
 from longlook.report import wording
 from longlook.report.machines.wording import counted
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from longlook.explain.answer import Answer
+from longlook.explain import Answer
 from longlook.report import wording
 from longlook.report.causes.section import AnswerSection, anchor
 from longlook.report.causes.text import heading

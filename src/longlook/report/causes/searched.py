@@ -1,8 +1,8 @@
-"""What was searched beyond what detectors suspected, in words: the screening of settings, and the losses."""
+"""The search beyond the suspicions of detectors, in words: the screening of settings, and the losses."""
 
 from collections.abc import Iterator
 
-from longlook.explain.answer import Answer, Explained, FewestLosses, FoundBy
+from longlook.explain import Answer, Explained, FewestLosses, FoundBy
 from longlook.report import wording
 from longlook.report.machines.wording import counted
 from longlook.report.text import escaped, markdown_rows
@@ -19,7 +19,7 @@ def seen(answer: Answer, item: Explained) -> str:
 
 
 def screening_sentence(answer: Answer) -> str:
-    """Return what was screened and what moved the gap; empty where nothing was."""
+    """Return which settings were screened and which of them moved the gap; empty if none was screened."""
     made = answer.screening
     if made is None:
         return ""
@@ -50,7 +50,7 @@ def effect_rows(answer: Answer) -> list[tuple[str, str, str, str, str]]:
 
 
 def losses_sentence(answer: Answer) -> str:
-    """Return what is known of single losses; empty where nobody looked."""
+    """Return the findings about single losses; empty if they were not searched."""
     made = answer.losses
     if made is None:
         return ""
@@ -81,7 +81,7 @@ def not_varied(answer: Answer) -> list[str]:
 
 
 def searched_markdown(answer: Answer) -> Iterator[str]:
-    """Yield the screening and the losses as Markdown; nothing where neither was looked for."""
+    """Yield the screening and the losses as Markdown; nothing if neither was searched."""
     if text := screening_sentence(answer):
         yield f"{escaped(text)}\n"
     rows = effect_rows(answer)

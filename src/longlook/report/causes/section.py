@@ -4,10 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from longlook.explain.answer import Answer, Explained, Judged
-from longlook.explain.attribution import Conclusion
-from longlook.explain.failing import FailedArm
-from longlook.explain.ledger import CLASSES, LedgerClass
+from longlook.explain import CLASSES, Answer, Conclusion, Explained, FailedArm, Judged, LedgerClass
 from longlook.report import wording
 from longlook.report.causes import searched, text
 from longlook.report.causes.charts import (
@@ -91,7 +88,7 @@ class AnswerSection(Section):
         return {"specs": {name: page_specification(chart) for name, chart in charts.items()}}
 
     def figures(self) -> Mapping[str, Any]:
-        """Return the bars and the waterfall as one figure, where there is a ledger."""
+        """Return the bars and the waterfall as one figure, if there is a ledger."""
         if not self.answer.ledger_ms:
             return {}
         about = [
@@ -120,7 +117,7 @@ class WhySection(Section):
 
 
 def make_why(answers: Sequence[Answer]) -> list[WhySection]:
-    """Return the section, or nothing where nothing was explained."""
+    """Return the section, or nothing if nothing was explained."""
     return [WhySection("why", "Why", answers)] if answers else []
 
 

@@ -5,10 +5,8 @@ Only what a change of its mechanism confirmed follows a "because"; other changes
 
 from collections.abc import Iterator, Sequence
 
-from longlook.core.metric import find_metric
-from longlook.core.model import Better
-from longlook.explain.answer import Answer, Explained, Judged, Status, closed_share_pct, direct, strongest
-from longlook.explain.attribution import Conclusion, Share
+from longlook.core import Better, find_metric
+from longlook.explain import Answer, Conclusion, Explained, Judged, Share, Status, closed_share_pct, direct, strongest
 from longlook.report import wording
 from longlook.report.causes.failing import failing_sentences
 from longlook.report.causes.searched import not_varied, searched_markdown, seen
@@ -79,7 +77,7 @@ def _part(item: Explained) -> str:
 
 
 def details(answer: Answer) -> list[str]:
-    """Return what stands below the line, in short sentences; nothing where nobody asked why."""
+    """Return the details below the line of a cell, in short sentences; nothing if nobody asked why."""
     failing = [text for arm in answer.failing for text in failing_sentences(answer, arm)]
     if answer.status in NOT_EXPLAINED:
         return failing
@@ -177,7 +175,7 @@ def _losing(answer: Answer, made: Judged) -> str:
 
 
 def made_in(made: Judged) -> str:
-    """Return a change in words, with the arms in which it was made where these are both."""
+    """Return a change in words, with the arms in which it was made if it was made in both."""
     return f"{made.change} for both arms" if made.target == "both" else made.change
 
 
@@ -187,7 +185,7 @@ def judged_text(made: Judged) -> str:
 
 
 def in_rounds(answer: Answer, made: Judged) -> str:
-    """Return from how many rounds a share comes where these are not all; else nothing."""
+    """Return from how many rounds a share comes if it does not come from all; else nothing."""
     return f", from {made.rounds} of {answer.rounds} rounds" if made.rounds < answer.rounds else ""
 
 
@@ -215,7 +213,7 @@ def dose_text(item: Explained) -> str:
 
 
 def remainder(answer: Answer) -> Share | None:
-    """Return what all confirmed changes together leave of the gap; below 0 where they turn it round."""
+    """Return the part of the gap that all confirmed changes together leave; below 0 if they reverse it."""
     share = answer.together.share if answer.together is not None else None
     if share is None:
         return None
@@ -341,12 +339,12 @@ def _points(share: Share) -> str:
 
 
 def _interval(share: Share) -> str:
-    """Return the interval for use inside brackets; empty where it has no bounds."""
+    """Return the interval for use inside brackets; empty if it has no bounds."""
     return f", interval {_span(share)}" if _span(share) else ""
 
 
 def _span(share: Share) -> str:
-    """Return the interval; empty where it has no bounds, or its ends read the same."""
+    """Return the interval; empty if it has no bounds, or its ends read the same."""
     if share.ci_low_pct is None or share.ci_high_pct is None:
         return ""
     low, high = _number(share, share.ci_low_pct), _number(share, share.ci_high_pct)

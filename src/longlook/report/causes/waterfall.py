@@ -1,10 +1,10 @@
-"""From the mean load of the arm that won to that of the arm that lost, class of time by class of time."""
+"""From the winning arm's mean load to the losing arm's, class of time by class of time."""
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from longlook.explain.answer import Answer
+from longlook.explain import Answer
 from longlook.report.charts.colours import LEDGER_COLOURS
 
 SMALLEST_SHARE = 0.01
@@ -22,13 +22,13 @@ class Step:
 
     @property
     def change_ms(self) -> float:
-        """Return by how much the step is longer in the arm that lost; below 0 where it is shorter."""
+        """Return by how much the step is longer in the arm that lost; below 0 if it is shorter."""
         return self.end_ms - self.start_ms
 
 
 @dataclass(frozen=True)
 class WaterfallPart:
-    """A class of a load's time: where it stands in the bar of its arm, in ms from the load's beginning."""
+    """A class of a load's time: its ends in the bar of its arm, in ms from the load's beginning."""
 
     name: str
     start_ms: float

@@ -6,7 +6,7 @@ colour shows.
 
 from collections.abc import Sequence
 
-from longlook.core.model import Verdict
+from longlook.core import Verdict
 
 CLIP_PCT = 100.0
 """Effects at or beyond ± this have the darkest colour; the number in the cell is never clipped."""
@@ -46,7 +46,7 @@ STATE_COLOURS = {
 """States of a sender (longlook.timeline.states); growth is green, avoidance blue, loss orange to red."""
 
 VIEWER_COLOURS = {"waiting": "#c9bfe3", "playing": "#9ccdb2", "stalled": "#a51d2d"}
-"""What the viewer of a video sees (longlook.explain.inside.playback)."""
+"""The states of a video as its viewer sees them (longlook.explain.inside.playback)."""
 
 LEDGER_COLOURS = {
     "fallback": "#55407e",

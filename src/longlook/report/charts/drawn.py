@@ -6,7 +6,7 @@ import altair as alt
 
 
 class Drawn:
-    """A chart with its rows beside it: inside, Altair would check each of them against its schema."""
+    """A chart and, apart from it, its rows: inside the chart Altair would check each row against its schema."""
 
     def __init__(self) -> None:
         self.chart: Any = None

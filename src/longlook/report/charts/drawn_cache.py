@@ -9,10 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from longlook.core import codec, files
-from longlook.core.content_store import ContentStore
-from longlook.core.digests import folder_digest
-from longlook.core.paths import cache_root
+from longlook.core import ContentStore, cache_root, codec, files, folder_digest
 
 _LIBRARIES = ("altair", "vl-convert-python")
 

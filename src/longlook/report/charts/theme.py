@@ -5,14 +5,14 @@ from typing import Any
 import altair as alt
 from altair.utils import schemapi
 
-from longlook.core.escape import visible
+from longlook.core import visible
 from longlook.report.charts.colours import INK, INK_SOFT, RULE
 
 PAGE_FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'Liberation Sans', sans-serif"
 EXPORT_FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
-"""vl-convert carries Liberation Sans, so exported figures are the same on every machine. Its PDF
-writer orders fonts and opacities at random where there are several, so these figures use one weight of one font and
-nothing transparent."""
+"""vl-convert carries Liberation Sans, so exported figures are the same on every machine. Its PDF writer orders fonts
+and opacities at random if there are several, so these figures use one weight of one font and nothing transparent.
+"""
 
 
 schemapi.disable_debug_mode()

@@ -6,9 +6,8 @@ from typing import Any, ClassVar
 
 import pandas as pd
 
-from longlook.analysis.stats import dependences_table
-from longlook.analysis.stats.tails import spread_table
-from longlook.core.results import ArmLevel, Estimate
+from longlook.analysis import dependences_table, spread_table
+from longlook.core import ArmLevel, Estimate
 from longlook.report import text
 from longlook.report.charts.theme import page_specification
 from longlook.report.content import ReportContent
@@ -22,7 +21,7 @@ CHART_PX = 520
 
 @dataclass(frozen=True)
 class AllCellsSection(Section):
-    """Every estimate of the run; `contrasts` are those that have estimates."""
+    """Every estimate of the run; `contrasts` are the contrasts that have estimates."""
 
     template: ClassVar[str] = "contrasts/all_cells.html.j2"
 
@@ -60,8 +59,8 @@ class AllCellsSection(Section):
         }
 
     def tables(self) -> Mapping[str, pd.DataFrame]:
-        """Return `estimates`, `samples`, and where there are any `dependences` on drawn settings, `levels` of single
-        arms, `wins` and `tails`, in full precision.
+        """Return `estimates` and `samples`, in full precision, and any `dependences` on drawn settings, `levels` of
+        single arms, `wins` and `tails`.
         """
         content = self.content
         estimates = [_estimate(content, item) for item in ordered(content.study, content.estimates)]

@@ -4,7 +4,7 @@ from typing import Any
 
 import altair as alt
 
-from longlook.core.model import Contrast
+from longlook.core import Contrast
 from longlook.report.charts import colours
 from longlook.report.charts.theme import page_specification, unit_axis
 from longlook.report.content import ReportContent

@@ -10,9 +10,8 @@ from typing import Any
 
 import pandas as pd
 
-from longlook.analysis.stats.cells import RoundEffects
-from longlook.core.model import Contrast, Outcome, Verdict
-from longlook.core.results import ClaimResult, Estimate
+from longlook.analysis import RoundEffects
+from longlook.core import ClaimResult, Contrast, Estimate, Outcome, Verdict
 from longlook.report import wording
 from longlook.report.charts import colours
 from longlook.report.content import ReportContent
@@ -30,7 +29,7 @@ MAX_GOODPUT_POINTS = 300
 
 @dataclass(frozen=True)
 class OutcomeRow:
-    """The outcomes of an arm's attempts in a cell: counts, and the reasons of those that were not ok."""
+    """The outcomes of an arm's attempts in a cell: counts, and the reasons of attempts that were not ok."""
 
     arm: str
     counts: Mapping[str, int]
@@ -251,7 +250,7 @@ def _facts(content: ReportContent, item: Estimate) -> tuple[tuple[str, str], ...
 
 
 def _spread(content: ReportContent, item: Estimate) -> list[tuple[str, str]]:
-    """Return the rounds that the contender won, and the effects on the worst loads where there are rounds enough."""
+    """Return the rounds that the contender won, and the effects on the worst loads if there are enough rounds."""
     own = (item.contrast, item.cell_id)
     facts = [
         (f"Rounds won by {content.short_label(won.contender)}",

@@ -6,11 +6,8 @@ from typing import Any
 
 import altair as alt
 
-from longlook.analysis.stats.cells import RoundEffects
-from longlook.analysis.stats.drawn_settings import name_of, scale_of, sentence
-from longlook.core.dependence import Dependence, Shape
-from longlook.core.model import Contrast
-from longlook.core.results import Estimate
+from longlook.analysis import RoundEffects, name_of, scale_of, sentence
+from longlook.core import Contrast, Dependence, Estimate, Shape
 from longlook.report import wording
 from longlook.report.charts import colours
 from longlook.report.charts.theme import page_specification

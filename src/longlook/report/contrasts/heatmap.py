@@ -16,7 +16,9 @@ ROW_PX = 58
 LEGEND_PX = 320
 EFFECT_LABELS = ("−100 %", "−50 %", "0 %", "+50 %", "+100 %")
 EXPORTED_MARKS = frozenset(wording.SYMBOLS.values())
-"""The symbols of verdicts. Those of claims are not in the exported font; the line below has the result in words."""
+"""The symbols of verdicts. The symbols of claims are not in the exported font; the line below has
+the result in words.
+"""
 ROW_CHARACTERS, COLUMN_CHARACTERS = 28, 13
 """Longer labels of levels are abbreviated; the page has them in full."""
 

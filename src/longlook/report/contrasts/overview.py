@@ -5,8 +5,7 @@ from typing import Any
 
 import altair as alt
 
-from longlook.core.model import Contrast
-from longlook.core.results import ClaimResult, Estimate
+from longlook.core import ClaimResult, Contrast, Estimate
 from longlook.report import wording
 from longlook.report.charts import colours
 from longlook.report.content import ReportContent

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import pandas as pd
 
-from longlook.analysis.claims.judge import welch_verdict
-from longlook.core.results import ClaimResult
+from longlook.analysis import welch_verdict
+from longlook.core import ClaimResult
 from longlook.report import wording
 from longlook.report.charts.theme import page_specification
 from longlook.report.content import ReportContent
@@ -43,7 +43,7 @@ class PublishedMap:
 
     @property
     def grid(self) -> Grid:
-        """The places of the squares, which are those of the contrast."""
+        """The places of the squares: the contrast's grid."""
         return self.contrast.grid
 
     @property

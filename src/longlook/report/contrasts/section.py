@@ -5,9 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from longlook.analysis.stats.cells import Cells, RoundEffects, effects_by_round
-from longlook.core.model import Contrast, Study, Verdict
-from longlook.core.results import ClaimResult
+from longlook.analysis import Cells, RoundEffects, effects_by_round
+from longlook.core import ClaimResult, Contrast, Study, Verdict
 from longlook.report import wording
 from longlook.report.charts.colours import gradient
 from longlook.report.content import ReportContent
@@ -96,7 +95,7 @@ class ContrastSection(Section):
 
 
 def contrast_anchors(study: Study) -> dict[str, str]:
-    """Return the anchor of each contrast's section by the contrast's name; those of its cells begin with it."""
+    """Return the anchor of each contrast's section by the contrast's name; the anchors of its cells begin with it."""
     return {contrast.name: f"c{number}" for number, contrast in enumerate(study.contrasts, start=1)}
 
 

@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass
 
-from longlook.analysis.stats.drawn_settings import sentence
-from longlook.core.model import Claim, Contrast
-from longlook.core.results import ClaimResult, Estimate
+from longlook.analysis import sentence
+from longlook.core import Claim, ClaimResult, Contrast, Estimate
 from longlook.report import wording
 from longlook.report.charts import colours
 from longlook.report.content import ReportContent

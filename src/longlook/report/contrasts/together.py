@@ -21,7 +21,7 @@ MOST_CELLS = 8
 
 @dataclass(frozen=True)
 class TogetherSection(Section):
-    """Several contrasts on one metric; `squares` and `details` are those of the contrasts' own sections.
+    """Several contrasts on one metric; `squares` and `details` are from the contrasts' own sections.
 
     `baseline` and `contender` are the labels of the arms that all of them share, or just these words.
     """
@@ -105,7 +105,7 @@ def _make(content: ReportContent, group: Sequence[ContrastSection], number: int,
 
 
 def _row_labels(group: Sequence[ContrastSection]) -> list[str]:
-    """Return the contenders where the baseline is the same, else both arms; the contrast's name where two are alike."""
+    """Return the contenders if the baseline is the same, else both arms; the contrast's name if two are alike."""
     one_baseline = len({section.contrast.baseline for section in group}) == 1
     labels = [
         section.contender if one_baseline else f"{section.contender} against {section.baseline}" for section in group

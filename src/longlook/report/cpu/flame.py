@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from longlook.core.stack_files import KERNEL
-from longlook.timeline.cpu_work import Work, work_of
+from longlook.core import KERNEL
+from longlook.timeline import Work, work_of
 
 LEAST_SHARE = 0.01
 """Boxes narrower than this share of the whole are left out."""

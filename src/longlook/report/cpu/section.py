@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import altair as alt
 import pandas as pd
 
-from longlook.analysis.outputs import mean_work
+from longlook.analysis import mean_work
 from longlook.report import wording
 from longlook.report.chart_section import CellPanel, ChartSection, panels_figure, per_cell
 from longlook.report.charts.colours import WORK_COLOURS
@@ -15,7 +15,7 @@ from longlook.report.charts.theme import PAGE_FONT, specification
 from longlook.report.content import ReportContent, records
 from longlook.report.cpu.flame import FlameBox, boxes_of, short_name
 from longlook.report.section import slug
-from longlook.timeline.cpu_work import Work
+from longlook.timeline import Work
 
 PANEL_PX, BAR_PX, FLAME_PX, BOX_PX = 620, 26, 1040, 15
 _LETTER_PX = 6.3  # of the labels in boxes, on average

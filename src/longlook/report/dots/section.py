@@ -7,8 +7,7 @@ from typing import Any, ClassVar
 
 import altair as alt
 
-from longlook.core.model import DOTS
-from longlook.core.results import ArmLevel
+from longlook.core import DOTS, ArmLevel
 from longlook.report import wording
 from longlook.report.chart_section import ChartSection
 from longlook.report.charts.colours import RULE, arm_colours

@@ -171,7 +171,7 @@ def _names(drawn: Drawn, ends: Sequence[End], scale: AxisScales) -> list[Any]:
 
 
 def _mean(mbps: float) -> str:
-    """Return a mean with two decimals, so that those of one figure look alike, and more only below 0.1."""
+    """Return a mean with two decimals, so that the means of one figure look alike, and more decimals only below 0.1."""
     return f"{mbps:.2f}" if mbps >= 0.1 else wording.number(mbps, 2)
 
 

@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from longlook.core.model import MATRIX
-from longlook.core.results import ArmLevel
+from longlook.core import MATRIX, ArmLevel
 from longlook.report import wording
 from longlook.report.charts import colours
 from longlook.report.charts.colours import gradient

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from longlook.report.content import ReportContent
-from longlook.timeline.competition import BINS_S
+from longlook.timeline import BINS_S
 
 Numbers = npt.NDArray[np.floating[Any]]
 

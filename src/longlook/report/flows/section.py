@@ -6,9 +6,8 @@ from typing import Any, ClassVar
 
 import altair as alt
 
-from longlook.core import units
-from longlook.core.model import Study
-from longlook.explain.rounds import Round, choose_round
+from longlook.core import Study, units
+from longlook.explain import Round, choose_round
 from longlook.report import wording
 from longlook.report.charts.drawn import Drawn
 from longlook.report.charts.theme import PAGE_FONT, page_specification, specification
@@ -18,7 +17,7 @@ from longlook.report.flows.phase import phase_chart
 from longlook.report.flows.rates import ArmFlows, AxisScales, arm_flows
 from longlook.report.layout import cell_label, make_grid
 from longlook.report.section import Section, slug
-from longlook.study.resolve import cell_settings
+from longlook.study import cell_settings
 
 ANCHOR = "flows"
 DUEL = 2

@@ -6,10 +6,8 @@ from typing import Any, ClassVar
 
 import altair as alt
 
-from longlook.analysis.stats.levels import FAIR, PART
-from longlook.core.model import Study
-from longlook.core.problems import SettingError
-from longlook.core.results import ArmLevel
+from longlook.analysis import FAIR, PART
+from longlook.core import ArmLevel, SettingError, Study
 from longlook.report import wording
 from longlook.report.charts.colours import INK_SOFT, arm_colours
 from longlook.report.charts.labels import LABEL_PX, apart
@@ -17,10 +15,7 @@ from longlook.report.charts.theme import page_specification
 from longlook.report.content import ReportContent
 from longlook.report.layout import Grid, abbreviated, make_grid
 from longlook.report.section import Section, slug
-from longlook.study.catalogue import Catalogue, installed
-from longlook.study.cells import cell_id, cells, labels_of
-from longlook.study.flow_groups import FlowGroup, groups_of
-from longlook.study.resolve import cell_settings
+from longlook.study import Catalogue, FlowGroup, cell_id, cell_settings, cells_of, groups_of, installed, labels_of
 
 LIMITS = {"share_of_used": 100.0, "share_of_link": 100.0, "jain_index": 1.0}
 """The greatest possible values."""
@@ -79,7 +74,9 @@ class ShareSection(Section):
 
 
 class Fairness:
-    """The fair value of a metric for an arm in a cell, and the one of as many flows as it acts for."""
+    """The fair value of a metric for an arm in a cell, and the value that is fair to the number of flows for which it
+    acts.
+    """
 
     def __init__(self, content: ReportContent) -> None:
         flows = content.table("flows")
@@ -104,8 +101,8 @@ class Fairness:
         return None if crossed and metric == "share_of_link" else part
 
     def emulated(self, metric: str, cell_id: str, arm: str) -> float | None:
-        """Return the value that an arm would have if each connection for which a flow acts were a flow; None where each
-        acts for one, or there is no fair value.
+        """Return the value that an arm would have if each connection for which a flow acts were a flow. Return None if
+        each flow acts for one connection, or there is no fair value.
         """
         if FAIR.get(metric) != PART or self.of(metric, cell_id, arm) is None:
             return None
@@ -288,17 +285,18 @@ _CUBIC_AFTER_LOSS = 0.7
 
 def emulated_parts(study: Study, catalogue: Catalogue | None = None) -> dict[tuple[str, str], float]:
     """Return, by cell id and arm, the part in % that the arm's first group of flows would have of the competing flows
-    if each connection for which a flow acts were a flow: for one that acts for N, against M others, N/(M+N).
+    if each connection for which a flow acts were a flow. A flow that acts for N connections, against M others, would
+    have N/(M+N).
 
-    Only arms for which that is another part than that of their flows are there. A stack declares its number by the knob
+    Arms for which this part equals the part of their flows are left out. A stack declares its number by the knob
     `emulated_connections`, or by the share of its window that its Cubic keeps after a loss, (N−1+0.7)/N for N
-    connections. Arms that cannot be resolved here, such as those of another installation's plug-ins, are left out.
+    connections. Arms that cannot be resolved here are left out, too, such as arms with another installation's plug-ins.
 
     Source: Kakhki et al., IMC 2017, 5.1, which prints N/(M+1) and 2/(M+1): shares that do not add up to 1.
     """
     known = catalogue or installed()
     found: dict[tuple[str, str], float] = {}
-    for cell in cells(study):
+    for cell in cells_of(study):
         settings = cell_settings(study, cell)
         for arm in study.arms:
             try:

@@ -3,13 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from longlook.core.model import Run
-from longlook.explain.inside import Inside
-from longlook.explain.rounds import Round
-from longlook.explain.states import StateTimes
+from longlook.core import Run
+from longlook.explain import Inside, Round, StateTimes
 from longlook.report.charts import colours
 from longlook.report.content import ReportContent
-from longlook.timeline.collectors import CollectorCost
+from longlook.timeline import CollectorCost
 
 
 @dataclass(frozen=True)
@@ -22,9 +20,9 @@ class DrawnMachine:
 
 @dataclass(frozen=True)
 class InsideContent:
-    """One cell. `arms` are those whose trial of the round went well; `absent` gives the reason for the others.
+    """One cell. `arms` are the arms whose trial of the round went well; `absent` gives the reason for the others.
 
-    If several flows of an arm compete, `arms` holds its flows instead, with their colours in `flows`. Those in `behind`
+    If several flows of an arm compete, `arms` holds its flows instead, with their colours in `flows`. Flows in `behind`
     are not drawn until the reader selects them, as one arm's flows fill the panels.
     """
 

@@ -14,17 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from longlook.explain.inside import Inside
-from longlook.explain.inside.series import (
-    Bands,
-    Integers,
-    Marks,
-    Series,
-    share_out,
-    thin_bands,
-    thin_marks,
-    thin_series,
-)
+from longlook.explain import Bands, Inside, Integers, Marks, Series, share_out, thin_bands, thin_marks, thin_series
 
 VALUES_PER_PAGE = 2_400_000
 """The number of values of all series of all arms together; it keeps the page below 10 MB."""

@@ -5,8 +5,7 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from longlook.explain.inside import Inside
-from longlook.explain.inside.series import Series, thin_bands, thin_marks, thin_series
+from longlook.explain import Inside, Series, thin_bands, thin_marks, thin_series
 from longlook.report.charts import colours
 from longlook.report.charts.drawn import Drawn
 from longlook.report.inside.content import InsideContent
@@ -18,7 +17,7 @@ VALUES = 2 * WIDTH_PX
 
 MARKS = WIDTH_PX
 BANDS = 1_500
-"""The number of stretches in a row; of more, shares of time are drawn."""
+"""The most stretches that a row draws one by one; if there are more, the row draws shares of time."""
 
 BAND_COLOURS = {**colours.VIEWER_COLOURS, **colours.LEDGER_COLOURS, **colours.STATE_COLOURS}
 LEGEND_COLUMNS = 6

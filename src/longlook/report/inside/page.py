@@ -6,7 +6,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from longlook.explain.inside.playback import Stall
+from longlook.explain import Stall
 from longlook.report import wording
 from longlook.report.charts import colours
 from longlook.report.inside.content import InsideContent
@@ -172,7 +172,7 @@ def _stacks(inside: InsideContent) -> list[tuple[str, list[tuple[str, float]]]]:
 
 MOST_CLASSES = 4
 LEAST_SHARE = 0.02
-"""Of what a segment's time went on, a row has what took more than this."""
+"""A row lists an activity if it took more than this share of a segment's time."""
 
 
 @dataclass(frozen=True)

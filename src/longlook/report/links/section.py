@@ -9,7 +9,7 @@ import pandas as pd
 from longlook.report.chart_section import PanelSection, chart_section, per_cell
 from longlook.report.charts.colours import BASELINE, OTHER_ARMS
 from longlook.report.content import ReportContent
-from longlook.timeline.over_links import MAIN_LINK, SECOND_LINK
+from longlook.timeline import MAIN_LINK, SECOND_LINK
 
 ABOUT = ("What the client got over each link, in Mbit/s of IP packets, in the first round of each arm that went well.",
          "The time is that of the load, and the row of an arm ends with its load.")  # fmt: skip

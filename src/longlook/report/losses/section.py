@@ -5,7 +5,7 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from longlook.analysis.outputs import share_of_epochs
+from longlook.analysis import share_of_epochs
 from longlook.report.chart_section import PanelSection, arm_colour, chart_section, per_cell
 from longlook.report.content import ReportContent
 

@@ -1,7 +1,6 @@
 """The picture of two machines as one."""
 
-from longlook.explain.infer.diff import Difference, Standing, StatePair, Test, TransitionPair
-from longlook.explain.infer.machine import START
+from longlook.explain import START, Difference, Standing, StatePair, Test, TransitionPair
 from longlook.report.charts.colours import BASELINE, CONTENDER, INK, INK_SOFT, NO_DATA, PAPER
 from longlook.report.machines.drawing import THICKEST_PX, THINNEST_PX, titled
 from longlook.report.machines.picture import Arrow, Line, Picture, StateBox, Words

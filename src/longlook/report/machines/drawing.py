@@ -1,6 +1,6 @@
 """The picture of one machine."""
 
-from longlook.explain.infer.machine import END, START, Machine, MachineState, Transition
+from longlook.explain import END, START, Machine, MachineState, Transition
 from longlook.report.charts.colours import INK, INK_SOFT
 from longlook.report.machines.lettering import wrapped
 from longlook.report.machines.picture import TITLE_PX, Arrow, Line, Picture, StateBox, Words

@@ -23,9 +23,7 @@ def text_width(text: str, size_px: float, *, bold: bool = False) -> float:
 
 
 def wrapped(text: str, size_px: float, most_px: float, *, bold: bool = False) -> list[str]:
-    """Return the text in lines of at most so many pixels, broken between words; a longer word is cut and ends in
-    `…`.
-    """
+    """Return the text in lines of at most `most_px` pixels, broken between words; a longer word is cut, with a `…`."""
     lines = [""]
     for word in text.split():
         shown = shortened(word, size_px, most_px, bold=bold)

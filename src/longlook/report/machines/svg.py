@@ -5,7 +5,7 @@ from html import escape
 from itertools import pairwise
 from math import dist, hypot
 
-from longlook.core.escape import visible
+from longlook.core import visible
 from longlook.report.charts.colours import INK, PAPER
 from longlook.report.charts.theme import EXPORT_FONT
 from longlook.report.machines.layout import Layout, Point, place

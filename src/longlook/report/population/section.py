@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import altair as alt
 import pandas as pd
 
-from longlook.analysis.samples import FACTOR_PREFIX
-from longlook.core.model import POPULATION
+from longlook.analysis import FACTOR_PREFIX
+from longlook.core import POPULATION
 from longlook.report.chart_section import ChartSection, panel_title
 from longlook.report.charts.colours import arm_colours
 from longlook.report.charts.theme import page_specification
@@ -72,7 +72,7 @@ def make_population(content: ReportContent) -> list[PopulationSection]:
 
 
 def _titled(panel: str) -> dict[str, Any]:
-    """Return the title of a panel; none where the population is the only factor."""
+    """Return the title of a panel; none if the population is the only factor."""
     return {"title": panel_title(panel)} if panel else {}
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from longlook.core.model import Study
+from longlook.core import Study
 from longlook.report import wording
 from longlook.report.section import Section
 

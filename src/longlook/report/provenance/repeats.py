@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from longlook.core.model import Study
+from longlook.core import Study
 from longlook.report import wording
 from longlook.report.content import ReportContent, short_labels
 from longlook.report.layout import key_of
 from longlook.report.section import Section
-from longlook.run.verification import LINK_LOG, SAMPLES, TIMELINE, Group, Verification, groups
+from longlook.run import LINK_LOG, SAMPLES, TIMELINE, Group, Verification, groups
 
 
 @dataclass(frozen=True)

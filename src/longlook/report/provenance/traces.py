@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from longlook.report import wording
 from longlook.report.content import ReportContent
 from longlook.report.section import Section
-from longlook.timeline.collectors import CollectorCost, InDoubt, NotRecorded
+from longlook.timeline import CollectorCost, InDoubt, NotRecorded
 
 
 @dataclass(frozen=True)

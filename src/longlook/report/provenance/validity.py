@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import pandas as pd
 
-from longlook.core.model import Outcome
+from longlook.core import Outcome
 from longlook.report.content import ReportContent
 from longlook.report.contrasts.cells import outcome_rows
 from longlook.report.section import Section
@@ -17,7 +17,7 @@ from longlook.report.section import Section
 class ValiditySection(Section):
     """Attempts of the whole run by outcome, the number of trials tried again, and every reason with its count.
 
-    Among the reasons are those of metrics that could not be measured in attempts that were ok.
+    Reasons also include metrics that could not be measured in attempts that were ok.
     """
 
     template: ClassVar[str] = "provenance/validity.html.j2"

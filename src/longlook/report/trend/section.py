@@ -6,8 +6,7 @@ from typing import Any, ClassVar
 
 import altair as alt
 
-from longlook.core.model import Verdict
-from longlook.core.results import ArmLevel, Estimate
+from longlook.core import ArmLevel, Estimate, Verdict
 from longlook.report import wording
 from longlook.report.chart_section import CellPanel, ChartSection, cell_panel
 from longlook.report.charts import colours

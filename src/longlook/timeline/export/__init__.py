@@ -18,9 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from longlook.core import files, packed
-from longlook.core.errors import InputError
-from longlook.core.escape import csv_cell
+from longlook.core import InputError, compressed_files, csv_cell, files
 from longlook.timeline.decode import TraceVantage, decode_to
 from longlook.timeline.events import EVENT_SCHEMA, metadata_of, with_later_columns
 from longlook.timeline.export import har, pcapng, plays, qlog
@@ -210,7 +208,7 @@ def _read(source: Path, vantage: str | None) -> Iterator[_Source]:
 @contextmanager
 def _named(source: Path) -> Iterator[Path]:
     """Yield the file of a trace that the user names, of standard input a copy."""
-    with packed.as_file(source) as trace:
+    with compressed_files.as_file(source) as trace:
         if not trace.is_file():
             raise InputError(f"{source}: no such file", "name a trace, or the folder of a trial: RUN/trials/ID")
         files.open_named(trace).close()

@@ -17,9 +17,7 @@ from typing import Any
 import pyarrow.compute as pc
 
 from longlook import __version__
-from longlook.core.errors import InputError
-from longlook.core.flows import FLOWS
-from longlook.core.model import Outcome, Run, Trial
+from longlook.core import FLOWS_FOLDER, InputError, Outcome, Run, Trial
 from longlook.timeline.export.trials import trial_of
 from longlook.timeline.normalise.lines import Line, read_lines, text
 from longlook.timeline.timeline import Kind, Timeline
@@ -97,7 +95,7 @@ def loads_of(folder: Path, timeline: Timeline) -> list[PageLoad]:
         loads = [
             _load(
                 flow["name"],
-                _urls(folder / FLOWS / flow["name"]),
+                _urls(folder / FLOWS_FOLDER / flow["name"]),
                 [row for row in rows if _is_between(row["flow"], flow["client_address"], flow["server_address"])],
                 accepted,
             )

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from longlook import __version__
-from longlook.core.errors import InputError
+from longlook.core import InputError
 from longlook.timeline.export.har import NOT_AVAILABLE, date, ms
 
 _BEGIN, _END = 1, 2

@@ -4,9 +4,7 @@ import json
 import struct
 from pathlib import Path
 
-from longlook.core import files
-from longlook.core.errors import InputError
-from longlook.core.programs import ask_link
+from longlook.core import InputError, ask_link, files
 
 _SECTION_HEADER, _DECRYPTION_SECRETS = 0x0A0D0D0A, 0x0000000A
 _TLS_KEY_LOG = 0x544C534B

@@ -12,9 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from longlook.core.errors import InputError, MachineError
-from longlook.core.escape import CsvWriter
-from longlook.core.workload import PICTURES
+from longlook.core import PICTURES, CsvWriter, InputError, MachineError
 from longlook.timeline.export.trials import timeline_of
 from longlook.timeline.playback import Playback
 

@@ -239,7 +239,8 @@ _RECORD = "\x1e"
 Key = tuple[str, str | None, bool]
 """The key of a trace within a table: vantage, flow, and whether it is priming."""
 Facts = Callable[[str, str | None], Mapping[str, Any]]
-"""For a vantage and a flow what the table lacks: `connection_id`, `producer`, `reference_unix_ns`; each may be missing.
+"""Returns, for a vantage and a flow, the facts that the table lacks: `connection_id`, `producer`, `reference_unix_ns`;
+each may be missing.
 """
 
 

@@ -2,10 +2,7 @@
 
 from pathlib import Path
 
-from longlook.core import codec, files
-from longlook.core.errors import InputError
-from longlook.core.model import Run, Trial
-from longlook.core.run_folder import TIMELINE
+from longlook.core import TIMELINE, InputError, Run, Trial, codec, files
 from longlook.timeline.normalise import normalise_trial
 from longlook.timeline.timeline import Timeline
 

@@ -4,9 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from longlook.core import files
-from longlook.core.flows import FLOWS, FLOWS_FILE, WARM_UP
-from longlook.core.model import Run, Trial
+from longlook.core import FLOWS_FILE, FLOWS_FOLDER, WARM_UP, Run, Trial, files
 from longlook.timeline.normalise.endpoint import Endpoints, read_endpoints
 from longlook.timeline.normalise.link_log import LINK_FILE, capacity, read_stages, rtt_ns
 
@@ -27,14 +25,14 @@ def read_competition(folder: Path, trial: Trial, run: Run) -> CompetitionRecord:
         flows = []
     endpoints = Endpoints()
     for flow in flows:
-        own = read_endpoints(folder / FLOWS / flow["name"], (flow["client_address"], flow["server_address"]))
+        own = read_endpoints(folder / FLOWS_FOLDER / flow["name"], (flow["client_address"], flow["server_address"]))
         endpoints.rows += own.rows
         endpoints.connections += own.connections
         endpoints.video = endpoints.video or own.video
         endpoints.http2_windows |= own.http2_windows
         for name, account in own.accounts.items():
             if account.present:
-                endpoints.accounts[f"{FLOWS}/{flow['name']}/{name}"] = account
+                endpoints.accounts[f"{FLOWS_FOLDER}/{flow['name']}/{name}"] = account
     link = read_stages(folder / LINK_FILE)
     facts = [_facts(flow, run.started_unix_ns) for flow in flows]
     warm_up_ns = round(float(trial.workload.parameters.get(WARM_UP, 0)) * 1e9)

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from longlook.core.model import Trial, Vantage
+from longlook.core import Trial, Vantage
 from longlook.timeline.normalise.rows import NULL, Integers, Mask, Rows
 from longlook.timeline.timeline import Kind, Timeline, packet_of_same_bytes
 

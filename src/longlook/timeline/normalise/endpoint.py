@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from longlook.core.model import Vantage
-from longlook.core.protocol import find_protocol
+from longlook.core import Vantage, find_protocol
 from longlook.timeline.normalise.lines import (
     MAX_UNIX_NS,
     Account,

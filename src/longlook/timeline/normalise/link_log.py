@@ -13,8 +13,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from longlook.core import files
-from longlook.core.links import BOTTLENECKS
+from longlook.core import BOTTLENECKS, files
 
 MAGICS: Mapping[int, bytes] = {1: b"LLLINK1\n", 2: b"LLLINK2\n"}
 """The first bytes of a log of each version."""

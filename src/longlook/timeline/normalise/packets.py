@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from longlook.core.model import Vantage
+from longlook.core import Vantage
 from longlook.timeline.competition import MARKED
 from longlook.timeline.normalise.endpoint import Connection
 from longlook.timeline.normalise.link_log import DELIVERED, QUEUED, TAG_FIELDS, PacketLog, address_text

@@ -10,8 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from longlook.core.errors import InputError
-from longlook.core.model import SCHEMA_VERSION, Run, Trial, Vantage
+from longlook.core import SCHEMA_VERSION, InputError, Run, Trial, Vantage
 from longlook.timeline.doubts import columns_of, kinds_of, values_in_doubt
 from longlook.timeline.events import QUEUE_FULL, EventKind
 from longlook.timeline.normalise.datagrams import RECEIVED_BY, SENT_BY, Datagrams, links_of

@@ -8,9 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from longlook.core.links import BEHIND, MAIN, SECOND, link_file
-from longlook.core.metric import find_metric
-from longlook.core.model import SCHEMA_VERSION, Run, Trial, Vantage
+from longlook.core import BEHIND, MAIN, SCHEMA_VERSION, SECOND, Run, Trial, Vantage, find_metric, link_file
 from longlook.timeline.decode import decode_to
 from longlook.timeline.events import EventKind, Events
 from longlook.timeline.normalise.competition import read_competition

@@ -5,7 +5,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from longlook.analysis.claims.judge import WelchVerdict, judge, welch_verdict
 from longlook.core.codec import canonical
-from longlook.core.model import Claim, Expected, Verdict
+from longlook.core.model import Claim, ExpectedLevel, Verdict
 from longlook.core.results import ArmLevel, ClaimResult, Estimate
 from tests.data.samples import study
 
@@ -162,7 +162,7 @@ def test_what_no_trial_can_test_says_why() -> None:
 
 
 LEVEL = ArmLevel("quic", {"rate": "10"}, "id-10", "share", "%", 10, 60.0, 55.0, 65.0)
-EXPECTED = Expected("quic", "share", 58.84, at_least=50.0)
+EXPECTED = ExpectedLevel("quic", "share", 58.84, at_least=50.0)
 OF_LEVEL = Claim("t", "paper", "", {"rate": "10"}, None, significant=True, expected=EXPECTED)
 
 

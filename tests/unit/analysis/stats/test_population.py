@@ -7,7 +7,7 @@ import pytest
 
 from longlook.analysis.claims.judge import CONTRADICTED, NOT_RUN, REPRODUCED, judge
 from longlook.analysis.stats.population import population_curves, population_levels
-from longlook.core.model import Claim, Expected, Population, Study
+from longlook.core.model import Claim, ExpectedLevel, Population, Study
 from tests.data.samples import rows, study
 
 SHARES = {"wide": 70.0, "narrow": 20.0, "blocked": 10.0}
@@ -15,7 +15,7 @@ METRIC = "usable_payload"
 
 
 def claim(below: float, **bounds: float) -> Claim:
-    return Claim("c", "s", "", {}, None, True, expected=Expected("quic", METRIC, below=below, **bounds))
+    return Claim("c", "s", "", {}, None, True, expected=ExpectedLevel("quic", METRIC, below=below, **bounds))
 
 
 def made(*claims: Claim) -> Study:

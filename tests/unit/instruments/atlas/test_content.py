@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from longlook.core.model import Claim, Expected, Verdict
+from longlook.core.model import Claim, ExpectedLevel, Verdict
 from longlook.core.results import ClaimResult, Estimate
 from longlook.instruments.atlas.content import ReplicationKind, kind_of
 from tests.unit.analysis.claims.test_judge import CLAIM, ESTIMATE, NONE, one
@@ -31,5 +31,7 @@ def test_kind_says_how_much_was_found_again(claim: Claim, estimate: Estimate, ki
 
 
 def test_a_level_has_bounds_of_the_studys_choice() -> None:
-    level = replace(CLAIM, contrast="", effect_pct=None, expected=Expected("quic", "page_load_time", 1.0, at_most=2.0))
+    level = replace(
+        CLAIM, contrast="", effect_pct=None, expected=ExpectedLevel("quic", "page_load_time", 1.0, at_most=2.0)
+    )
     assert kind_of(ClaimResult(level, None, "reproduced", "within")) is ReplicationKind.LEVEL

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from longlook.analysis.claims.judge import NOT_RUN
-from longlook.core.model import Claim, Expected, Study
+from longlook.core.model import Claim, ExpectedLevel, Study
 from longlook.engines.fake import FakeEngine
 from longlook.explain.answer import Answer, Status
 from longlook.instruments.atlas.bars import level_bars
@@ -122,7 +122,7 @@ def test_thirty_studies_fit_into_five_megabytes(built: Built) -> None:
 
 
 def test_levels_are_drawn_beside_what_was_published() -> None:
-    claim = Claim("c", "paper", "", {}, None, True, expected=Expected("quic", "share_of_used", 62.6, at_least=55))
+    claim = Claim("c", "paper", "", {}, None, True, expected=ExpectedLevel("quic", "share_of_used", 62.6, at_least=55))
     ours = Ours("level", 80.0, 78.0, 83.0, "%", 30)
     item = SurveyedClaim("s", "QUIC has much.", "62.6", claim, ours, "reproduced", "", None)
     other = replace(item, claim=replace(claim, id="<d>"), ours=None, result=NOT_RUN)

@@ -24,7 +24,7 @@ from longlook.instruments.conformance.run import matrices, write_matrices
 from longlook.instruments.conformance.runner import judged
 from longlook.instruments.conformance.subject import Subject, subject
 from longlook.instruments.conformance.suite import checks, knobs
-from longlook.provision.catalogue import catalogue, selected
+from longlook.provision.catalogue import selected, stack_versions
 from longlook.study import tcp
 from tests.data.conformance import FAILED, ask, knob, seen
 
@@ -328,7 +328,7 @@ def test_what_tunes_tcp_is_a_setting_of_studies() -> None:
 
 
 def test_catalogue_lists_versions_with_what_each_can_do(registered: Stack) -> None:
-    entries = catalogue(["made-up"])
+    entries = stack_versions(["made-up"])
     assert [(entry.version, entry.protocols) for entry in entries] == [("1.0", ("h3",)), ("2.0", ("h3", "h2"))]
     assert [entry.knobs for entry in entries] == [
         ("ecn", "initial_window", "magic"),

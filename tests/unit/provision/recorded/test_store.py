@@ -96,7 +96,7 @@ def test_the_pages_that_come_with_longlook_are_archives_that_a_strict_reader_acc
 
 
 def test_the_document_lists_the_pages_that_come_with_longlook() -> None:
-    text = (Path(__file__).parents[4] / "docs" / "guide" / "recorded-pages.md").read_text()
+    text = (Path(__file__).parents[4] / "docs" / "guide" / "browsers.md").read_text()
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("| `")]
     listed = {row[0].strip("`"): (int(row[2]), row[3], int(row[4]), int(row[5])) for row in rows if len(row) == 6}
     for name, path in store.shipped().items():

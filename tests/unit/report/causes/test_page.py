@@ -11,10 +11,10 @@ import pytest
 
 from longlook.explain.answer import Answer
 from longlook.explain.attribution import Share
-from longlook.report import write_report
 from longlook.report.causes.charts import ShareRow, share_chart, waterfall_figure
 from longlook.report.causes.page import write_explanation
 from longlook.report.charts.export import to_svg
+from longlook.report.write import write_report
 from tests.data import answers
 from tests.data.answers import answer, explained, judged
 from tests.data.report import small_content

@@ -6,7 +6,8 @@ import pytest
 
 from longlook.analysis.stats.tails import rounds_won, tail_effects
 from longlook.core.model import Arm
-from longlook.report import ReportContent, wording
+from longlook.report import wording
+from longlook.report.content import ReportContent
 from longlook.report.contrasts.section import make_contrasts
 from tests.data.report import paper_content, small_content, small_study
 

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from longlook.report import ReportContent, wording
+from longlook.report import wording
+from longlook.report.content import ReportContent
 from longlook.report.contrasts.drawn import chart_name
 from longlook.report.contrasts.section import ContrastSection, make_contrasts
 from longlook.report.text import plain_rows

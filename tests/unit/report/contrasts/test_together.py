@@ -1,7 +1,7 @@
 """Several contrasts in one heatmap."""
 
 from longlook.core.model import Arm, Contrast, Study
-from longlook.report import ReportContent
+from longlook.report.content import ReportContent
 from longlook.report.contrasts.section import make_contrasts
 from longlook.report.contrasts.together import make_together
 from tests.data.report import paper_content, small_content, small_study

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from longlook.core.model import MATRIX, Arm, Figure
-from longlook.report import write_report
 from longlook.report.flows.colours import flow_colours
 from longlook.report.flows.section import make_flow_section
 from longlook.report.flows.shares import make_shares
+from longlook.report.write import write_report
 from tests.data.flows import BIN_S, competing_content, competing_study
 from tests.data.report import with_tables
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from longlook.report import ReportContent
+from longlook.report.content import ReportContent
 from longlook.report.provenance.validity import make_validity
 from tests.data.report import paper_content
 

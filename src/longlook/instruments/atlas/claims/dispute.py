@@ -9,15 +9,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from longlook.core import registry
-from longlook.core.document import read_toml
-from longlook.core.errors import InputError
-from longlook.core.metric import find_metric
-from longlook.core.model import Contrast, Study
-from longlook.core.problems import Problems, allowed
+from longlook.core import Contrast, InputError, Problems, Study, allowed, find_metric, read_toml, registry
 from longlook.instruments.atlas.claims.dispute_schema import DisputeTable, EvidenceTable, HoldsTable, PositionTable
-from longlook.study.cells import cells, labels_of
-from longlook.study.schema import parse_table
+from longlook.study import cells_of, labels_of, parse_table
 
 RISES, FALLS, CONSTANT = "rises", "falls", "constant"
 
@@ -195,7 +189,7 @@ def _evidence(
     _check_cell(entry, where, factors, problems)
     if len(problems.lines) > before:
         return None
-    existing = [labels_of(cell) for cell in cells(study)]
+    existing = [labels_of(cell) for cell in cells_of(study)]
     wanted = entry.levels or factors[entry.factor]
     ran = [level for level in wanted if {**entry.cell, entry.factor: level} in existing]
     excluded = [level for level in wanted if level not in ran]

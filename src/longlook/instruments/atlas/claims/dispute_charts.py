@@ -10,10 +10,7 @@ import altair as alt
 from longlook.instruments.atlas.claims.dispute import Dispute, Position, unit_of
 from longlook.instruments.atlas.claims.dispute_judge import JudgedEvidence, Point
 from longlook.instruments.atlas.claims.survey import SurveyedDispute
-from longlook.report import wording
-from longlook.report.charts import colours
-from longlook.report.charts.theme import unit_axis
-from longlook.report.contrasts.overview import SIGNED
+from longlook.report import SIGNED, colours, unit_axis, wording
 
 HEIGHT_PX = 210
 EXPORTED_PX = 420

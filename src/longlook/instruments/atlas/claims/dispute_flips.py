@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
-from longlook.core import codec
-from longlook.core.model import Contrast, Study
+from longlook.core import Contrast, Study, codec
 from longlook.instruments.atlas.claims.dispute import Dispute
 from longlook.instruments.atlas.claims.dispute_judge import (
     ConclusionKind,
@@ -136,7 +135,7 @@ def _place(at: Coordinates, what: str, answered: Sequence[_Answered]) -> str:
 
 
 def _settings(what: str, one: Coordinates, other: Coordinates, studies: Mapping[str, Study]) -> tuple[str, ...]:
-    """Return the settings that differ where the changed thing does not name them itself."""
+    """Return the settings that differ if the changed thing does not name them itself."""
     before, after = studies.get(one["study"]), studies.get(other["study"])
     if before is None or after is None:
         return ()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
 
-from longlook.analysis.claims.judge import lies_within
+from longlook.analysis import lies_within
 from longlook.instruments.atlas.claims.dispute import CONSTANT, FALLS, DisputeEvidence, Holds, Position
 
 

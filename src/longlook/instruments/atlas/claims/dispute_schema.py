@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from longlook.study.schema import SchemaVersion, Table, Text
+from longlook.study import SchemaVersion, Table, Text
 
 Number = int | float
 

@@ -1,4 +1,4 @@
-"""Entries of an atlas: made of analysed run folders, written to files, and read again (docs/guide/atlas.md)."""
+"""Entries of an atlas: made of analysed run folders, written to files, and read again (docs/guide/claims.md)."""
 
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,14 +8,23 @@ from pathlib import Path
 
 import pandas as pd
 
-from longlook.analysis.stats import arm_levels, estimate, estimates_from_table
-from longlook.analysis.stats.population import population_levels
-from longlook.core import codec, files
-from longlook.core.errors import InputError, MachineError
-from longlook.core.model import Outcome, Study
-from longlook.core.registry import nearest
-from longlook.core.results import ArmLevel, ClaimResult, Estimate
-from longlook.core.run_folder import DEPENDENCES, SAMPLES, RunFolder, write_text
+from longlook.analysis import arm_levels, estimate, estimates_from_table, population_levels
+from longlook.core import (
+    DEPENDENCES,
+    SAMPLES,
+    ArmLevel,
+    ClaimResult,
+    Estimate,
+    InputError,
+    MachineError,
+    Outcome,
+    RunFolder,
+    Study,
+    codec,
+    files,
+    nearest,
+    write_text,
+)
 from longlook.instruments.atlas.claims.dispute import Dispute, DisputeEvidence
 from longlook.instruments.atlas.claims.entry import (
     Effort,
@@ -26,14 +35,9 @@ from longlook.instruments.atlas.claims.entry import (
     entry_text,
     without_drawn,
 )
-from longlook.pipeline.answers import FOLDER as EXPLANATIONS
-from longlook.pipeline.answers import read_answers
-from longlook.pipeline.evidence import ALTERED, check_analysed
-from longlook.report import ReportContent
-from longlook.report.causes.text import sentence
-from longlook.report.content import metric_facts
-from longlook.report.contrasts.section import contrast_anchors
-from longlook.report.layout import make_grid
+from longlook.pipeline import ALTERED, check_analysed, read_answers
+from longlook.pipeline import FOLDER as EXPLANATIONS
+from longlook.report import ReportContent, contrast_anchors, make_grid, metric_facts, sentence
 
 CLAIMS = "claims.json"
 _ESTIMATES = "estimates.parquet"
@@ -43,7 +47,7 @@ _PROOFS = Path(EXPLANATIONS) / "index.html"
 
 @dataclass(frozen=True)
 class Found:
-    """A run that pages show: its entry, the run folder or the file that it was read from, and the run folder where that
+    """A run that pages show: its entry, the run folder or the file that it was read from, and the run folder if that
     is at hand.
     """
 
@@ -199,7 +203,7 @@ def _on_other_metrics(asked: Sequence[DisputeEvidence], samples: pd.DataFrame, s
 
 
 def _engines(folder: RunFolder, default: str) -> str:
-    """Return the engine of a run's trials, where arms may have one of their own; both with `and` between."""
+    """Return the engine of a run's trials, if arms may have one of their own; both with `and` between."""
     return " and ".join(sorted({trial.engine or default for trial in folder.plan.trials}, reverse=True)) or default
 
 
@@ -235,7 +239,7 @@ def _table(path: Path, name: str) -> pd.DataFrame:
 
 
 def refuse_other_folder(path: Path) -> None:
-    """Raise InputError where a folder has anything but files of JSON, hidden files and READMEs: it is another folder,
+    """Raise InputError if a folder has anything but files of JSON, hidden files and READMEs: it is another folder,
     in which entries would be written among the files of others.
     """
     for place in path.iterdir() if path.is_dir() else ():

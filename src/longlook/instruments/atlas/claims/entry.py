@@ -1,5 +1,5 @@
 """Entries: all that pages need to know of a run of a study, in a file small enough to keep in a repository
-(docs/guide/atlas.md). Pure.
+(docs/guide/claims.md). Pure.
 """
 
 import datetime
@@ -8,9 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from longlook.core import codec
-from longlook.core.model import Study
-from longlook.core.results import ArmLevel, ClaimResult, Estimate
+from longlook.core import ArmLevel, ClaimResult, Estimate, Study, codec
 
 SCHEMA_VERSION = 1
 """The version of entries."""
@@ -88,7 +86,7 @@ class Entry:
         return datetime.datetime.fromtimestamp(self.made_unix_s, datetime.UTC).date().isoformat()
 
     def claim_results(self) -> list[ClaimResult]:
-        """Return the claims with our values; ValueError where the entry contradicts itself."""
+        """Return the claims with our values; ValueError if the entry contradicts itself."""
         claims = {claim.id: claim for claim in self.study.claims}
         metrics = {contrast.name: contrast.metric for contrast in self.study.contrasts}
         estimates = {(item.contrast, item.metric, item.cell_id): item for item in self.estimates}

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from longlook.core.model import Study
+from longlook.core import Study
 from longlook.instruments.atlas.claims import dispute_charts as disputes
 from longlook.instruments.atlas.claims.dispute import DisputeEvidence, unit_of
 from longlook.instruments.atlas.claims.dispute_judge import Held, JudgedEvidence
@@ -22,11 +22,16 @@ from longlook.instruments.atlas.claims.survey import (
     SurveyedRun,
     result_counts,
 )
-from longlook.report import wording
-from longlook.report.charts.export import export_figure
-from longlook.report.charts.theme import page_specification
-from longlook.report.content import short_labels
-from longlook.report.templates import asset, embedded_json, template, vega
+from longlook.report import (
+    asset,
+    embedded_json,
+    export_figure,
+    page_specification,
+    short_labels,
+    template,
+    vega,
+    wording,
+)
 
 PAGE = "index.html"
 HELD_SYMBOLS = {Held.WITHIN: "✓", Held.OUTSIDE: "✗", Held.ACROSS: "?", Held.NOT_APPLICABLE: "·", Held.UNKNOWN: "–"}

@@ -6,11 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
 
-from longlook.analysis.claims.judge import NOT_RUN, welch_verdict
-from longlook.core.errors import InputError, MachineError
-from longlook.core.model import Claim, Contrast, Study
-from longlook.core.results import ArmLevel, ClaimResult, Estimate
-from longlook.core.run_folder import write_json
+from longlook.analysis import NOT_RUN, welch_verdict
+from longlook.core import ArmLevel, Claim, ClaimResult, Contrast, Estimate, InputError, MachineError, Study, write_json
 from longlook.instruments.atlas.claims.dispute import Dispute, DisputeEvidence, list_disputes
 from longlook.instruments.atlas.claims.dispute_flips import changes, conclude_dispute, find_flips
 from longlook.instruments.atlas.claims.dispute_judge import JudgedEvidence, Point, judge_evidence
@@ -27,9 +24,8 @@ from longlook.instruments.atlas.claims.survey import (
     newest,
     survey_data,
 )
-from longlook.report.content import metric_facts
-from longlook.report.wording import published, statement
-from longlook.study.files import list_studies
+from longlook.report import metric_facts, published, statement
+from longlook.study import list_studies
 
 _NOT_IN_RUN = "not part of the run: its study did not have this claim yet, or --only left its contrast out"
 
@@ -58,7 +54,7 @@ def make_survey(paths: Sequence[Path], out: Path) -> Survey:
 
 
 def refuse_run_folder(out: Path) -> None:
-    """Raise InputError where `out` is a run folder or lies in one, whose files would be written over."""
+    """Raise InputError if `out` is a run folder or lies in one, whose files would be written over."""
     if any((place / "manifest.json").is_file() for place in (out.resolve(), out.resolve().parent)):
         raise InputError(f"--out {out} is a run folder, or in one, whose files are others", "choose another --out")
 

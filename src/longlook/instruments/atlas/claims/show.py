@@ -7,12 +7,12 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from longlook.analysis.claims.judge import CONTRADICTED, INCONCLUSIVE, REPRODUCED
+from longlook.analysis import CONTRADICTED, INCONCLUSIVE, REPRODUCED
 from longlook.instruments.atlas.claims.dispute_flips import Flip
 from longlook.instruments.atlas.claims.page import ours_text, summary_rows
 from longlook.instruments.atlas.claims.survey import RESULTS, Survey, SurveyedRun, result_counts, survey_data
 from longlook.report import wording
-from longlook.terminal.printer import Renderings
+from longlook.terminal import Renderings
 
 _STYLES = {REPRODUCED: "green", CONTRADICTED: "red", INCONCLUSIVE: "yellow"}
 

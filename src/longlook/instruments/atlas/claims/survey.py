@@ -5,9 +5,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from longlook.analysis.claims.judge import CONTRADICTED, INCONCLUSIVE, NOT_RUN, NOT_TESTABLE, REPRODUCED, WelchVerdict
-from longlook.core import codec
-from longlook.core.model import Claim, Study
+from longlook.analysis import CONTRADICTED, INCONCLUSIVE, NOT_RUN, NOT_TESTABLE, REPRODUCED, WelchVerdict
+from longlook.core import Claim, Study, codec
 from longlook.instruments.atlas.claims.dispute import Dispute
 from longlook.instruments.atlas.claims.dispute_flips import Flip
 from longlook.instruments.atlas.claims.dispute_judge import DisputeConclusion, JudgedEvidence

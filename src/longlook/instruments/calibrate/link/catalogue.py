@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from longlook.core.model import Json, Stage
+from longlook.core import Json, Stage
 from longlook.instruments.calibrate.link.laws import (
     Bernoulli,
     Bursts,

@@ -4,8 +4,7 @@ import json
 
 from longlook.core import codec
 from longlook.instruments.calibrate.link.passages import PASSAGES, Passage
-from longlook.lab.guest import ENGINE, EXCHANGE, HOME, GuestRequest, copy_to_host, run_as_init
-from longlook.lab.timing import Timing
+from longlook.lab import ENGINE, EXCHANGE, HOME, GuestRequest, Timing, copy_to_host, run_as_init
 
 RESULT = "calibration"
 """The folder in the exchange."""

@@ -17,9 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from longlook.core import codec
-from longlook.core.errors import LonglookError
-from longlook.core.escape import CsvWriter
+from longlook.core import CsvWriter, LonglookError, codec
 from longlook.instruments.calibrate.link.catalogue import LIVE_CASES
 from longlook.instruments.calibrate.link.laws import Case
 from longlook.instruments.calibrate.link.link_probe import LinkBed
@@ -34,11 +32,8 @@ from longlook.instruments.calibrate.link.probe import (
     send_by_schedule,
     send_regularly,
 )
-from longlook.lab import link_options
-from longlook.lab.linux.isolation import mount_own, run_isolated
-from longlook.lab.linux.netlink import NetlinkError
-from longlook.lab.topology import PACKET, TUN
-from longlook.timeline.normalise.link_log import read_link_log
+from longlook.lab import PACKET, TUN, NetlinkError, link_options, mount_own, run_isolated
+from longlook.timeline import read_link_log
 
 LOG = "log"
 TIMES, DEPTH = "times.npz", "depth.csv"

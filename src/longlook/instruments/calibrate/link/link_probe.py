@@ -17,10 +17,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
-from longlook.core.errors import LonglookError
-from longlook.core.programs import link_program
-from longlook.lab.linux.namespace import Namespace
-from longlook.lab.topology import CLIENT, PACKET, SERVER, EndpointNamespace
+from longlook.core import LonglookError, link_program
+from longlook.lab import CLIENT, PACKET, SERVER, EndpointNamespace, Namespace
 
 UDP_IP_BYTES = 28
 _STAMP = struct.Struct("<QQ")  # sequence, nanoseconds since 1970

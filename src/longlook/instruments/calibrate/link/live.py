@@ -16,18 +16,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from longlook.core import codec
-from longlook.core.cpus import usable_cpus
-from longlook.core.errors import MachineError
-from longlook.core.programs import link_program
-from longlook.core.run_folder import write_json
+from longlook.core import MachineError, codec, link_program, usable_cpus, write_json
 from longlook.instruments.calibrate.link.catalogue import LIVE_CASES
 from longlook.instruments.calibrate.link.check import LIVE, VIRTUAL, QuantityCheck
 from longlook.instruments.calibrate.link.host import DEPTH, FULL_BYTES, LOG, RATES_MBIT, TIMES
 from longlook.instruments.calibrate.link.passages import NETEM, OURS, PACKETS
 from longlook.instruments.calibrate.link.verdicts import judge
-from longlook.lab.capability import has_realtime_priority
-from longlook.lab.topology import PACKET, TUN
+from longlook.lab import PACKET, TUN, has_realtime_priority
 
 LIVE_TABLE, LIVE_RAW = "calibration-live.json", "packets-live.parquet"
 _WALL_LIMIT_S = 300.0

@@ -7,14 +7,11 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from longlook.core import codec
-from longlook.core.errors import LonglookError
-from longlook.core.escape import CsvWriter
+from longlook.core import CsvWriter, LonglookError, codec
 from longlook.instruments.calibrate.link.link_probe import LinkBed, Sink, Source
 from longlook.instruments.calibrate.link.netem import NetemBed
 from longlook.instruments.calibrate.link.passages import EMULATORS, OURS, PACKETS, Passage
-from longlook.lab import link_options
-from longlook.lab.timing import Timing
+from longlook.lab import Timing, link_options
 
 COLUMNS = ("case", "emulator", "sequence", "sent_ns", "received_ns", "times", "marked")
 _MARKED = 3  # congestion experienced

@@ -9,8 +9,7 @@ from pyroute2.netlink.rtnl import RTM_NEWQDISC, TC_H_ROOT
 from pyroute2.netlink.rtnl.tcmsg import sched_netem, tcmsg
 
 from longlook.instruments.calibrate.link.passages import Netem
-from longlook.lab.linux.namespace import Namespace
-from longlook.lab.topology import CLIENT, PACKET, SERVER, EndpointNamespace
+from longlook.lab import CLIENT, PACKET, SERVER, EndpointNamespace, Namespace
 
 _ETHERNET_BYTES = 14
 _INGRESS = 0xFFFF0000  # TC_H_MAJ of the ingress qdisc

@@ -6,7 +6,7 @@ of IP packets, as the link counts them.
 
 from dataclasses import dataclass
 
-from longlook.core.model import Stage
+from longlook.core import Stage
 
 OURS, NETEM = "longlook", "netem"
 EMULATORS = (OURS, NETEM)

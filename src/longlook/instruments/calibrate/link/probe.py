@@ -10,10 +10,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Self, TypeAlias
 
-from longlook.core.errors import LonglookError
-from longlook.core.programs import link_program
-from longlook.lab.linux.namespace import Namespace
-from longlook.lab.topology import EndpointNamespace
+from longlook.core import LonglookError, link_program
+from longlook.lab import EndpointNamespace, Namespace
 
 if TYPE_CHECKING:
     import numpy as np

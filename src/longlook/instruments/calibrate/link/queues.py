@@ -61,7 +61,7 @@ class Bottleneck(Law):
 
 @dataclass(frozen=True)
 class DropTail(LosingQueue):
-    """More comes than `rate_bps` carries, and `queue_bytes`, the packet in transmission included, hold the rest."""
+    """More packets come than `rate_bps` carries; `queue_bytes`, the packet in transmission included, hold the rest."""
 
     rate_bps: int
     queue_bytes: int
@@ -227,7 +227,9 @@ class FairShare(LosingQueue):
 
 @dataclass(frozen=True)
 class EarlyDrop(LosingQueue):
-    """RED: more comes than `rate_bps` carries, and the mean queue settles where just so much is dropped."""
+    """RED: more comes than `rate_bps` carries, and the mean queue settles at the length at which
+    RED drops the excess.
+    """
 
     rate_bps: int
     minimum_bytes: int

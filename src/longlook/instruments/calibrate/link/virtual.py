@@ -10,16 +10,18 @@ from typing import Any
 
 import pandas as pd
 
-from longlook.core import codec
-from longlook.core.calibration import MODULE, TABLE, certificate_folder, code_digest
-from longlook.core.digests import file_digest
-from longlook.core.errors import MachineError
-from longlook.core.programs import link_program
-from longlook.core.run_folder import write_json
-from longlook.engines.virtual.bundle import make_bundle
-from longlook.engines.virtual.guest_run import GuestRun, run_guest
-from longlook.engines.virtual.probe import find_guest
-from longlook.engines.virtual.scratch import exchange_directory
+from longlook.core import (
+    MODULE,
+    TABLE,
+    MachineError,
+    calibration_code_digest,
+    certificate_folder,
+    codec,
+    file_digest,
+    link_program,
+    write_json,
+)
+from longlook.engines import GuestRun, exchange_directory, find_guest, make_bundle, run_guest
 from longlook.instruments.calibrate.link.catalogue import CASES
 from longlook.instruments.calibrate.link.guest import RESULT
 from longlook.instruments.calibrate.link.passages import PACKETS, PASSAGES
@@ -73,7 +75,7 @@ def calibrate(say: Callable[[str], None], out: Path | None = None) -> Calibratio
         passed=all(row.passed for row in rows),
         link=link.digest,
         kernel=kernel,
-        code=code_digest(),
+        code=calibration_code_digest(),
         packets=_keep(packets, folder / RAW),
         exact=guest.exact,
         wall_s=round(ended.wall_s, 3),

@@ -1,7 +1,7 @@
 """The proofs that a knob has its effect: one for each name of adapters/CONTRACT.md and of single stacks.
 
 An `ask.Ask` (one knob of one endpoint) goes in, a `Check` comes out. A proof compares two values on the wire or in a
-log, and fails where the two trials look alike. It does not apply in a role in which the setting decides nothing that
+log, and fails if the two trials look alike. It does not apply in a role in which the setting decides nothing that
 this laboratory transfers, and gives the reason. `suite` uses the proofs; a new one is a function in a module of this
 package, named in the module's PROOFS.
 
@@ -10,7 +10,7 @@ Entry points: `PROOFS`, `proven_over`, `ask.Ask`.
 
 from collections.abc import Callable, Mapping
 
-from longlook.core.protocol import EITHER, UDP, UDP_ECHO
+from longlook.core import EITHER, UDP, UDP_ECHO
 from longlook.instruments.conformance.checks import Check
 from longlook.instruments.conformance.proofs import (
     acks,

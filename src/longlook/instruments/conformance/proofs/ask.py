@@ -4,8 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypedDict, TypeVar, Unpack
 
-from longlook.core.model import ConnectionState, Endpoint, Link, Scalar, Workload
-from longlook.core.stack import Knob
+from longlook.core import ConnectionState, Endpoint, Knob, Link, Scalar, Workload
 from longlook.instruments.conformance.checks import Check, CheckFinding, Judge, Want, comparing, inapplicable
 from longlook.instruments.conformance.evidence import Seen
 from longlook.instruments.conformance.links import usual
@@ -31,7 +30,7 @@ def transfer(size_bytes: int) -> Workload:
 
 @dataclass(frozen=True)
 class Ask:
-    """The knob `name` of the endpoint `end` in `role`. `peer` plays the other role, `witness` where its qlog is read.
+    """The knob `name` of the endpoint `end` in `role`. `peer` plays the other role, `witness` if its qlog is read.
 
     `siblings` are the knobs of the same endpoint: a proof may need one to isolate another's effect. `ample` are knobs
     of the peer with which it does not limit the endpoint.

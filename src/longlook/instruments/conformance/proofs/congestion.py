@@ -5,8 +5,7 @@ from itertools import combinations
 
 import numpy as np
 
-from longlook.core.model import Link, Scalar, Stage
-from longlook.core.stack import RFC_WINDOW_AFTER_LOSS
+from longlook.core import RFC_WINDOW_AFTER_LOSS, Link, Scalar, Stage
 from longlook.instruments.conformance import wire
 from longlook.instruments.conformance.checks import Check, CheckFinding, verdict
 from longlook.instruments.conformance.evidence import RouterPackets, Seen

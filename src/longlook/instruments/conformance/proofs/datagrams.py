@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from longlook.core.model import Link, Stage
+from longlook.core import Link, Stage
 from longlook.instruments.conformance import wire
 from longlook.instruments.conformance.checks import Check, CheckFinding, CheckStatus, verdict
 from longlook.instruments.conformance.evidence import Seen
@@ -48,7 +48,7 @@ def _largest(ask: Ask, apart: Mapping[str, bool], *, exact: bool) -> Check:
 
 
 def disable_pmtud(ask: Ask) -> Check:
-    """Demand that the largest datagram is smaller where path MTU discovery is disabled."""
+    """Demand that the largest datagram is smaller if path MTU discovery is disabled."""
     workload = transfer(1_000_000)
 
     def judge(seen: Mapping[str, Seen]) -> CheckFinding:

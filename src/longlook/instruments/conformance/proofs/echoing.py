@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from longlook.core.model import Scalar, Workload
+from longlook.core import Scalar, Workload
 from longlook.instruments.conformance.checks import Check, CheckFinding, Want, verdict
 from longlook.instruments.conformance.evidence import Seen
 from longlook.instruments.conformance.proofs.ask import Ask

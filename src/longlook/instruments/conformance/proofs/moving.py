@@ -7,7 +7,7 @@ connection uses both, or goes to the server's second address.
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from longlook.core.model import Endpoint, Stage
+from longlook.core import Endpoint, Stage
 from longlook.instruments.conformance.checks import Check, CheckFinding, comparing, verdict
 from longlook.instruments.conformance.evidence import Seen
 from longlook.instruments.conformance.links import path
@@ -36,7 +36,7 @@ def move_at(ask: Ask) -> Check:
 
 
 def move_after_silence(ask: Ask) -> Check:
-    """Measure when the first packet comes from the second address, where the first gets no more packets."""
+    """Measure when the first packet comes from the second address, if the first gets no more packets."""
     return _moved(ask, (Stage("cutoff", {"protocol": "udp", "packets": _PACKETS_OF_A_HANDSHAKE}),))
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from longlook.core.model import Workload
+from longlook.core import Workload
 from longlook.instruments.conformance.checks import Check, CheckFinding, verdict
 from longlook.instruments.conformance.evidence import Line, Seen
 from longlook.instruments.conformance.links import path

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from longlook.core.model import Stage
+from longlook.core import Stage
 from longlook.instruments.conformance.checks import Check, CheckFinding, Want, comparing, verdict
 from longlook.instruments.conformance.evidence import Seen
 from longlook.instruments.conformance.links import path
@@ -21,17 +21,17 @@ _SLACK_S = 0.15
 
 
 def fallback_delay(ask: Ask) -> Check:
-    """Measure when TCP is begun where no QUIC packet arrives."""
+    """Measure when TCP is begun if no QUIC packet arrives."""
     return _began(ask, Stage("block", {"protocol": "udp"}))
 
 
 def stall_timeout(ask: Ask) -> Check:
-    """Measure when TCP is begun where QUIC's packets stop to arrive in the middle of an answer."""
+    """Measure when TCP is begun if QUIC's packets stop to arrive in the middle of an answer."""
     return _began(ask, Stage("cutoff", {"protocol": "udp", "packets": _PACKETS_OF_A_HANDSHAKE}))
 
 
 def alt_svc_port(ask: Ask) -> Check:
-    """Read the header in the answers over TCP, where no QUIC packet arrives."""
+    """Read the header in the answers over TCP, if no QUIC packet arrives."""
     ports = {"own": _PORT, "other": 4}
     rule = Stage("block", {"protocol": "udp"})
     link = path(20, _RTT_S, up=(rule,), down=(rule,))

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from longlook.core.model import Link, Scalar, Stage
+from longlook.core import Link, Scalar, Stage
 from longlook.instruments.conformance import wire
 from longlook.instruments.conformance.checks import Check, CheckFinding, Want, comparing, verdict
 from longlook.instruments.conformance.evidence import Seen

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 
-from longlook.core.model import ConnectionState, Scalar, Stage
+from longlook.core import ConnectionState, Scalar, Stage
 from longlook.instruments.conformance import wire
 from longlook.instruments.conformance.checks import Check, CheckFinding, Want, comparing, verdict
 from longlook.instruments.conformance.evidence import Seen

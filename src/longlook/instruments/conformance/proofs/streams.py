@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 
-from longlook.core.model import Workload
+from longlook.core import Workload
 from longlook.instruments.conformance.checks import Check, CheckFinding, verdict
 from longlook.instruments.conformance.evidence import Seen
 from longlook.instruments.conformance.links import path

@@ -4,8 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from longlook.core.flows import DURATION
-from longlook.core.model import Scalar, Workload
+from longlook.core import DURATION, Scalar, Workload
 from longlook.instruments.conformance.checks import Check, CheckFinding, verdict
 from longlook.instruments.conformance.evidence import Floats, RouterPackets, Seen
 from longlook.instruments.conformance.proofs.ask import Ask

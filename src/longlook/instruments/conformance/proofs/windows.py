@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from longlook.core.model import Scalar
+from longlook.core import Scalar
 from longlook.instruments.conformance import wire
 from longlook.instruments.conformance.checks import Check, CheckFinding, Want, verdict
 from longlook.instruments.conformance.evidence import Seen

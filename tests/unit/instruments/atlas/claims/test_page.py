@@ -11,7 +11,7 @@ from rich.console import Console
 
 from longlook.analysis.claims.judge import NOT_RUN
 from longlook.core.errors import InputError
-from longlook.core.model import Claim, Expected, Verdict
+from longlook.core.model import Claim, ExpectedLevel, Verdict
 from longlook.core.run_folder import write_json
 from longlook.instruments.atlas.claims.entries import EntryFolder, make_entry
 from longlook.instruments.atlas.claims.run import make_survey, survey_runs
@@ -252,9 +252,9 @@ def test_statements() -> None:
             replace(claim, effect_pct=None, significant=False),
             replace(claim, effect_pct=None, direction=Verdict.WORSE, cell={}),
             replace(claim, effect_pct=None),
-            replace(level, expected=Expected("quic", "page_load_time", 1.2, at_least=1)),
-            replace(level, expected=Expected("quic", "page_load_time", at_least=1, at_most=2)),
-            replace(level, expected=Expected("quic", "page_load_time", 1.2, at_least=1), origin="read as"),
+            replace(level, expected=ExpectedLevel("quic", "page_load_time", 1.2, at_least=1)),
+            replace(level, expected=ExpectedLevel("quic", "page_load_time", at_least=1, at_most=2)),
+            replace(level, expected=ExpectedLevel("quic", "page_load_time", 1.2, at_least=1), origin="read as"),
             replace(claim, origin="derived"),
         )
     }

@@ -218,14 +218,14 @@ def test_netem_has_its_own_verdict() -> None:
 
 def test_a_certificate_is_found_by_link_and_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LONGLOOK_CACHE", str(tmp_path))
-    assert certificate.certificate("link", "kernel") is None
+    assert certificate.certificate_entry("link", "kernel") is None
     folder = certificate.certificate_folder("link", "kernel")
     folder.mkdir(parents=True)
     (folder / certificate.TABLE).write_text('{"passed": false}')
     path = f"calibration/{folder.name}/{certificate.TABLE}"
-    assert certificate.certificate("link", "kernel") == {"key": folder.name, "passed": False, "path": path}
-    assert certificate.certificate("link", "another kernel") is None
-    assert certificate.certificate("another link", "kernel") is None
+    assert certificate.certificate_entry("link", "kernel") == {"key": folder.name, "passed": False, "path": path}
+    assert certificate.certificate_entry("link", "another kernel") is None
+    assert certificate.certificate_entry("another link", "kernel") is None
 
 
 @pytest.mark.parametrize(("error_ns", "code"), [(0.0, 0), (50_000.0, 1)])

@@ -1,4 +1,4 @@
-"""What a guest left in its exchange directory, before anything here reads it.
+"""Checks the files that a guest left in its exchange directory, before anything here reads them.
 
 A program that got out of its guest could write there: links, pipes, files without end. Only files and folders stay that
 Longlook owns and that have one name each; a guest that left anything else is not believed in anything.
@@ -10,14 +10,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from longlook.lab.limits import mebibytes
+from longlook.lab import mebibytes
 
 _BYTES_A_TRIAL = 4 << 30  # traces, logs and a link's packets, each at its limit, take less
 _FILES_A_TRIAL = 32_768
 _CONSOLE_BYTES = 64 << 20
 _DEEPEST = 32
 WROTE = "the guest wrote more than"
-"""How the reason begins where a guest took too much of the disk."""
+"""The beginning of the reason if a guest took too much of the disk."""
 
 _KINDS = {
     stat.S_IFLNK: "a link",
@@ -30,7 +30,7 @@ _KINDS = {
 
 @dataclass(frozen=True)
 class Bounds:
-    """How much the guest of so many trials may leave: bytes and files in all, and bytes of its console."""
+    """How much a guest may leave: bytes and files for each of its trials, and bytes of its console in all."""
 
     trials: int
     byte_count: int = _BYTES_A_TRIAL

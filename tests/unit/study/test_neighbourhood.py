@@ -11,8 +11,8 @@ from longlook.core import codec
 from longlook.core.errors import InputError
 from longlook.core.model import Plan, Study, Trial
 from longlook.study import laws
-from longlook.study.around import columns, drawn_number
 from longlook.study.files import find_study, read_study
+from longlook.study.neighbourhood import columns, drawn_number
 from longlook.study.plan import make_plan
 from tests.data.studies import CATALOGUE, study_file
 

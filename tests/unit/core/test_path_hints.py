@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from longlook.cli.commands import app
-from longlook.core import mistaken
+from longlook.core import path_hints
 from longlook.core.errors import InputError
 from longlook.core.run_folder import RunFolder
 from tests.data.decoded import HEADER, QLOGS, document, sequence
@@ -34,20 +34,20 @@ HAR = b'{"log": {"version": "1.2", "creator": {"name": "x"}, "entries": []}}'
 def test_content_says_which_command_reads_a_file(tmp_path: Path, name: str, content: bytes, command: str) -> None:
     path = tmp_path / name
     path.write_bytes(content)
-    assert mistaken.is_one(path)
-    assert f"{command} {path}" in mistaken.reader_of(path)
+    assert path_hints.is_one(path)
+    assert f"{command} {path}" in path_hints.reader_of(path)
     with pytest.raises(InputError, match="is not a run folder") as caught:
         RunFolder.open(path)
-    assert caught.value.hint == mistaken.reader_of(path)
+    assert caught.value.hint == path_hints.reader_of(path)
 
 
 def test_the_folder_of_a_trial_leads_to_its_run(tmp_path: Path) -> None:
     trial = tmp_path / "run" / "trials" / "abc"
     trial.mkdir(parents=True)
-    assert not mistaken.is_one(trial)
+    assert not path_hints.is_one(trial)
     (trial / "trial.json").write_text("{}")
-    assert mistaken.is_one(trial)
-    assert mistaken.reader_of(trial).startswith(f"the run folder of this trial is {tmp_path / 'run'};")
+    assert path_hints.is_one(trial)
+    assert path_hints.reader_of(trial).startswith(f"the run folder of this trial is {tmp_path / 'run'};")
 
 
 def test_explain_says_what_it_needs_and_what_reads_a_trace() -> None:
@@ -55,4 +55,4 @@ def test_explain_says_what_it_needs_and_what_reads_a_trace() -> None:
     done = CliRunner().invoke(app, ["explain", str(path)])
     assert isinstance(done.exception, InputError)
     assert done.exception.message.startswith(f"{path} is none: explain needs a run folder")
-    assert done.exception.hint == mistaken.reader_of(path)
+    assert done.exception.hint == path_hints.reader_of(path)

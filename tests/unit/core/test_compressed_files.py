@@ -14,7 +14,7 @@ from syrupy.assertion import SnapshotAssertion
 from typer.testing import CliRunner
 
 from longlook.cli.commands import app
-from longlook.core import packed
+from longlook.core import compressed_files
 from longlook.core.errors import InputError
 from longlook.instruments.infer.sources import read_sets
 from longlook.network.trace_store import read_trace
@@ -122,15 +122,15 @@ def test_what_is_too_long_when_unpacked_is_refused_everywhere(tmp_path: Path, pa
 def test_what_is_damaged_is_refused_with_what_to_do(tmp_path: Path, packer: Any) -> None:
     path = put(tmp_path / "cut", packer(TABLE * 1000)[:-9])
     with pytest.raises(InputError, match="cut cannot be unpacked") as caught:
-        packed.read_unpacked(path, 1 << 20)
+        compressed_files.read_unpacked(path, 1 << 20)
     assert caught.value.hint
 
 
 def test_how_packed_files_begin() -> None:
     for packer in (gzip.compress, zstd):
-        assert packed.is_packed(packer(b"text"))
-    assert packed.is_packed(b"\x50\x2a\x4d\x18")
-    assert not any(packed.is_packed(head) for head in (b"", b"\x1f", b"{", b"PAR1", b"\x40\x2a\x4d\x18"))
+        assert compressed_files.is_packed(packer(b"text"))
+    assert compressed_files.is_packed(b"\x50\x2a\x4d\x18")
+    assert not any(compressed_files.is_packed(head) for head in (b"", b"\x1f", b"{", b"PAR1", b"\x40\x2a\x4d\x18"))
 
 
 def piped(data: bytes, *arguments: str) -> str:
@@ -185,10 +185,13 @@ def test_standard_input_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     for size, fits in ((10, True), (11, False)):
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"x" * size)))
         if fits:
-            with packed.as_file(packed.STANDARD_INPUT, 10) as path:
+            with compressed_files.as_file(compressed_files.STANDARD_INPUT, 10) as path:
                 assert path.read_bytes() == b"x" * size
         else:
-            with pytest.raises(InputError, match="standard input is over 10 bytes long"), packed.as_file(Path("-"), 10):
+            with (
+                pytest.raises(InputError, match="standard input is over 10 bytes long"),
+                compressed_files.as_file(Path("-"), 10),
+            ):
                 pass
 
 
@@ -198,5 +201,5 @@ def test_a_terminal_is_no_trace(monkeypatch: pytest.MonkeyPatch) -> None:
             return True
 
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(Terminal()))
-    with pytest.raises(InputError, match="standard input is a terminal"), packed.as_file(Path("-")):
+    with pytest.raises(InputError, match="standard input is a terminal"), compressed_files.as_file(Path("-")):
         pass

@@ -1,10 +1,10 @@
 """Neighbourhoods: rounds that draw the settings of a cell about what the study states. Pure.
 
 In virtual time rounds of one point are replays of it, and a verdict about a point says nothing of the conditions next
-to it. A round therefore draws each setting of `Study.around` once, for all arms of a cell alike (`laws` has what can be
-drawn): what is random is the place in the neighbourhood, and arms are compared at the same place.
+to it. A round therefore draws each setting of `Study.around` once, for all arms of a cell alike: the place in the
+neighbourhood is random, and arms are compared at the same place. `laws` lists the settings that can be drawn.
 
-A setting is drawn where the cell has a plain number for it: its own, one of its levels', a preset's, or the default of
+A setting is drawn if the cell has a plain number for it: its own, one of its levels', a preset's, or the default of
 a queue. A value that varies by itself (a trace, a schedule), that is 0 or that is off is left as it is. A draw is for
 the path: the values of both directions move together. A queue in bandwidth-delay products follows the rate and round
 trip that were drawn, and then its own draw.
@@ -12,7 +12,7 @@ trip that were drawn, and then its own draw.
 A draw of the standard neighbourhood that cannot be is moved towards what the study states until it can: a study may
 state every value that is allowed, up to the last one. Laws that a study writes itself have to fit.
 
-The draws of a setting have a stream of their own. Those of the workload are the same for all cells that have the same
+The draws of a setting have a stream of their own. Draws of the workload are the same for all cells that have the same
 workload, so that few files serve many cells.
 """
 
@@ -21,16 +21,24 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeVar
 
-from longlook.core import codec, units
-from longlook.core.links import BOTTLENECKS, as_further, as_main, link_of, names_in
-from longlook.core.model import Link, Scalar, Study, Trial, Workload
-from longlook.core.problems import SettingError
-from longlook.core.workload import ORDERS, WorkloadKind
-from longlook.network import extra_links
-from longlook.network.presets import with_preset
-from longlook.network.settings import DEFAULTS
-from longlook.network.stages import LIMITED_BY_LINUX, OFF, PACKET_BYTES
-from longlook.network.values import call
+from longlook.core import (
+    BOTTLENECKS,
+    ORDERS,
+    Link,
+    Scalar,
+    SettingError,
+    Study,
+    Trial,
+    Workload,
+    WorkloadKind,
+    as_further,
+    as_main,
+    codec,
+    link_of,
+    names_in,
+    units,
+)
+from longlook.network import DEFAULTS, LIMITED_BY_LINUX, OFF, PACKET_BYTES, call, extra_links, with_preset
 from longlook.study import laws
 from longlook.study.catalogue import Catalogue
 from longlook.study.laws import uniform
@@ -45,7 +53,7 @@ COLUMN_PREFIX = "drawn."
 
 @dataclass(frozen=True)
 class Draw:
-    """What one round of a cell draws. `settings` are the cell's, with what was drawn in its place."""
+    """The draw of one round of a cell. `settings` are the cell's, with the drawn values in their places."""
 
     settings: Mapping[str, Scalar]
     drawn: Mapping[str, str]  # as `Trial.drawn`
@@ -59,14 +67,16 @@ NOTHING_DRAWN = Draw({}, {})
 
 @dataclass(frozen=True)
 class _Place:
-    """A setting that is drawn in a cell, how far, and the values that hold it, first the one that is shown."""
+    """A setting that is drawn in a cell, how far, and the values that hold it; the first value is shown."""
 
     setting: str
     quantity: laws.DrawnQuantity
     width: Fraction
     values: Mapping[str, str]
     standard: bool
-    """Whether its law is that of the standard neighbourhood, so that a draw is cut where it cannot be."""
+    """Whether its law is from the standard neighbourhood, so that an impossible draw is moved to the nearest possible
+    value.
+    """
 
     def at(self, share: float | None) -> dict[str, str]:
         """Return the values at a place from 0, the lowest, to below 1; None is what the study states."""
@@ -277,7 +287,7 @@ def _places(around: Mapping[str, str], settings: Mapping[str, Scalar]) -> Iterat
 
 
 def _values(setting: str, given: Mapping[str, Scalar]) -> dict[str, Scalar]:
-    """Return the values that decide a setting: that of both directions, and those that a direction has of its own."""
+    """Return the values that decide a setting: the value of both directions, and the values of single directions."""
     if setting.startswith(WORKLOAD_PREFIX):
         return {setting: given[setting]} if setting in given else {}
     name = "delay" if setting == laws.RTT else setting.removeprefix("network.")

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from longlook.core import files
-from longlook.core.packed import is_packed
+from longlook.core.compressed_files import is_packed
 
 _BEGIN_BYTES = 65_536
 _FILE = "{}"  # in the sentences below
@@ -21,7 +21,7 @@ def is_one(path: Path) -> bool:
 
 
 def reader_of(path: Path) -> str:
-    """Return which command reads a file, by its content, or which folder is meant by that of a trial."""
+    """Return a hint: the command that reads this file, by its content, or the run folder of this trial's folder."""
     if path.is_dir():
         run = path.resolve().parents[1]
         return f"the run folder of this trial is {run}; longlook trace show {path} reads the trial alone"

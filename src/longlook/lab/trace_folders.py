@@ -1,9 +1,9 @@
-"""The folders in which programs under test leave traces, and what of it stays in the trial's folder.
+"""The folders in which programs under test leave traces, and the files of these that stay in the trial's folder.
 
-They are file systems in memory, which the kernel bounds: in bytes, also those of files that were removed and are open,
-and in files with folders. When the programs have ended, regular files stay, as Longlook's own and without the modes
-that a program gave them; all else is left. In real time they are copied out. In a guest the copies would need as much
-memory again; there the file systems stay until the trial's folder is on the host.
+They are file systems in memory, which the kernel bounds in bytes and in files with folders; open files count even if
+they were removed. When the programs have ended, regular files stay, as Longlook's own and without the modes that a
+program gave them; all else is left. In real time they are copied out. In a guest the copies would need as much memory
+again; there the file systems stay until the trial's folder is on the host.
 """
 
 import os
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
-from longlook.core.files import open_below, remove_tree
+from longlook.core import open_below, remove_tree
 from longlook.lab import limits
 from longlook.lab.linux import system
 from longlook.lab.linux.program_view import RoomSize, is_full
@@ -26,7 +26,7 @@ _FLAGS = system.MS_NOSUID | system.MS_NODEV
 
 @dataclass
 class Kept:
-    """What was left so far: bytes of files, and files with folders."""
+    """The traces that were left so far: bytes of files, and the number of files and folders."""
 
     byte_count: int = 0
     files: int = 0

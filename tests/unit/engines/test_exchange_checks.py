@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from longlook.engines.virtual.left import Bounds, take_over, too_much
+from longlook.engines.virtual.exchange_checks import Bounds, take_over, too_much
 
 CONSOLE = "console.log"
 SMALL = Bounds(trials=1, byte_count=1 << 20, files=20, console_bytes=1 << 16)

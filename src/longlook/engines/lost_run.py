@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
-from longlook.core.job import Job
-from longlook.core.model import Outcome, Run
-from longlook.lab.artefacts import digests, seal, write_json
+from longlook.core import Job, Outcome, Run
+from longlook.lab import digests, seal, write_json
 
 
 def lost_run(
