@@ -27,40 +27,6 @@ class GeneratedFile:
     make: Callable[[str], str]
 
 
-def classes_of_time(current: str) -> str:
-    """Return docs/reference/ledger.md with the classes that a ledger has."""
-    from longlook.explain import CLASSES
-
-    return with_table(
-        current, "| class | it holds while", [f"| `{name}` | {sentence} |" for name, sentence in CLASSES.items()]
-    )
-
-
-def tables_of_trials(current: str) -> str:
-    """Return docs/reference/run-folders.md with the tables that an analysis makes of all trials."""
-    from longlook.analysis import TABLES
-
-    rows = []
-    for each in TABLES:
-        file = f"`{each.file}`" if each.file else "drawn, not written"
-        rows.append(f"| {file} | {each.summary} | `{'`, `'.join(each.columns)}` |")
-    return with_table(current, "| table | a row |", rows)
-
-
-def settings_of_tcp(current: str) -> str:
-    """Return docs/reference/studies.md with what a trial measures of each setting of the kernel's TCP."""
-    from longlook.analysis.effects import tcp_rows
-
-    return with_table(current, "| setting of TCP |", tcp_rows())
-
-
-def knobs(current: str) -> str:
-    """Return docs/reference/stacks.md with what a trial measures of each knob."""
-    from longlook.analysis.effects import knob_rows
-
-    return with_table(current, "| knob | shown in each trial by |", knob_rows())
-
-
 def with_table(text: str, header: str, rows: Iterable[str]) -> str:
     """Return a document with other rows in the table whose first line begins with `header`."""
     lines = text.splitlines()
@@ -73,7 +39,7 @@ def with_table(text: str, header: str, rows: Iterable[str]) -> str:
 
 
 def torture(current: str) -> str:
-    """Return docs/reference/torture.md with the tables of the counts."""
+    """Return docs/reference/run-folders.md with the tables of the counts beside it."""
     from tests.torture.tally import TABLES, read
 
     counts = read(ROOT / "docs" / "data" / "torture.json")
@@ -87,11 +53,7 @@ def _without_current(make: Callable[[], str], _current: str) -> str:
 
 
 DOCUMENTS: Mapping[str, Callable[[str], str]] = {
-    "docs/reference/studies.md": settings_of_tcp,
-    "docs/reference/stacks.md": knobs,
-    "docs/reference/ledger.md": classes_of_time,
-    "docs/reference/run-folders.md": tables_of_trials,
-    "docs/reference/torture.md": torture,
+    "docs/reference/run-folders.md": torture,
 }
 PAGES: Mapping[str, Callable[[str], str]] = {
     path: partial(_without_current, make) for path, make in reference.PAGES.items()
@@ -118,16 +80,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Write every file that is made from the code.")
     parser.add_argument("--check", action="store_true", help="write nothing; fail where a quick one is out of date")
     check = parser.parse_args(arguments).check
-    changed = out_of_date(QUICK, write=not check)
     if check:
-        if changed:
+        if changed := out_of_date(QUICK):
             sys.exit(f"{', '.join(changed)}: not what the code gives now: run `make generate`")
         return
     if (ROOT / ARCHITECTURE).exists():
         subprocess.run([sys.executable, str(ARCHITECTURE)], cwd=ROOT, check=True)
-    for snapshot in ("tests.golden.plans", "tests.golden.snapshot", "tests.golden.ledgers"):
-        subprocess.run([sys.executable, "-m", snapshot], cwd=ROOT, check=True)
+    _take("tests.golden.plans")  # first: pages take these for what the code plans
+    changed = out_of_date(QUICK, write=True)
+    _take("tests.golden.snapshot")
+    _take("tests.golden.ledgers")
     sys.stdout.write("".join(f"{path} is written\n" for path in changed))
+
+
+def _take(snapshot: str) -> None:
+    subprocess.run([sys.executable, "-m", snapshot], cwd=ROOT, check=True)
 
 
 if __name__ == "__main__":

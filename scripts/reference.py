@@ -4,7 +4,9 @@
 `scripts.counts` tell it from a page that is written by hand.
 """
 
+import hashlib
 import inspect
+import json
 import re
 import sys
 import tomllib
@@ -15,8 +17,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from longlook.core import Plan, Study
+    from longlook.analysis.outputs import Output, Pooled
+    from longlook.core import Study
     from longlook.explain import Cause
+    from longlook.instruments.atlas.claims.entry import Entry
     from longlook.metrics import Metric
     from longlook.study import Table
 
@@ -29,6 +33,7 @@ LONGEST_LINE = 190
 
 _SENTENCE_END = re.compile(r"(?<=[.!?)]) (?=[A-Z`(])(?<! al\. )(?<!e\.g\. )")
 _SIGN, _CHANGES = "Return a sign if ", "Return "
+_PLANS = re.compile(r"<!-- Plans (\w+); earlier: (.*) -->")
 _VALUE = re.compile(r"\{\w+(:[^}]*)?\}")
 
 
@@ -88,8 +93,8 @@ def causes() -> str:
         "Each is a file in `src/longlook/causes/`; [a new cause](../../CONTRIBUTING.md#add-a-cause) is one new file. "
         "A detector sees one round of both arms: packets at the link, the logs of the ends, and "
         "[the ledger](ledger.md) of each. It does not look at the names of arms, so it cannot be tuned to one. "
-        "Its finding is *suspected*, with a strength: by how much longer the loser was in the classes of time that "
-        "could be shorter without the cause, and at most as long as the cause itself lasted. "
+        "Its finding is *suspected*, with a strength: the excess of the loser in the classes of time that could be "
+        "shorter without the cause, and at most the time that the cause itself lasted. "
         "If both arms are slowed alike, there is no excess, and nothing is suspected that explains less than 5 % of "
         "the gap. Trials in which one thing is changed decide between causes of the same time. "
         "A cure of both arms is one of the path, one by [surgery](link.md#surgery) means single packets of the loser. "
@@ -206,7 +211,11 @@ KEY_TABLES = {
 
 
 def study_keys() -> str:
-    """Return the page of keys of study files, from study/keys.toml and the shapes of study/schema.py."""
+    """Return the page of keys of study files, from study/keys.toml and the shapes of study/schema.py.
+
+    It ends with what a trial measures of each setting of the kernel's TCP and of each knob.
+    """
+    from longlook.analysis.effects import knob_rows, tcp_rows
     from longlook.study import schema
 
     texts = tomllib.loads((ROOT / "src" / "longlook" / "study" / "keys.toml").read_text(encoding="utf-8"))
@@ -214,11 +223,17 @@ def study_keys() -> str:
         "Keys of study files",
         "[Study files](studies.md) has the rules that hold for several keys, and units. "
         "The value of a key that is marked V may [vary with time](study-network.md#values-that-vary).",
-        (
-            f"## {heading}\n| key | meaning | default |\n|---|---|---|\n"
-            + "\n".join(_key_row(each, getattr(schema, shape) if shape else None) for each in texts[name])
-            for name, (heading, shape) in KEY_TABLES.items()
-        ),
+        [
+            *(
+                f"## {heading}\n| key | meaning | default |\n|---|---|---|\n"
+                + "\n".join(_key_row(each, getattr(schema, shape) if shape else None) for each in texts[name])
+                for name, (heading, shape) in KEY_TABLES.items()
+            ),
+            "## Settings and knobs that trials show\n"
+            "[Proofs](studies.md#proofs-in-each-trial) has the rules.\n\n"
+            "| setting of TCP | shown in each trial by |\n|---|---|\n" + "\n".join(tcp_rows()),
+            "| knob | shown in each trial by | shown by a trace |\n|---|---|---|\n" + "\n".join(knob_rows()),
+        ],
     )
 
 
@@ -238,18 +253,17 @@ def _default(key: str, shape: "type[Table] | None") -> str:
 
 
 @cache
-def shipped(name: str) -> "tuple[Study, Plan]":
-    """Return a study that comes with Longlook, and its plan."""
-    from longlook.study import make_plan
+def shipped(name: str) -> "Study":
+    """Return a study that comes with Longlook."""
     from longlook.study.files import read_study
 
-    study = read_study(STUDIES / f"{name}.toml")
-    return study, make_plan(study)
+    return read_study(STUDIES / f"{name}.toml")
 
 
 def studies() -> str:
     """Return the page of shipped studies: by source, with cells, trials and question."""
     from longlook.instruments.atlas.papers import PAPERS, paper_key, reading_order
+    from longlook.study.plan import chosen_cells, count_trials
 
     sections = []
     names = sorted((path.stem for path in STUDIES.glob("*.toml")), key=reading_order)
@@ -257,9 +271,9 @@ def studies() -> str:
         rows = []
         for name in names:
             if paper_key(name) == paper.key:
-                study, plan = shipped(name)
-                cells = len({trial.cell_id for trial in plan.trials})
-                size = f"{cells} cell{'s' * (cells > 1)}, {len(plan.trials)} trials"
+                study = shipped(name)
+                cells = len(chosen_cells(study))
+                size = f"{cells} cell{'s' * (cells > 1)}, {count_trials(study, cells)} trials"
                 rows.append(f"- `{name}` ({size}): {study.question}")
         items = ["\n  ".join(_cut(row)) for row in rows]
         if items:
@@ -284,11 +298,13 @@ def atlas() -> str:
     files = {path.stem: path for path in STUDIES.glob("*.toml")}
     entries = EntryFolder(ROOT / "docs" / "data" / "entries", files).all()
     papers = [paper.key for paper in PAPERS]
+    digest, earlier = _earlier_entries(entries)
     rows = []
     for name in sorted(files, key=lambda name: (papers.index(paper_key(name)), reading_order(name))):
-        study, plan = shipped(name)
+        study = shipped(name)
         if name in entries:
-            rows.append(summary_row(study, entries[name], plan.hash))
+            plan_hash = "another" if name in earlier else entries[name].plan_hash
+            rows.append(summary_row(study, entries[name], plan_hash))
         elif not checks_laboratory(study.source):
             rows.append(SummaryRow(name, paper_key(name), {}, None, "not run yet"))
     results = [found for entry in entries.values() for found in entry.claim_results()]
@@ -304,12 +320,34 @@ def atlas() -> str:
             "| of what is reproduced | claims |\n|---|---:|\n"
             + "\n".join(f"| {kind} | {kinds[kind]} |" for kind in ReplicationKind),
             summary_markdown(rows),
+            f"<!-- Plans {digest}; earlier: {' '.join(sorted(earlier)) or 'none'} -->",
         ),
     )
 
 
+def _earlier_entries(entries: "Mapping[str, Entry]") -> tuple[str, set[str]]:
+    """Return a digest of plans and entries, and the studies whose entry is of another plan than the study has now.
+
+    To plan every study takes minutes. The hashes of tests/golden/plans.json stand for the code that plans, and a test
+    compares these with it. If hashes, rounds and entries are as they were when the page was made, then the studies that
+    the page names are still right; else all are planned.
+    """
+    from longlook.study.plan import make_plan
+
+    hashes = json.loads((ROOT / "tests" / "golden" / "plans.json").read_text(encoding="utf-8"))
+    facts = [(name, hashes.get(name), shipped(name).rounds, entry.plan_hash) for name, entry in entries.items()]
+    digest = hashlib.sha256(json.dumps(sorted(facts)).encode()).hexdigest()[:16]
+    page = ROOT / "docs" / "reference" / "atlas-table.md"
+    known = _PLANS.search(page.read_text(encoding="utf-8")) if page.exists() else None
+    if known is not None and known[1] == digest:
+        return digest, set(known[2].split()) - {"none"}
+    return digest, {name for name, entry in entries.items() if make_plan(shipped(name)).hash != entry.plan_hash}
+
+
 def row_kinds() -> str:
-    """Return the page of the kinds of rows of a trial's two tables, and of the states of senders."""
+    """Return the page of kinds of rows, states of senders, classes of the ledger and tables of all trials."""
+    from longlook.analysis import TABLES
+    from longlook.explain import CLASSES
     from longlook.timeline.events import EVENT_KINDS, SOURCES
     from longlook.timeline.states import STATES
     from longlook.timeline.timeline import KINDS
@@ -321,15 +359,54 @@ def row_kinds() -> str:
     def item(name: object, summary: str) -> str:
         return f"- `{name}`: {sentences(summary)}".replace("\n", "\n  ")
 
+    def output(each: "Output | Pooled") -> str:
+        file = f"`{each.file}`" if each.file else "drawn, not written"
+        return f"| {file} | {each.summary} | `{'`, `'.join(each.columns)}` |"
+
     return _page(
         "Kinds of rows",
-        "[The timeline](timeline.md) has the columns and the rules of both tables, [states](states-rules.md) how a "
-        "state is found.",
+        "[The timeline](timeline.md) has the columns and the rules of both tables of a trial, "
+        "[states](timeline.md#states) the rules by which a state is found, [the ledger](ledger.md) the rules of its "
+        "classes.",
         (
             "## `timeline.parquet`\n" + table("kind | the observer: the event; the columns that are used", KINDS),
             "## `events.parquet`\n" + "\n".join(item(*each) for each in EVENT_KINDS.items()),
             "### Sources\n" + table("source | what it is", SOURCES),
             "## States\n" + table("state | what it means", STATES),
+            "## Classes of the ledger\nThe first that holds counts.\n\n" + table("class | it holds while", CLASSES),
+            "## Tables of all trials\n"
+            "An analysis makes these of the trials' files; each row also has `trial_id`, `arm`, `cell_id` and `round`. "
+            "\nOnly the rows of `cpu_stacks.parquet` are pooled over the trials of a cell and arm, and have no further "
+            "columns. \nA table without rows is not written.\n\n| table | a row | columns |\n|---|---|---|\n"
+            + "\n".join(map(output, TABLES)),
+        ),
+    )
+
+
+def presets() -> str:
+    """Return the page of presets: a section for each source, with settings and notes."""
+    from longlook.network.presets import Preset, list_presets
+
+    def item(preset: Preset) -> str:
+        values = ", ".join(f"`{key.removeprefix('network.')} = {value}`" for key, value in preset.settings.items())
+        needs = f"; must be set: {', '.join(f'`{key}`' for key in preset.needs)}" if preset.needs else ""
+        lines = sentences(f"`{preset.name}`: {preset.summary}. {values}{needs}. {preset.notes}")
+        return "- " + lines.replace("\n", "\n  ")
+
+    sources: dict[str, list[Preset]] = {}
+    for preset in list_presets():
+        sources.setdefault(preset.source, []).append(preset)
+    return _page(
+        "Presets of the network",
+        'A preset begins from the settings of a published path: `preset = "NAME"` under `[network]` of a study, or '
+        "`--preset NAME` of `longlook link` and `--on NAME` of `longlook compare`. "
+        "An explicit setting overrides it: `rate` overrides the rates of both directions, `up.rate` one of them, "
+        "`rtt` the delays too. "
+        "A factor may vary `network.preset`. "
+        "`longlook link presets` prints the same.",
+        (
+            "\n".join([f"## {names[0].name.partition('-')[0]}", sentences(source + "."), "", *map(item, names)])
+            for source, names in sources.items()
         ),
     )
 
@@ -373,6 +450,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "docs/reference/commands.md": commands,
     "docs/reference/row-kinds.md": row_kinds,
     "docs/reference/study-keys.md": study_keys,
+    "docs/reference/presets.md": presets,
     "docs/reference/study-list.md": studies,
     "docs/reference/atlas-table.md": atlas,
     "docs/reference/certificate.md": certificate,

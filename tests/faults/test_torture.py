@@ -1,4 +1,4 @@
-"""One of each experiment of `make torture` that takes seconds; hours of them are for docs/reference/torture.md."""
+"""One of each experiment of `make torture` that takes seconds; hours of them are for docs/reference/run-folders.md."""
 
 from pathlib import Path
 

@@ -117,7 +117,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         table.add_row(row.experiment, row.deed, str(row.made), str(row.survived), f"{row.seconds / 60:.1f}")
     Console().print(table)
     if given.record:
-        print(f"counted in {given.record}; `make generate` puts it into docs/reference/torture.md")
+        print(f"counted in {given.record}; `make generate` puts it into docs/reference/run-folders.md")
     return 0 if all(record.broken is None for record in records) else 1
 
 

@@ -1,5 +1,5 @@
 """Counts of experiments that add up over sessions and machines: docs/data/torture.json, and the tables of
-docs/reference/torture.md.
+docs/reference/run-folders.md.
 
 The file has the counts of each folder under its identity, and recording a folder writes its own counts anew. So a
 folder counts once, however often it is recorded, and branches that recorded different folders can be merged.
@@ -125,7 +125,7 @@ TABLES: Mapping[str, Callable[[Tally], list[str]]] = {
     "| experiment | deeds |": by_experiment,
     "| Longlook | machine |": by_machine,
 }
-"""How the rows of each table of docs/reference/torture.md are made, by the begin of its first line."""
+"""How the rows of each table of docs/reference/run-folders.md are made, by the begin of its first line."""
 
 
 def _grouped(counts: Iterable[Count], key: Callable[[Count], str]) -> Iterator[tuple[str, list[Count]]]:

@@ -248,7 +248,7 @@ OUTPUTS: Sequence[Output] = (
     Output("states", _STATE_COLUMNS, _states, STATES, "How long each sender was in each state, if traces were kept."),
     Output(
         "epochs", ("lost", "epochs"), _epochs, "loss_epochs.parquet",
-        "How many loss epochs of a load lost so many packets, if a metric reads loss epochs.",
+        "The number of loss epochs of a load by the packets that they lost, if a metric reads loss epochs.",
     ),
     Output(
         "cpu_work", WORK_COLUMNS, _cpu_work, "cpu_work.parquet",

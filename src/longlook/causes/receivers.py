@@ -390,7 +390,7 @@ def receiver_discards_sign(pair: Pair) -> Sign | None:
 
 def receiver_discards_changes(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
     """Return a longer queue for the loser, also in steps, and the loser's for the winner, if it was full, else the
-    winner's client for the loser: what else refuses packets has no setting.
+    winner's client for the loser. Nothing else that refuses packets has a setting.
     """
     if thrown_away(pair.loser, "")[1] == 0:
         client = pair.loser.trial.client

@@ -28,7 +28,8 @@ class TrialOptions:
     """How the counterfactual trials run."""
 
     budget: Annotated[
-        int | None, typer.Option(min=0, metavar="TRIALS", help="At most so many counterfactual trials for each cell.")
+        int | None,
+        typer.Option(min=0, metavar="TRIALS", help="At most this number of counterfactual trials for each cell."),
     ] = None
     jobs: Annotated[int | None, typer.Option(min=1, help="Trials at once; default: one for each CPU.")] = None
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Run again what the cache holds.")] = False

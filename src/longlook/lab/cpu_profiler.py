@@ -1,5 +1,5 @@
 """Samples where the programs of a trial spend CPU time, and counts their system calls, with `perf`
-(docs/reference/capture.md#where-cpu-time-goes).
+(docs/reference/capture.md#cpu-time).
 
 It never makes a trial fail: `finish` returns the reason if nothing was sampled.
 """

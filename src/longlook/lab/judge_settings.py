@@ -20,10 +20,10 @@ MEASURED: Mapping[str, str] = {
     "initial_window_packets": "the packets on their way when the server, with more to send, first stops and waits",
     "mss_bytes": "sizes of packets",
     "timestamps": "sizes of packets' options",
-    "sack": "where it is off: sizes of acknowledgements' options",
+    "sack": "if it is off: sizes of acknowledgements' options",
     "ecn": "the client's SYN",
-    "receive_buffer_bytes": "no more is on its way, but for 64 KiB",
-    "send_buffer_bytes": "no more is on its way, but for 64 KiB",
+    "receive_buffer_bytes": "no more is on its way, except 64 KiB",
+    "send_buffer_bytes": "no more is on its way, except 64 KiB",
 }
 """Settings of `Trial.tcp` whose effect packets show → what of them shows it."""
 _MORE_THAN_BUFFER_BYTES = 1 << 16

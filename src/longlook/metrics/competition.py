@@ -170,8 +170,8 @@ METRICS = (
         better=Better.HIGHER,
         needs=(Kind.PACKET_DELIVERED,),
         measure=_share_of_used,
-        summary="IP bytes that left the link towards the clients of the arm's first group of flows, in % of those "
-        "of all competing flows, while all flows competed. Table 4 of IMC 2017 and Corbel et al. 2019 "
+        summary="IP bytes that left the link towards the clients of the arm's first group of flows, in % of the "
+        "bytes of all competing flows, while all flows competed. Table 4 of IMC 2017 and Corbel et al. 2019 "
         "report such shares. More is better for the first group alone.",
     ),
     Metric(

@@ -20,8 +20,8 @@ METRIC = Metric(
     compare=compare,
     least_of_reference=50.0,
     summary="Share of the points of throughput and delay, one every ten round trips, that lie in the other's "
-    "performance envelope (Mishra, Lim and Leong, IMC 2022). Compared are the arm's first group of "
-    "flows and that of the arm `analysis.reference` in the same round. The reference itself is "
-    "compared with its own next round, which shows how much conformance noise allows. Where that is less "
+    "performance envelope (Mishra, Lim and Leong, IMC 2022). Compared are the first groups of "
+    "flows of the arm and of the arm `analysis.reference` in the same round. The reference itself is "
+    "compared with its own next round, which shows how much conformance noise allows. If that is less "
     "than half in the median, no verdict is given: the flows are too short, or too different.",
 )

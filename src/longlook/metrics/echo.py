@@ -92,7 +92,7 @@ METRICS = (
         needs=(Kind.ECHO_STARTED, Kind.ECHO_ANSWERED),
         measure=_usable_payload,
         summary="Echo: the largest UDP payload that was answered, with every smaller one of the sweep answered, too. "
-        "None where the smallest was not. `echo_gaps` counts larger ones that were answered all the same.",
+        "None if the smallest was not. `echo_gaps` counts larger ones that were answered all the same.",
     ),
     Metric(
         name="echo_gaps",
@@ -101,7 +101,7 @@ METRICS = (
         better=Better.LOWER,
         needs=(Kind.ECHO_STARTED, Kind.ECHO_ANSWERED),
         measure=_echo_gaps,
-        summary="Echo: how many sizes were answered although a smaller one was not: 0 where a path has one largest "
+        summary="Echo: how many sizes were answered although a smaller one was not: 0 if a path has one largest "
         "size, so that `usable_payload` says everything.",
     ),
     Metric(

@@ -83,5 +83,5 @@ METRIC = Metric(
     "log has it (needs `[capture]` of qlog, by a client that logs frames, such as quic-go). "
     "Over TCP it is any byte of the connection while the object was open, from the sequence numbers at the link. "
     "Every open object counts there, as the objects that the data belongs to are encrypted. "
-    "None where the client's log has no frames, or an object's connection is unknown.",
+    "None if the client's log has no frames, or an object's connection is unknown.",
 )

@@ -145,8 +145,8 @@ METRICS = (
         better=Better.HIGHER,
         needs=(Kind.PACKET_DELIVERED, Kind.REQUEST_SENT, Kind.PAGE_STARTED),
         measure=_second_link_share,
-        summary="Of the bytes of IP packets that were delivered to the client in the load, those that came over the "
-        "second link. 0 where the path has one link.",
+        summary="Share of the bytes of IP packets delivered to the client in the load that came over the second "
+        "link. 0 if the path has one link.",
     ),
     Metric(
         name="largest_packet",
@@ -166,7 +166,7 @@ METRICS = (
         needs=(Kind.PACKET_DELIVERED, Kind.REQUEST_SENT, Kind.PAGE_STARTED),
         measure=_largest_packet_time,
         summary="Time from the load's first request to the first delivery of a packet of the largest size that the "
-        "client gets in it: with path MTU discovery (RFC 8899) that is the last probe that succeeds.",
+        "client gets in it. With path MTU discovery (RFC 8899) that is the last probe that succeeds.",
     ),
     Metric(
         name="last_burst_time",

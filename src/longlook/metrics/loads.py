@@ -185,7 +185,7 @@ METRICS = (
         needs=(Kind.REQUEST_SENT, Kind.PAGE_STARTED, Kind.HANDSHAKE_DONE, Kind.OBJECT_DONE),
         measure=_fallback_time,
         summary="Time from the load's first request to the completed TLS handshake of the first connection over TCP "
-        "that carried an object. None where QUIC carried everything. With HTTP/2 alone it is the handshake's "
+        "that carried an object. None if QUIC carried everything. With HTTP/2 alone it is the handshake's "
         "time.",
     ),
     Metric(
@@ -206,7 +206,7 @@ METRICS = (
         needs=(Kind.HANDSHAKE_DONE,),
         measure=_early_data_accepted,
         summary="Share of the load's QUIC connections whose early data (0-RTT) the server took, by the server's own "
-        "word where it has one, else by the client's: 0 or 100 for a load with one connection. Its mean over "
+        "word if it has one, else by the client's: 0 or 100 for a load with one connection. Its mean over "
         "rounds is the rate of successful 0-RTT handshakes. None over TCP, and of programs that do not report "
         "the state of their connections.",
     ),

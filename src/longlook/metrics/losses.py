@@ -53,7 +53,7 @@ METRICS = (
         needs=(Kind.PACKET_DELIVERED, Kind.PACKET_DROPPED),
         measure=_recoverable_losses,
         summary="Share of the packets lost towards the client that an XOR of all packets of their loss epoch would "
-        "have recovered, had that one packet of parity arrived: those that were lost alone. It is the most "
+        "have recovered, had that one packet of parity arrived: packets that were lost alone. It is the most "
         "that the forward error correction of Langley et al. (SIGCOMM 2017, 7.3) could save with one packet "
         "in each round trip. None if nothing was lost.",
     ),
@@ -67,7 +67,7 @@ METRICS = (
         summary="Share of the packets lost towards the client that were lost alone in the last round trip before the "
         "server sent nothing for longer than a round trip. An XOR of that round trip's packets, sent when the "
         "server falls silent, would have recovered them. It is the most that parity on quiescence could save "
-        "(Langley et al., SIGCOMM 2017, 7.3); `recoverable_losses` is that of parity for all data. None if "
+        "(Langley et al., SIGCOMM 2017, 7.3); `recoverable_losses` is the share for parity of all data. None if "
         "nothing was lost.",
     ),
     Metric(

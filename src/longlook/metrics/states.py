@@ -24,7 +24,7 @@ def share_of(name: str, label: str, states: tuple[State, ...], summary: str) -> 
     )
 
 
-_AS_PUBLISHED = "(states-rules.md; time in state as in IMC 2017, fig. 13)."
+_AS_PUBLISHED = "(timeline.md, States; time in state as in IMC 2017, fig. 13)."
 
 METRICS = (
     share_of(
@@ -44,7 +44,7 @@ METRICS = (
         "Time at the largest window",
         (State.CONGESTION_AVOIDANCE_MAXED,),
         "the server's congestion window was in use and stayed at its largest value so far for ten round trips or "
-        "more, as a capped one does (rule `cap` of states-rules.md). IMC 2017, fig. 3a, has it as "
+        "more, as a capped one does (rule `cap` of timeline.md). IMC 2017, fig. 3a, has it as "
         "CongestionAvoidanceMaxed.",
     ),
     share_of(
@@ -58,7 +58,7 @@ METRICS = (
         "Time in loss probes and timeouts",
         (State.LOSS_PROBE, State.TIMEOUT),
         "the server's sender spent in loss probe or timeout, from a timer that fired to the next acknowledgement. "
-        "See states-rules.md; IMC 2017, fig. 3a, has them as TailLossProbe and RetransmissionTimeout.",
+        "See timeline.md; IMC 2017, fig. 3a, has them as TailLossProbe and RetransmissionTimeout.",
     ),
     share_of(
         "time_application_limited",

@@ -93,9 +93,9 @@ METRICS = (
         better=Better.HIGHER,
         needs=(EventKind.METRICS,),
         measure=_window_share,
-        summary="Mean congestion window of a flow of the arm's first group, in % of the sum of it and that of a "
-        "competing flow, while all flows competed. A value of 50 is windows alike (IMC 2017, fig. 5). None "
-        "where a flow has no trace. Needs `[capture]` of traces.",
+        summary="Mean congestion window of a flow of the arm's first group, in % of the sum of it and a "
+        "competing flow's, while all flows competed. A value of 50 is windows alike (IMC 2017, fig. 5). None "
+        "if a flow has no trace. Needs `[capture]` of traces.",
     ),
     Metric(
         name="window_growth_share",
@@ -106,7 +106,7 @@ METRICS = (
         measure=_window_growth_share,
         summary="Sum of all increases of the congestion window of a flow of the arm's first group, in % of the sum of "
         "that and a competing flow's, while all flows competed. It is above 50 where the first group's window "
-        "grows more steeply or more often (IMC 2017, fig. 5b). None where a flow has no trace. Needs "
+        "grows more steeply or more often (IMC 2017, fig. 5b). None if a flow has no trace. Needs "
         "`[capture]` of traces.",
     ),
     Metric(
@@ -120,7 +120,7 @@ METRICS = (
         "round trip in which it rises, in % of the sum of that and a competing flow's, while all flows competed. "
         "It is above 50 where the first group's window rises more steeply (IMC 2017, fig. 5b). "
         "Windows are looked at once in each round trip of the path without queues. "
-        "None where a flow has no trace or the path's round trip varies. Needs `[capture]` of traces.",
+        "None if a flow has no trace or the path's round trip varies. Needs `[capture]` of traces.",
     ),
     Metric(
         name="window_rise_frequency_share",
@@ -133,6 +133,6 @@ METRICS = (
         "group rises, in % of the sum of that and a competing flow's, while all flows competed. "
         "It is above 50 where the first group's window rises more often (IMC 2017, fig. 5b). "
         "Windows are looked at once in each round trip of the path without queues. "
-        "None where a flow has no trace or the path's round trip varies. Needs `[capture]` of traces.",
+        "None if a flow has no trace or the path's round trip varies. Needs `[capture]` of traces.",
     ),
 )

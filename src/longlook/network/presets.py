@@ -30,20 +30,20 @@ class Preset:
 _KAKHKI = "Kakhki et al., Taking a Long Look at QUIC, IMC 2017, table 5"
 _KAKHKI_NOTES = (
     "The table's throughput is taken as the rate of both directions, since no other is given. It has no queue: 30KB is "
-    "that of the paper's own bottleneck (fig. 4), since 1bdp would be {packets} packets. How deep packets "
-    "were reordered is not stated: reorder_depth is the default. The RTT's standard deviation, {deviation} ms, is one "
+    "the queue of the paper's own bottleneck (fig. 4), since 1bdp would be {packets} packets. The depth of "
+    "reordering is not stated: reorder_depth is the default. The RTT's standard deviation, {deviation} ms, is one "
     "between measurements and is left out: set network.jitter for it."
 )
 _LANGLEY = "Langley et al., The QUIC Transport Protocol, SIGCOMM 2017, table 3 (page 192)"
 _LANGLEY_NOTES = (
-    "The RTT is the mean of the minimal RTTs. The mean TCP retransmission rate is that of the servers, so it is the "
-    "loss of `down`; it counts what queues dropped, too, so it is an upper bound. The table has no rate: set "
+    "The RTT is the mean of the minimal RTTs. The mean TCP retransmission rate is a rate of the servers, so it is the "
+    "loss of `down`; it counts packets that queues dropped, too, so it is an upper bound. The table has no rate: set "
     "network.rate. It has no queue: the default, 1bdp."
 )
 _WOLSING = "Wolsing et al., A Performance Perspective on Web Optimized Protocol Stacks, ANRW 2019, table of networks"
 _WOLSING_NOTES = (
     "Quoted second-hand and not compared with the paper itself, the queue above all: {ms} ms at each direction's rate. "
-    "The loss is that of each direction, which is a choice."
+    "The loss is the loss of each direction, which is a choice."
 )
 _ENDRES = (
     "Endres et al., Performance of QUIC Implementations Over Geostationary Satellite Links, 2022 (arXiv 2202.08228), "
@@ -57,13 +57,13 @@ _NARAYANAN = (
 _NARAYANAN_STILL_NOTES = (
     "Medians of {tests} Speedtests with several connections to servers within 50 km, in 2020 and 2021 "
     "(dataset_speedtest_ookla_full.csv), computed here. {carrier}. Throughputs are taken as rates, so they are lower "
-    "bounds. The latency is that of an idle link. No loss and no queue are given: none, and the default, 1bdp."
+    "bounds. The latency is the latency of an idle link. No loss and no queue are given: none, and the default, 1bdp."
 )
 _NARAYANAN_MOVING_NOTES = (
     "Download rates of Lumos5G, a sample per second (Video-Streaming/Network-Traces): the bounds are the quartiles of "
-    "{samples} samples, so half of them were beyond, and {zero} were below 1 Mbit/s, of which this has nothing. A rate "
-    "holds for the time that gives neighbouring seconds the correlation of the samples, {correlation}; that it is "
-    "drawn evenly is a choice. Rate up and RTT are those of {still}, whose carrier it is."
+    "{samples} samples, so half of them were beyond. {zero} were below 1 Mbit/s, and the preset has none of these. A "
+    "rate holds for the time that gives neighbouring seconds the correlation of the samples, {correlation}; that it is "
+    "drawn evenly is a choice. Rate up and RTT are taken from {still}, of the same carrier."
 )
 _RACA = (
     "Raca et al., Beyond Throughput, The Next Generation: a 5G Dataset with Channel and Context Metrics, MMSys 2020, "
@@ -73,8 +73,7 @@ _RACA_NOTES = (
     "Downloads over an Irish network: the bounds are the quartiles of {samples} samples of a second{which}, computed "
     "here, so half of them were beyond. A rate holds for the time that gives neighbouring seconds the correlation of "
     "the samples, {correlation}; that it is drawn evenly is a choice. The RTT is the median ping during the download. "
-    "Its rate up is that of acknowledgements: set network.up.rate. The pings that were lost are not in it, nor is a "
-    "queue: 1bdp."
+    "Its rate up is the rate of acknowledgements: set network.up.rate. The data has no lost pings and no queue: 1bdp."
 )
 
 
@@ -199,8 +198,8 @@ _ALL = (
         {"network.up.delay": "uniform(20ms, 30ms, 15s)", "network.down.delay": "uniform(20ms, 30ms, 15s)"},
         "40 and 60 ms are the quartiles of round trips to European anchors in the first months of 2022, so that half "
         "of them were beyond; the smallest was 20 ms. A terminal gets a satellite for slots of 15 s, and the delay "
-        "changes with it: that each slot's is drawn evenly between the quartiles, and each way's by itself, is a "
-        "choice. Delays drift within a slot, and packets are lost where it changes, of which this has nothing. "
+        "changes with it. An even draw of each slot's delay between the quartiles, each way by itself, is a choice. "
+        "Delays drift within a slot, and packets are lost at its end: the preset has neither. "
         "There is no rate: set network.rate.",
         needs=("network.rate",),
     ),

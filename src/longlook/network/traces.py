@@ -11,7 +11,7 @@
   error, and a RATE or LIMIT of 0 is no limit. It begins again after the sum of KEEP.
 - **Lost packets** (`loss`): the characters 0 and 1 (lost), spaces and line breaks without meaning; begins again.
 
-docs/reference/link-paths.md lists the parts of these formats that are not taken over.
+docs/reference/study-network.md lists the parts of these formats that are not taken over.
 """
 
 from collections.abc import Callable

@@ -4,7 +4,7 @@
     uniform(50Mbit, 150Mbit, 1s)             redrawn each second
     walk(10Mbit, 1Mbit, 5Mbit, 15Mbit, 1s)   start, largest step, minimum, maximum, how often
     steps(0s 10Mbit, 5s 2Mbit, repeat 10s)   each value from its time on; without `repeat` the last one stays
-    trace(FILE)                              docs/reference/link-paths.md
+    trace(FILE)                              docs/reference/study-network.md
 
 Forms that can have only one value (`uniform(1s, 1s, …)`) are written as that value.
 """

@@ -65,7 +65,7 @@ def _parameters_of(kind: type) -> list[inspect.Parameter]:
 
 TrustPrograms = Annotated[
     bool,
-    typer.Option("--trust-programs", help="Run programs under test also where nothing confines them."),
+    typer.Option("--trust-programs", help="Run programs under test even if nothing confines them."),
 ]
 
 

@@ -57,7 +57,7 @@ EVENT_KINDS: Mapping[EventKind, str] = {
     EventKind.PACKET_LOST: "The sender declared a packet lost. Columns: name = reordering_threshold, "
     "time_threshold, pto, rto, fast_retransmit or null, space, packet_number, "
     "size_bytes. Stacks that only count have value = how many, and no number.",
-    EventKind.PACKET_SPURIOUS: "A packet was declared lost, but received; time is that of the declaration. "
+    EventKind.PACKET_SPURIOUS: "A packet was declared lost, but received; time is when it was declared lost. "
     "Columns: name = link or peer, whose record proves it, packet_number, space, "
     "size_bytes. The value is s from the declaration to the delivery, negative if the "
     "packet had arrived before.",
@@ -67,7 +67,7 @@ EVENT_KINDS: Mapping[EventKind, str] = {
     EventKind.PACKET_RETRANSMITTED: "TCP sent a segment again. Columns: packet_number, size_bytes.",
     EventKind.PACKET_DISCARDED: "A packet was received and discarded. Columns: name = trigger.",
     EventKind.METRICS: "The sender's own figures changed; the last known value of each is carried "
-    "forward. Columns: those of metrics.",
+    "forward. Columns: as of metrics.",
     EventKind.CONGESTION_STATE: "The stack's congestion controller changed its state. Columns: name = our name of "
     "it, detail = its own.",
     EventKind.LOSS_TIMER: "The loss timer changed. Columns: name = set, expired or cancelled, detail = ack "
@@ -86,7 +86,7 @@ EVENT_KINDS: Mapping[EventKind, str] = {
     "closed, idle_timeout; detail = reason.",
     EventKind.PARAMETERS: "Parameters were set. Columns: name = local, remote or recovery, detail = JSON "
     "object with sorted keys.",
-    EventKind.STATE: "The sender entered a state of docs/reference/states-rules.md. Columns: name = state, "
+    EventKind.STATE: "The sender entered a state of docs/reference/timeline.md#states. Columns: name = state, "
     "detail = the rule that found it, or the stack's own name. The source is derived "
     "for a rule, else the log's writer. A state is held until the next such row of "
     "the same flow and vantage, the last one until the connection ends.",

@@ -1,6 +1,6 @@
 """The states of a sender, one vocabulary for QUIC and TCP, and the time that each sender spends in each. Pure.
 
-docs/reference/states-rules.md defines how each state is found.
+docs/reference/timeline.md#states defines how each state is found.
 """
 
 from collections import defaultdict

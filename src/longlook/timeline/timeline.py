@@ -61,8 +61,8 @@ KINDS: Mapping[Kind, str] = {
     Kind.PACKET_DROPPED: "link: a packet was dropped (time = arrival); name = reason, packet columns but due_ns",
     Kind.PACKET_QUEUED: "link: a packet was still inside at exit (time = arrival); packet columns",
     Kind.CPU_USED: "client, server, link: value = user + system CPU seconds of the process tree (time = client's end)",
-    Kind.PACKETS_TAKEN: "client, server, in real time: value = packets that the kernel took from the device, "
-    "those that an offload merged as one (time = client's end)",
+    Kind.PACKETS_TAKEN: "client, server, in real time: value = packets that the kernel took from the device; "
+    "packets that an offload merged count as one (time = client's end)",
     Kind.SYSTEM_CALLS: "client, server, with `[capture] cpu`: value = system calls of the process tree "
     "(time = client's end)",
     Kind.SEGMENT_REQUESTED: "client, players: it asked for a segment of a video; name = rung, sequence = its number",

@@ -1,9 +1,9 @@
 """Presets: each is a path by itself, says where it comes from, and gives way to what is set."""
 
 import re
-from pathlib import Path
 
 import pytest
+from scripts import reference
 
 from longlook.core.model import Scalar
 from longlook.core.problems import SettingError
@@ -12,7 +12,7 @@ from longlook.network.presets import PRESETS, Preset, list_presets
 from longlook.network.settings import unchecked_link
 from longlook.study.settings import network_setting
 
-PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "link-paths.md").read_text().split("## Traces of links")[0]
+PAGE = reference.ROOT / "docs" / "reference" / "presets.md"
 
 
 @pytest.mark.parametrize("preset", list_presets(), ids=lambda preset: preset.name)
@@ -22,11 +22,12 @@ def test_a_preset_is_a_path_with_a_source(preset: Preset) -> None:
     assert unchecked_link(settings) == unchecked_link({**spelt, **dict.fromkeys(preset.needs, "10Mbit")})
     assert re.search(r"\b(19|20)\d\d\b", preset.source), "a source says when it was published or measured"
     assert preset.summary
-    assert f"| `{preset.name}` |" in PAGE
 
 
-def test_every_preset_on_the_page_exists() -> None:
-    named = {line.split("`")[1] for line in PAGE.splitlines() if line.startswith("| `")}
+def test_the_page_has_every_preset_with_its_source() -> None:
+    page = reference.presets()
+    assert page == PAGE.read_text(), "run: make generate"
+    named = {line.split("`")[1] for line in page.splitlines() if line.startswith("- `")}
     assert named == set(PRESETS)
 
 

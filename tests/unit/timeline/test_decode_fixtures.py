@@ -1,4 +1,4 @@
-"""Real traces of every producer: what they hold is kept in counts.json, and docs/reference/traces.md shows the same."""
+"""Real traces of every producer: what they hold is kept in counts.json, and tests/fixtures/qlogs/README.md shows it."""
 
 import json
 from collections import Counter
@@ -15,7 +15,7 @@ from longlook.timeline.decode import Account, decode_trace
 from tests.data.decoded import FIXTURES, NETLOGS, QLOGS, rows
 
 COUNTS: dict[str, dict[str, Any]] = json.loads((FIXTURES / "counts.json").read_text())
-DOCS = Path(__file__).parents[3] / "docs" / "reference" / "traces.md"
+PAGE = FIXTURES / "qlogs" / "README.md"
 FILES = sorted([*QLOGS.glob("*.gz"), *NETLOGS.glob("*.gz")])
 SEEN = ("container", "schema", "producer", "vantage", "read", "ignored", "skipped", "truncated", "unordered")
 
@@ -57,8 +57,8 @@ def test_rows_are_sound(path: Path) -> None:
     assert srtt_ns is None or 100_000 < srtt_ns < 1_000_000_000
 
 
-def test_the_tables_in_the_docs_are_these() -> None:
-    shown = [line for line in DOCS.read_text().splitlines() if line.startswith("| `") and ".gz`" in line]
+def test_the_tables_of_the_page_are_these() -> None:
+    shown = [line for line in PAGE.read_text().splitlines() if line.startswith("| `") and ".gz`" in line]
     files = [line_of([f"`{name}`", *account_of(name)]) for name in sorted(COUNTS)]
     rows_by_kind = [line_of([f"`{name}`", *kinds_of(name)]) for name in sorted(COUNTS)]
     assert shown == files + rows_by_kind

@@ -53,7 +53,7 @@ class SenderFacts:
     min_rtt: Steps | None
     pacing: Steps | None  # bit/s
     timeouts_in_a_row: Steps | None
-    state: Steps | None  # codes into `states`: what docs/reference/states-rules.md calls states
+    state: Steps | None  # codes into `states`: what docs/reference/timeline.md#states calls states
     states: tuple[str, ...]
     state_logged: Steps | None  # 1 where the stack or the kernel logged the state, 0 where a rule found it
     app_limited: Steps | None  # 1 or 0; not of the kernel, whose flag is about its last sample

@@ -163,7 +163,7 @@ def endpoint_bands(events: Events, vantage: str, flow: str, start_ns: int) -> di
     """Return `state`, and `app_limited` if the stack logs it.
 
     The kernel's flag is left out: it marks its last sample of the delivery rate, not a time
-    (docs/reference/states-rules.md).
+    (docs/reference/timeline.md#states).
     """
     own = events.select([str(kind) for kind in EventKind], vantage, flow)
     end_ns = pc.max(own["time_ns"]).as_py() if own.num_rows else start_ns

@@ -111,7 +111,7 @@ def _under_way(load: Load, times_ns: Integers) -> Integers:
 _STAMP_NS = 1_000_000
 """The coarsest stamps of logs (ngtcp2)."""
 _DEFERRED_SEGMENTS = 3
-"""The segments of its window that the kernel leaves free, to send more at once later; docs/reference/states-rules.md
+"""The segments of its window that the kernel leaves free, to send more at once later; docs/reference/timeline.md#states
 has the same number.
 """
 _BURST_PACKETS = 10

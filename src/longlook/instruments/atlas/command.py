@@ -52,7 +52,7 @@ def atlas(
     out: Annotated[Path, typer.Option(help="The folder of the atlas: begun there, or continued.")] = Path("atlas"),
     entries: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="The folder of entries; default: entries in that of the atlas."),
+        typer.Option(metavar="FOLDER", help="The folder of entries; default: entries in the atlas' folder."),
     ] = None,
     as_json: AsJsonLines = False,
 ) -> None:

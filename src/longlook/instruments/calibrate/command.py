@@ -22,7 +22,7 @@ class ServerOptions:
         typer.Option(metavar="STACK[@VERSION][:h2]", help="Compare this server with the reference; repeat for more."),
     ] = None
     rounds: Annotated[
-        int | None, typer.Option(min=1, max=100_000, help="Of --servers: exactly so many rounds; default: 10.")
+        int | None, typer.Option(min=1, max=100_000, help="Of --servers: exactly this number of rounds; default: 10.")
     ] = None
 
     @property

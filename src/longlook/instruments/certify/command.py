@@ -18,7 +18,7 @@ def certify(
         typer.Option(
             "--from",
             metavar="FILE",
-            help="Certificate to go on from, in a new --out; with the exactness.json beside it.",
+            help="Certificate to go on from, in a new --out; with the exactness.json next to it.",
         ),
     ] = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="Trials at once; default: one for each CPU.")] = None,

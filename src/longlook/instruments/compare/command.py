@@ -31,7 +31,7 @@ class ComparisonOptions:
     ]
     gate: Annotated[str, typer.Option(help="How much worse the contender may be.")] = "5%"
     role: Annotated[str, typer.Option(help="What is compared: server, client or both.")] = "both"
-    peer: Annotated[str, typer.Option(metavar="STACK", help="The other end, where one role is compared.")] = "quic-go"
+    peer: Annotated[str, typer.Option(metavar="STACK", help="The other end, if one role is compared.")] = "quic-go"
     protocol: Annotated[str, typer.Option(help="h3 or h2, unless a side names its own as in quic-go:h2.")] = "h3"
     connection: Annotated[str, typer.Option(help="cold, resumed or 0rtt.")] = "cold"
     congestion_control: Annotated[
@@ -47,7 +47,8 @@ class ComparisonOptions:
     size: Annotated[str, typer.Option(help="Size of each object of the page.")] = "1MB"
     objects: Annotated[int, typer.Option(min=1, help="Objects of the page.")] = 1
     rounds: Annotated[
-        int | None, typer.Option(help="Exactly so many rounds on each network, from 10; default: as many as decide.")
+        int | None,
+        typer.Option(help="Exactly this number of rounds on each network, from 10; default: as many as decide."),
     ] = None
     max_rounds: Annotated[int, typer.Option(help="Rounds on each network after which it stays undecided.")] = 40
     alpha: Annotated[
@@ -94,7 +95,7 @@ class WhyOptions:
     ] = False
     budget: Annotated[
         int | None,
-        typer.Option(min=0, metavar="TRIALS", help="Of --explain: at most so many trials for each network."),
+        typer.Option(min=0, metavar="TRIALS", help="Of --explain: at most this number of trials for each network."),
     ] = None
 
 

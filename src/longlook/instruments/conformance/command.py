@@ -63,7 +63,7 @@ def stacks_matrix(
         list[str] | None, typer.Argument(metavar="[NAME[@VERSION]…]", help="NAME is its newest; default: every stack.")
     ] = None,
     every: Annotated[
-        bool, typer.Option("--all", help="Every installed version, not only the newest: hours where there are many.")
+        bool, typer.Option("--all", help="Every installed version, not only the newest: hours if there are many.")
     ] = False,
     protocol: Annotated[list[str] | None, typer.Option(help="h3 or h2; repeat for both, which is the default.")] = None,
     engine: Engine = "virtual",

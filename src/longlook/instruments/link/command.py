@@ -202,14 +202,14 @@ def import_table(  # noqa: PLR0913 - an option each
         list[str] | None, typer.Option(metavar="COLUMN=VALUE", help="Only rows with this value, e.g. run_num=1.")
     ] = None,
     separator: Annotated[
-        Text, typer.Option(metavar="NAME", help="comma, semicolon, tab or blanks; default: the one that fits.")
+        Text, typer.Option(metavar="NAME", help="comma, semicolon, tab or blanks; default: whichever fits.")
     ] = None,
     no_header: Annotated[
         bool, typer.Option("--no-header", help="The first line has no names: columns are numbers, as 2:Mbit.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make a trace of a table of measurements, such as Lumos5G's (docs/reference/link-paths.md)."""
+    """Make a trace of a table of measurements, such as Lumos5G's (docs/reference/study-network.md)."""
     from longlook.instruments.link.importing import import_to, reading_of
 
     reading = reading_of(

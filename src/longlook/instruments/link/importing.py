@@ -20,7 +20,7 @@ from longlook.network import (
     read_table,
 )
 
-_DOCS = "docs/reference/link-paths.md shows how a table is read"
+_DOCS = "docs/reference/study-network.md shows how a table is read"
 
 
 def reading_of(  # noqa: PLR0913 - an option each

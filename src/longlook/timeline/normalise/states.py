@@ -1,6 +1,6 @@
 """A sender's records → its states over time: its own if it logs them, else by rules. Pure.
 
-docs/reference/states-rules.md defines the rules.
+docs/reference/timeline.md#states defines the rules.
 
 Each rule returns steps over time: a state's code while the rule holds, and nothing otherwise.
 """
@@ -298,7 +298,7 @@ _GROWTH = [CODES[state] for state in (State.SLOW_START, State.CONGESTION_AVOIDAN
 
 
 class Rule(StrEnum):
-    """The names of the rules, as `detail` of the rows has them; docs/reference/states-rules.md defines each."""
+    """The names of the rules, as `detail` of the rows has them; docs/reference/timeline.md#states defines each."""
 
     TIMER = "timer"
     HANDSHAKE = "handshake"

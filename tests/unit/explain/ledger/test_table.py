@@ -16,7 +16,7 @@ DOCS = Path(__file__).parents[4] / "docs"
 
 
 def test_the_documented_classes_are_those_of_the_code_in_the_order_in_which_they_are_tried() -> None:
-    lines = (DOCS / "reference" / "ledger.md").read_text().splitlines()
+    lines = (DOCS / "reference" / "row-kinds.md").read_text().splitlines()
     rows = [f"| `{name}` | {sentence} |" for name, sentence in CLASSES.items()]
     begin = lines.index(rows[0])
     assert lines[begin : begin + len(rows)] == rows
