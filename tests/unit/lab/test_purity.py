@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import longlook
+from longlook.core.faces import shown_by
 
 SOURCES = Path(longlook.__file__).parent
 PURE = (
@@ -22,9 +23,12 @@ def imports_of(module: str, found: set[str]) -> set[str]:
     for node in ast.walk(ast.parse(file.read_text())):
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         if isinstance(node, ast.ImportFrom) and node.module is not None:
+            shown = shown_by(SOURCES.joinpath(*node.module.split(".")[1:], "__init__.py"), node.module)
             inner = [f"{node.module}.{alias.name}" for alias in node.names]
             own = [name for name in inner if SOURCES.joinpath(*name.split(".")[1:]).with_suffix(".py").exists()]
             names = [node.module, *(own if node.module.startswith("longlook") else [])]
+            if shown:
+                names = [shown[alias.name][0] for alias in node.names if alias.name in shown] + own
         for name in names:
             if name not in found:
                 found.add(name)
