@@ -19,18 +19,14 @@ parameter, so an older study keeps the stages that it had. If a rate varies, `1b
 its mean. Parameters: docs/reference/link-formats.md.
 """
 
-import json
-import subprocess
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 
-from longlook.core import Json, Link, MachineError, Scalar, SettingError, link_program, nearest, units
+from longlook.core import Json, Link, Scalar, SettingError, nearest, units
 from longlook.network import marks, surgery, values
-from longlook.network.config import link_text, with_traces
 from longlook.network.loss import loss_text
 from longlook.network.presets import PRESET, PRESETS, with_preset
+from longlook.network.router_check import violation_of
 from longlook.network.stages import (
     AQMS,
     OFF,
@@ -55,8 +51,6 @@ _NEEDS: Mapping[str, tuple[str, str]] = {
     **marks.NEEDS,
 }
 """The setting that each of these needs, and an example of it. It may be off, as a level of a factor."""
-_MOST_LINKS = 4096
-_TIMEOUT_S = 60
 CONNECTIONS = "workload.connections"
 """The number of connections that the client opens at once, in workloads that have such a parameter."""
 FLOWS_START = "workload.start"
@@ -111,46 +105,6 @@ def _check_block(side: DirectionSettings) -> None:
     for name in ("udp_rate", "udp_cutoff"):
         if side.setting(name) not in (None, OFF):
             raise side.error(name, f'{side.key("block")} = "{side.setting("block")}" lets no UDP pass anyway')
-
-
-@dataclass(frozen=True)
-class Violation:
-    """A refusal by the router: a stage of one direction, and the parameter if a single parameter is wrong."""
-
-    direction: str
-    stage: int
-    parameter: str | None
-    message: str
-
-
-def violation_of(link: Link) -> Violation | None:
-    """Return the first thing about a link that the router refuses, or None if it takes the link.
-
-    The program is started once for each distinct link. Raise MachineError if it is missing or cannot check links.
-    """
-    return _violation_of(link_text(link, seed=0, linger_ns=0, in_full=False))
-
-
-@lru_cache(_MOST_LINKS)
-def _violation_of(text: str) -> Violation | None:
-    """`text` is a configuration whose traces are digests, so that the cache stays small."""
-    program = link_program()
-    done = subprocess.run(
-        [program.path, "check"],
-        input=with_traces(text),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=_TIMEOUT_S,
-    )
-    lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-    answer = lines[-1] if lines else {}
-    if done.returncode == 0 and answer.get("event") == "accepted":
-        return None
-    if answer.get("direction") is None or answer.get("stage") is None:
-        reason = answer.get("reason") or done.stderr.strip()
-        raise MachineError(f"the link emulator {program.path} cannot check a link: {reason}", "make build")
-    return Violation(answer["direction"], answer["stage"], answer.get("parameter"), answer["problem"])
 
 
 def _truth(value: object) -> bool:

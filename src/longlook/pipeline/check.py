@@ -1,13 +1,30 @@
-"""Whether a plan can run here as it is asked to, before anything is installed or written."""
+"""The engine that runs each trial of a plan, and a check before anything is written that the plan can run here."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
-from longlook.core import InputError, Plan, RunFolder, Study, cache_dir
-from longlook.pipeline.by_engine import trials_by_engine
+from longlook.core import InputError, Plan, RunFolder, Study, Trial, cache_dir
+from longlook.engines import Engine, make_engine
 from longlook.pipeline.evidence import refuse_altered
 from longlook.pipeline.options import RunOptions
 from longlook.run import refuse_unrepeatable
-from longlook.study import check_live, check_remote, check_virtual
+from longlook.study import VIRTUAL, check_live, check_remote, check_virtual
+
+
+def trials_by_engine(plan: Plan, engine: Engine) -> Iterator[tuple[Engine, list[Trial]]]:
+    """Yield each engine with its trials in the plan's order; live ones last, when nothing else runs here.
+
+    `engine` runs the trials that name none. The engines have not been entered.
+    """
+    names = sorted({trial.engine or engine.name for trial in plan.trials}, key=lambda name: (name == "live", name))
+    for name in names:
+        trials = [trial for trial in plan.trials if (trial.engine or engine.name) == name]
+        yield (engine if name == engine.name else make_engine(name)), trials
+
+
+def runs_in_guests(plan: Plan, engine: Engine) -> bool:
+    """Whether any trial needs the guest kernel."""
+    return any((trial.engine or engine.name) == VIRTUAL for trial in plan.trials)
 
 
 def check(study: Study, plan: Plan, out: Path, options: RunOptions) -> None:

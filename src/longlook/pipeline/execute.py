@@ -17,7 +17,7 @@ from longlook.analysis import (
 )
 from longlook.core import Plan, RunFolder, Trial, certificate_entry
 from longlook.engines import Engine
-from longlook.pipeline.by_engine import trials_by_engine
+from longlook.pipeline.check import trials_by_engine
 from longlook.pipeline.evidence import set_aside_altered
 from longlook.pipeline.options import Observer, RunOptions
 from longlook.run import Executor, Progress, Provisions, Tally, TrialCache

@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from longlook.core import Plan, RunFolder, Study, stop_after_s
-from longlook.pipeline.by_engine import runs_in_guests, trials_by_engine
-from longlook.pipeline.check import check
+from longlook.pipeline.check import check, runs_in_guests, trials_by_engine
 from longlook.pipeline.options import RunOptions
 from longlook.pipeline.provide import provide_for
 from longlook.provision import KERNEL, is_part_installed

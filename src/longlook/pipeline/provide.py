@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from longlook.core import Made, Plan, Program, endpoints_of, link_program, registry, trace_program
 from longlook.engines import Engine
-from longlook.pipeline.by_engine import runs_in_guests
+from longlook.pipeline.check import runs_in_guests
 from longlook.provision import (
     decoder,
     install,

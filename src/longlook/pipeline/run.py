@@ -6,8 +6,7 @@ from pathlib import Path
 
 from longlook.core import Plan, RunFolder, Study
 from longlook.pipeline.analyse import Result, analyse_run
-from longlook.pipeline.by_engine import trials_by_engine
-from longlook.pipeline.check import check
+from longlook.pipeline.check import check, trials_by_engine
 from longlook.pipeline.evidence import refuse_altered
 from longlook.pipeline.execute import execute
 from longlook.pipeline.open_run import open_run

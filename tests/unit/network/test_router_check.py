@@ -11,9 +11,9 @@ from longlook.core.errors import MachineError
 from longlook.core.job import Program
 from longlook.core.model import Link, Stage
 from longlook.core.problems import SettingError
-from longlook.network import settings
+from longlook.network import router_check
 from longlook.network import settings as network
-from longlook.network.settings import violation_of
+from longlook.network.router_check import violation_of
 from longlook.network.stages import AQMS
 from longlook.study.settings import network_setting
 from tests.unit.network.test_settings import BASE, FULL
@@ -98,7 +98,7 @@ def test_a_missing_or_older_program_is_reported_with_the_command_that_helps(
     older = tmp_path / "longlook-link"
     older.write_text("#!/bin/sh\necho 'unrecognized subcommand' >&2\nexit 2\n")
     older.chmod(0o755)
-    monkeypatch.setattr(settings, "link_program", lambda: Program(str(older), ""))
+    monkeypatch.setattr(router_check, "link_program", lambda: Program(str(older), ""))
     with pytest.raises(MachineError, match=r"cannot check a link: unrecognized subcommand") as caught:
         violation_of(Link((Stage("delay", {"delay_ns": 7_654_321}),), ()))
     assert caught.value.hint == "make build"

@@ -13,7 +13,7 @@ from longlook.core.model import Link, Stage
 from longlook.network import settings as network
 from longlook.network import trace_store
 from longlook.network.config import linger_of, link_config
-from longlook.network.settings import violation_of
+from longlook.network.router_check import violation_of
 from longlook.network.traces import LARGEST_BYTES, Role, TraceError, parse_trace
 from longlook.network.varying import mean
 from longlook.study.files import read_study
