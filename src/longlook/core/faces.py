@@ -6,6 +6,7 @@ Digests of code and the tools in `scripts` resolve names by the same table (`sho
 of a package depends on the module of that name, and not on all that the package shows.
 """
 
+import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
@@ -16,7 +17,7 @@ CALL = "__getattr__ = lazy("
 
 
 def lazy(package: str, names: Mapping[str, str], modules: str = "") -> tuple[list[str], Callable[[str], Any]]:
-    """Return `__all__` and `__getattr__` of a package's face.
+    """Return `__all__` and `__getattr__` of a package's face, and tell `dir` what it shows.
 
     `names` has for each module, as seen from the package, the names that it defines, between blanks; `modules` are
     modules that are shown as a whole. Nothing is kept: a name is looked up in its module each time that it is imported.
@@ -30,6 +31,8 @@ def lazy(package: str, names: Mapping[str, str], modules: str = "") -> tuple[lis
         loaded = import_module(module)
         return getattr(loaded, attribute) if attribute else loaded
 
+    face = vars(sys.modules[package])
+    face["__dir__"] = lambda: sorted({*face, *shown})
     return sorted(shown), load
 
 

@@ -12,6 +12,7 @@ module of others that is broken is left out, with a warning; one of ours is an e
 import importlib
 import importlib.util
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -28,7 +29,7 @@ from longlook.core.workload import WorkloadKind
 CONSTANTS: Mapping[str, str] = {"stacks": "STACK", "workloads": "WORKLOAD", "metrics": "METRIC", "causes": "CAUSE"}
 _LONGEST_NAME = 200
 """Characters beyond which a text is no misspelt name, and looking for a near one would take long."""
-_MOVED_MODULES = {
+_MOVED = {
     "longlook.explain.side": "longlook.explain.pair",
     "longlook.explain.checked": "longlook.explain.pair",
     "longlook.explain.confounders": "longlook.explain.pair",
@@ -46,8 +47,13 @@ _MOVED_MODULES = {
     "longlook.timeline.state_times": "longlook.timeline.states",
     "longlook.network.further": "longlook.network.extra_links",
     "longlook.core.visible": "longlook.core.escape",
+    "longlook.explain.cause.Kind": "longlook.explain.cause.Purpose",
+    "longlook.explain.effective_settings.in_force": "longlook.explain.effective_settings.effective_value",
+    "longlook.provision.content.content": "longlook.provision.content.make_content",
+    "longlook.timeline.loss_epochs.loss_epochs": "longlook.timeline.loss_epochs.loss_epochs_of",
+    "longlook.timeline.round_trips.round_trips": "longlook.timeline.round_trips.round_trips_of",
 }
-"""Modules that a plug-in may have imported, and their present names."""
+"""Modules that a plug-in may have imported, and names of modules, with their present names."""
 _RENAMED_FIELDS = {"server_tells_state": "server_reports_state"}
 
 
@@ -198,9 +204,18 @@ def _reason(error: BaseException) -> str:
     where = "" if is_ours else f", line {last.lineno} of {last.filename}"
     hint = "correct the file"
     if isinstance(error, ImportError) and "longlook" in str(error):
-        moved_to = _MOVED_MODULES.get(error.name or "")
+        moved_to = _MOVED.get(_not_found(error))
         hint = f"it is {moved_to} now" if moved_to else "modules have moved: ARCHITECTURE.md has the packages"
     return f"{type(error).__name__}: {error}{where} ({hint})"
+
+
+def _not_found(error: ImportError) -> str:
+    """Return the full name that an import did not find: of a module, or of a name in one.
+
+    `from longlook.explain import remedies` does not find a name, whether `remedies` was a module or not.
+    """
+    found = re.match(r"cannot import name '(\w+)'", str(error))
+    return f"{error.name}.{found[1]}" if found else error.name or ""
 
 
 def _warn(text: str) -> None:

@@ -41,6 +41,7 @@ def test_a_name_loads_the_module_that_defines_it_and_no_other(package: Path) -> 
     face = import_module("made_up")
     assert not {"made_up.model", "made_up.units", "made_up.deep"} & sys.modules.keys()
     assert face.__all__ == ["Link", "Trial", "parse", "units"]
+    assert {"Link", "Trial", "parse", "units", "__name__"} <= set(dir(face))
     assert face.Trial.__module__ == "made_up.model"
     assert face.units.SECOND_NS == 10**9
     assert "made_up.deep" not in sys.modules

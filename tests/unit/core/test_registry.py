@@ -54,6 +54,8 @@ def test_a_family_of_plug_ins_is_one_file(plugin: Path, caplog: pytest.LogCaptur
         (PLUGIN.format(name="kernel", field="waits"), "name 'kernel' cannot be one"),
         ("from longlook.installing_rust import cargo_build\n", "modules have moved"),
         ("from longlook.explain.side import Pair\n", "it is longlook.explain.pair now"),
+        ("from longlook.explain import remedies\n", "it is longlook.explain.changes now"),
+        ("from longlook.explain.cause import Kind\n", "it is longlook.explain.cause.Purpose now"),
         ("import nonexistent\n", "No module named 'nonexistent', line 1 of"),
         ("def broken(:\n", "SyntaxError"),
         ("x = 1\n\nraise ValueError('no')\n", "ValueError: no, line 3 of"),
