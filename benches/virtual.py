@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from longlook.core import Outcome, Plan, Trial, find_metric
-from longlook.engines import Engine
+from longlook.core import Engine, Outcome, Plan, Trial, find_metric
 from longlook.engines.live import LiveEngine
 from longlook.engines.virtual import VirtualEngine
 from longlook.pipeline import provide_for

@@ -3,9 +3,9 @@
 import shutil
 from pathlib import Path
 
+from longlook.core import Engine
 from longlook.core.job import Job
 from longlook.core.model import Outcome, Run
-from longlook.engines.engine import Engine
 from longlook.engines.live import LiveEngine
 from longlook.lab.guard import findings
 from tests.support.realtime import HostWasLate

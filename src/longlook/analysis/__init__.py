@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from longlook.analysis.measure import measure_all as measure_all
     from longlook.analysis.measure import measure_trials as measure_trials
     from longlook.analysis.measure import with_comparisons as with_comparisons
-    from longlook.analysis.measure_cache import measured_root as measured_root
     from longlook.analysis.outputs import TABLES as TABLES
     from longlook.analysis.outputs import filled_tables as filled_tables
     from longlook.analysis.outputs import mean_work as mean_work
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
     from longlook.analysis.samples import samples_table as samples_table
     from longlook.analysis.statistics_cache import Statistics as Statistics
     from longlook.analysis.statistics_cache import statistics_of as statistics_of
-    from longlook.analysis.statistics_cache import statistics_root as statistics_root
     from longlook.analysis.stats import libraries as libraries
     from longlook.analysis.stats import procedures as procedures
     from longlook.analysis.stats import rare_losses as rare_losses
@@ -88,11 +86,10 @@ else:
             ),
             "effects": "said unmeasured",
             "measure": "MeasuredAttempt measure_all measure_trials with_comparisons",
-            "measure_cache": "measured_root",
             "outputs": "TABLES filled_tables mean_work share_of_epochs",
             "results_digest": "ResultsDigest digest_of_results",
             "samples": "FACTOR_PREFIX samples_table",
-            "statistics_cache": "Statistics statistics_of statistics_root",
+            "statistics_cache": "Statistics statistics_of",
             "stats.cells": "Cells RoundEffects effects_by_round",
             "stats.drawn_settings": "name_of scale_of sentence",
             "stats.estimates": "estimate",

@@ -13,9 +13,9 @@ from longlook.core import (
     EVENTS,
     TIMELINE,
     ContentStore,
+    DerivedCache,
     Run,
     Trial,
-    cache_root,
     code_digest,
     codec,
     endpoints_of,
@@ -35,7 +35,7 @@ class MeasureCache:
 
     def __init__(self, metrics: tuple[str, ...], root: Path | None = None) -> None:
         self._metrics = metrics
-        self._store = ContentStore(root or measured_root())
+        self._store = ContentStore(root or DerivedCache.MEASURED.root())
 
     def key(self, path: Path, trial: Trial, run: Run) -> str:
         """Return the digest of what determines the results of a trial's folder whose files are as they were sealed."""
@@ -65,11 +65,6 @@ class MeasureCache:
         """Store plain data and the tables of a trial's folder; if that fails, the trial is measured again next time."""
         with suppress(OSError):
             self._store.keep(key, path, made, {_DATA: json.dumps({"data": data, "made": list(made)})})
-
-
-def measured_root() -> Path:
-    """Return the folder of all entries."""
-    return cache_root() / "measured"
 
 
 @cache

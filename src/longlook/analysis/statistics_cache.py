@@ -19,7 +19,7 @@ from longlook.analysis.measure_cache import code_of_measurements
 from longlook.analysis.stats import arm_levels, estimate
 from longlook.analysis.stats.population import population_levels
 from longlook.analysis.stats.tails import RoundsWon, TailEffect, rounds_won, tail_effects
-from longlook.core import ArmLevel, ContentStore, Estimate, Study, cache_root, code_digest, codec, files
+from longlook.core import ArmLevel, ContentStore, DerivedCache, Estimate, Study, code_digest, codec, files
 
 _DATA = "statistics.json"
 _LIBRARIES = ("numpy", "pandas", "scipy", "statsmodels")
@@ -39,17 +39,12 @@ class Statistics:
     drawn_levels: tuple[ArmLevel, ...]
 
 
-def statistics_root() -> Path:
-    """Return the folder of all entries."""
-    return cache_root() / "statistics"
-
-
 def statistics_of(samples: pd.DataFrame, file: Path, study: Study, drawn: Sequence[str]) -> Statistics:
     """Return the statistics of samples, from the cache or else computed, which is then kept.
 
     `file` is `samples.parquet` as these samples were just written; `drawn` are the metrics of `drawn_levels`.
     """
-    store, key = ContentStore(statistics_root()), _key(file, study, drawn)
+    store, key = ContentStore(DerivedCache.STATISTICS.root()), _key(file, study, drawn)
     found = store.read(key, lambda folder: codec.decode(Statistics, files.read_json(folder / _DATA)))
     if found is not None:
         return found

@@ -86,17 +86,15 @@ def cache_prune(
     as_json: AsJson = False,
 ) -> None:
     """Remove trials that no run has used for some time."""
-    from longlook.analysis import measured_root, statistics_root
-    from longlook.core import ContentStore, UnitError, cache_root, parse_duration, print_bytes
-    from longlook.report import drawn_root
+    from longlook.core import ContentStore, DerivedCache, UnitError, cache_root, parse_duration, print_bytes
 
     try:
         unused_for_s = parse_duration(unused_for)
     except UnitError as error:
         raise InputError(f"--unused-for {unused_for}: {error}") from error
     pruned = ContentStore(cache_root()).prune(unused_for_s)
-    for beside in (measured_root(), statistics_root(), drawn_root()):
-        ContentStore(beside).prune(unused_for_s)
+    for derived in DerivedCache:
+        ContentStore(derived.root()).prune(unused_for_s)
     removed = f"removed {pruned.removed} trials ({print_bytes(pruned.removed_bytes)})"
     line = f"{removed}, kept {pruned.kept} ({print_bytes(pruned.kept_bytes)})"
     document_printer(as_json=as_json).show(Renderings(lambda: [Text(line)], lambda: codec.encode(pruned)))

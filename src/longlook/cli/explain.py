@@ -14,7 +14,6 @@ from longlook.terminal import (
     check_file,
     expand_options,
     new_folder,
-    open_adopted,
 )
 
 if TYPE_CHECKING:
@@ -96,7 +95,7 @@ def explain(
 def _explain(
     run_folder: Path, cells: "list[str] | tuple[()]", contrast: str | None, trials: TrialOptions, display: "RunDisplay"
 ) -> "list[Answer]":
-    from longlook.pipeline import ExplainRequest, explain_run
+    from longlook.pipeline import ExplainRequest, explain_run, open_adopted
 
     folder = open_adopted(run_folder)
     request = ExplainRequest(tuple(cells), contrast, trials.budget)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from longlook.core import InputError, Study
-from longlook.terminal import AsJson, EngineOptions, StudyChanges, expand_options, new_folder, open_adopted
+from longlook.terminal import AsJson, EngineOptions, StudyChanges, expand_options, new_folder
 
 if TYPE_CHECKING:
     from longlook.pipeline import RunOptions
@@ -53,7 +53,11 @@ class RunFolderOptions:
         """
         if self.out is not None and self.resume is not None:
             raise InputError("--out and --resume exclude each other", "--resume names the folder to continue")
-        return None if self.resume is None else open_adopted(self.resume).study
+        if self.resume is None:
+            return None
+        from longlook.pipeline import open_adopted
+
+        return open_adopted(self.resume).study
 
 
 @dataclass(frozen=True)

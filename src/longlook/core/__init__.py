@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from longlook.core.digests import source_digest as source_digest
     from longlook.core.document import check_document as check_document
     from longlook.core.document import read_toml as read_toml
+    from longlook.core.engine import Engine as Engine
     from longlook.core.errors import InputError as InputError
     from longlook.core.errors import InterruptedByUserError as InterruptedByUserError
     from longlook.core.errors import LonglookError as LonglookError
@@ -143,6 +144,7 @@ if TYPE_CHECKING:
     from longlook.core.model import Verdict as Verdict
     from longlook.core.model import Workload as Workload
     from longlook.core.model import trace_of as trace_of
+    from longlook.core.paths import DerivedCache as DerivedCache
     from longlook.core.paths import adapters_dir as adapters_dir
     from longlook.core.paths import cache_dir as cache_dir
     from longlook.core.paths import cache_root as cache_root
@@ -231,6 +233,7 @@ else:
             "dependence": "Dependence Shape",
             "digests": "code_digest file_digest folder_digest source_digest",
             "document": "check_document read_toml",
+            "engine": "Engine",
             "errors": "InputError InterruptedByUserError LonglookError MachineError",
             "escape": "CsvWriter csv_cell visible",
             "faces": "lazy",
@@ -254,7 +257,7 @@ else:
                 "Flow Json Level Link MATRIX Outcome POPULATION PUBLISHED Plan Population Processor Run "
                 "SCHEMA_VERSION Scalar Stage Stopping Study TRACE TREND Trial Vantage Verdict Workload trace_of"
             ),
-            "paths": "adapters_dir cache_dir cache_root kernel_dir",
+            "paths": "DerivedCache adapters_dir cache_dir cache_root kernel_dir",
             "problems": "Problems SettingError allowed flatten shown",
             "programs": "ask_link box_program link_program trace_program wheel_programs",
             "protocol": "EITHER Protocol QUIC_ECHO UDP UDP_ECHO find_protocol",

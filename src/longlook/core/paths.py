@@ -1,6 +1,7 @@
 """Places outside a run folder; every one can be moved by an environment variable."""
 
 import os
+from enum import StrEnum
 from pathlib import Path
 
 from longlook.core.errors import MachineError
@@ -53,6 +54,18 @@ def kernel_dir() -> Path:
 def plugin_paths() -> list[Path]:
     """Return the extra plug-in roots of LONGLOOK_PLUGINS (colon separated), each with stacks/, metrics/, … as here."""
     return [Path(part).absolute() for part in os.environ.get("LONGLOOK_PLUGINS", "").split(":") if part]
+
+
+class DerivedCache(StrEnum):
+    """The caches next to that of trials whose entries are made of trials, and can be made again; names of folders."""
+
+    MEASURED = "measured"
+    STATISTICS = "statistics"
+    DRAWN = "drawn"
+
+    def root(self) -> Path:
+        """Return the folder of all its entries."""
+        return cache_root() / self
 
 
 def cache_root() -> Path:

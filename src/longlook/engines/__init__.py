@@ -1,7 +1,7 @@
 """The engines: each runs the laboratory in its kind of time, and turns a `Job` into a `Run`.
 
 `VirtualEngine` boots a guest for each trial, `LiveEngine` runs the agent on this host, and the engine `fake` makes
-results up, for tests of what comes after an engine. All are an `Engine`; `make_engine` makes one by its name.
+results up, for tests of what comes after an engine. All are a `core.Engine`; `make_engine` makes one by its name.
 """
 
 from typing import TYPE_CHECKING
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from longlook.engines.choice import ENGINES as ENGINES
     from longlook.engines.choice import make_engine as make_engine
     from longlook.engines.doctor import examine as examine
-    from longlook.engines.engine import Engine as Engine
     from longlook.engines.virtual.bundle import make_bundle as make_bundle
     from longlook.engines.virtual.guest_run import GuestRun as GuestRun
     from longlook.engines.virtual.guest_run import run_guest as run_guest
@@ -25,7 +24,6 @@ else:
         {
             "choice": "DEFAULT ENGINES make_engine",
             "doctor": "examine",
-            "engine": "Engine",
             "virtual.bundle": "make_bundle",
             "virtual.guest_run": "GuestRun run_guest",
             "virtual.probe": "find_guest",

@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from longlook.core import InputError, registry
-from longlook.engines.engine import Engine
+from longlook.core import Engine, InputError, registry
 
 
 def _live() -> Engine:

@@ -9,7 +9,6 @@ from typing import TypeVar
 
 from longlook.core import Arm, Contrast, InputError, Plan, SettingError, Study, Trial, codec, link_of
 from longlook.explain.cause import Change, Finding, Intervention, Surgery, Target, Untestable
-from longlook.network import NO_SURGERY
 from longlook.study import (
     VIRTUAL,
     Catalogue,
@@ -215,4 +214,4 @@ def _as_experiment(trial: Trial, surgery: Mapping[int, Surgery], original: Trial
     """
     own = surgery.get(trial.round, Surgery())
     shared = replace(trial, id=codec.content_hash([trial.id, "randomness", original.id]), randomness_of=original.id)
-    return with_operations(shared, own.up or NO_SURGERY, own.down or NO_SURGERY)
+    return with_operations(shared, own.up, own.down)

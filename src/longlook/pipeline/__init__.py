@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from longlook.pipeline.explain.run import explain_run as explain_run
     from longlook.pipeline.hars import Exported as Exported
     from longlook.pipeline.hars import export_hars as export_hars
+    from longlook.pipeline.open_run import open_adopted as open_adopted
     from longlook.pipeline.options import Observer as Observer
     from longlook.pipeline.options import RunOptions as RunOptions
     from longlook.pipeline.preview import LIVE as LIVE
@@ -42,6 +43,7 @@ else:
             "evidence": "ALTERED check_analysed described",
             "explain.run": "ExplainRequest explain_run",
             "hars": "Exported export_hars",
+            "open_run": "open_adopted",
             "options": "Observer RunOptions",
             "preview": "LIVE Preview preview_study",
             "provide": "provide_for",

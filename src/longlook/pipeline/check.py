@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from longlook.core import InputError, Plan, RunFolder, Study, Trial, cache_dir
-from longlook.engines import Engine, make_engine
+from longlook.core import Engine, InputError, Plan, RunFolder, Study, Trial, cache_dir
+from longlook.engines import make_engine
 from longlook.pipeline.evidence import refuse_altered
 from longlook.pipeline.options import RunOptions
 from longlook.run import refuse_unrepeatable

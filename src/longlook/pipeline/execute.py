@@ -15,8 +15,7 @@ from longlook.analysis import (
     undecided,
     with_comparisons,
 )
-from longlook.core import Plan, RunFolder, Trial, certificate_entry
-from longlook.engines import Engine
+from longlook.core import Engine, Plan, RunFolder, Trial, certificate_entry
 from longlook.pipeline.check import trials_by_engine
 from longlook.pipeline.evidence import set_aside_altered
 from longlook.pipeline.options import Observer, RunOptions

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from longlook.core import Plan, RunFolder, Study, codec
-from longlook.network import lay
+from longlook.network import trace_store
 from longlook.pipeline.check import reopen
 from longlook.pipeline.options import RunOptions
 from longlook.pipeline.provide import deviations
@@ -22,11 +22,19 @@ def open_run(study: Study, plan: Plan, out: Path, provisions: Provisions, option
         folder = reopen(out, plan)
     else:
         folder = RunFolder.create(out, study, plan, _manifest(study, plan, provisions, options))
-    lay((digest for trial in plan.trials for digest in trial.traces()), folder.traces)
+    trace_store.lay((digest for trial in plan.trials for digest in trial.traces()), folder.traces)
     recorded.lay(plan, folder.path)
     keep_components(folder, provisions.made)
     if others := deviations(provisions.made):
         folder.note(not_as_pinned=sorted({*folder.manifest.get("not_as_pinned", ()), *others}))
+    return folder
+
+
+def open_adopted(run: Path) -> RunFolder:
+    """Open a run folder that a command goes on with, and put its traces and recorded pages into the cache."""
+    folder = RunFolder.open(run)
+    trace_store.adopt(folder.traces)
+    recorded.adopt(folder.path)
     return folder
 
 

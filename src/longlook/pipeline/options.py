@@ -3,8 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from longlook.core import Plan
-from longlook.engines import Engine
+from longlook.core import Engine, Plan
 from longlook.run import Progress
 from longlook.study import MOST_TRIALS
 

@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from longlook.core import Made, Plan, Program, endpoints_of, link_program, registry, trace_program
-from longlook.engines import Engine
+from longlook.core import Engine, Made, Plan, Program, endpoints_of, link_program, registry, trace_program
 from longlook.pipeline.check import runs_in_guests
 from longlook.provision import (
     decoder,

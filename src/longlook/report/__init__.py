@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from longlook.report.charts.colours import RESULT_COLOURS as RESULT_COLOURS
     from longlook.report.charts.colours import RULE as RULE
     from longlook.report.charts.colours import gradient as gradient
-    from longlook.report.charts.drawn_cache import drawn_root as drawn_root
     from longlook.report.charts.export import export_figure as export_figure
     from longlook.report.charts.theme import PAGE_FONT as PAGE_FONT
     from longlook.report.charts.theme import page_specification as page_specification
@@ -89,7 +88,6 @@ else:
             "causes.section": "anchor",
             "causes.text": "answers_markdown details in_rounds judged_text line sentence share_text",
             "charts.colours": "BASELINE CONTENDER INK INK_SOFT RESULT_COLOURS RULE gradient",
-            "charts.drawn_cache": "drawn_root",
             "charts.export": "export_figure",
             "charts.theme": "PAGE_FONT page_specification specification unit_axis",
             "content": "ReportContent metric_facts short_labels",

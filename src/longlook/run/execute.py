@@ -9,6 +9,7 @@ from typing import TypeVar
 from longlook.core import (
     Content,
     Endpoint,
+    Engine,
     Identity,
     InputError,
     Job,
@@ -26,7 +27,6 @@ from longlook.core import (
     registry,
     runs_tcp,
 )
-from longlook.engines import Engine
 from longlook.run.trial_cache import TrialCache
 
 T = TypeVar("T")

@@ -9,6 +9,7 @@ from pathlib import Path
 from longlook.core import (
     EVENTS,
     TIMELINE,
+    Engine,
     InputError,
     Outcome,
     Run,
@@ -19,7 +20,6 @@ from longlook.core import (
     find_metric,
     write_json,
 )
-from longlook.engines import Engine
 from longlook.run.execute import Provisions, batches, in_parallel, make_job
 from longlook.run.verification import Checked, Repeat, TrialDigest, Verification, check, differences
 from longlook.timeline import full_timeline

@@ -26,7 +26,7 @@ from longlook.core import (
     nearest,
     stop_after_s,
 )
-from longlook.network import PREFIX, surgery_text, with_surgery, without_surgery
+from longlook.network import NO_SURGERY, PREFIX, surgery_text, with_surgery, without_surgery
 from longlook.study.arms import ResolvedArm, resolve_arm
 from longlook.study.catalogue import Catalogue, installed
 from longlook.study.cells import cell_id, cells_named, cells_of, labels_of
@@ -349,11 +349,12 @@ def _filters(study: Study, only: Sequence[str]) -> tuple[dict[str, set[str]], se
 def with_operations(trial: Trial, up: str, down: str) -> Trial:
     """Return the trial with operations on packets of each direction added to its own.
 
-    `up` and `down` are texts as of `network.surgery.up` and `network.surgery.down`; `off` adds nothing, and with both
-    off the trial stays what it is. Otherwise it gets an id of its own, and keeps the link's seed and the programs'
-    randomness: until its first consequence, both trials are the same to the nanosecond in virtual time. Raise
-    SettingError, with the setting's key, if a text is wrong or contradicts the operations that are there.
+    `up` and `down` are texts as of `network.surgery.up` and `network.surgery.down`; `off` and an empty text add
+    nothing, and with both off the trial stays what it is. Otherwise it gets an id of its own, and keeps the link's seed
+    and the programs' randomness: until its first consequence, both trials are the same to the nanosecond in virtual
+    time. Raise SettingError, with the setting's key, if a text is wrong or contradicts the operations that are there.
     """
+    up, down = up or NO_SURGERY, down or NO_SURGERY
     link = with_surgery(trial.link, up, down)
     if link == trial.link:
         return trial

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from longlook.terminal.options import check_file as check_file
     from longlook.terminal.options import expand_options as expand_options
     from longlook.terminal.options import new_folder as new_folder
-    from longlook.terminal.options import open_adopted as open_adopted
     from longlook.terminal.printer import FilePrinter as FilePrinter
     from longlook.terminal.printer import Printer as Printer
     from longlook.terminal.printer import Printers as Printers
@@ -42,7 +41,7 @@ else:
             "console": "error_console output_console print_json",
             "options": (
                 "Around AsJson AsJsonLines EngineOptions StudyChanges TrustPrograms check_file expand_options "
-                "new_folder open_adopted"
+                "new_folder"
             ),
             "printer": "FilePrinter Printer Printers Renderings Unwrapped document_printer lines_printer",
             "run_display": "RunDisplay fail_where_altered fail_without_trials going_on",

@@ -14,7 +14,7 @@ import typer
 from longlook.core import InputError, trust, usable_cpus
 
 if TYPE_CHECKING:
-    from longlook.core import RunFolder, Study
+    from longlook.core import Study
     from longlook.pipeline import RunOptions
 
 Made = TypeVar("Made")
@@ -96,18 +96,6 @@ class EngineOptions:
         return RunOptions(
             make_engine(self.engine), jobs=self.jobs_at_once, use_cache=not self.no_cache, command=command
         )
-
-
-def open_adopted(run: Path) -> "RunFolder":
-    """Open a run folder that a command goes on with, and put its traces and recorded pages into the cache."""
-    from longlook.core import RunFolder
-    from longlook.network import trace_store
-    from longlook.provision import store as recorded
-
-    folder = RunFolder.open(run)
-    trace_store.adopt(folder.traces)
-    recorded.adopt(folder.path)
-    return folder
 
 
 def check_file(option: str, file: Path | None) -> None:

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from longlook.analysis import statistics_cache
-from longlook.analysis.statistics_cache import Statistics, statistics_of, statistics_root
+from longlook.analysis.statistics_cache import Statistics, statistics_of
+from longlook.core import DerivedCache
 from longlook.core.model import Study
 from tests.data.samples import rows, study
 
@@ -45,7 +46,7 @@ def test_the_same_samples_are_not_tested_again(tmp_path: Path, monkeypatch: pyte
 def test_a_damaged_entry_is_computed_again(tmp_path: Path) -> None:
     samples, of = rows(TCP, QUIC), study()
     first = found(tmp_path, samples, of)
-    (entry,) = statistics_root().glob("??/*/statistics.json")
+    (entry,) = DerivedCache.STATISTICS.root().glob("??/*/statistics.json")
     entry.write_text("{}")
     assert found(tmp_path, samples, of) == first
     assert entry.read_text() != "{}"

@@ -24,11 +24,11 @@ from longlook.core import (
     link_file,
     stop_after_s,
 )
-from longlook.engines.engine import SequentialEngine
 from longlook.engines.fake.collectors import write_profile, write_server_trace
 from longlook.engines.fake.lines import FIRST_PORT, Reported, client_lines, server_lines
 from longlook.engines.fake.link_log import TCP, UDP, ConnectionLoad, packets_of, through, write_link_log
 from longlook.engines.fake.path import EPOCH_NS, FakePath, path_of
+from longlook.engines.sequential import SequentialEngine
 from longlook.lab import (
     CLIENT_ADDRESS,
     SECOND_CLIENT_ADDRESS,

@@ -9,9 +9,9 @@ from types import TracebackType
 from typing import Self
 
 from longlook.core import InputError, Job, MachineError, Run, codec
-from longlook.engines.engine import SequentialEngine
 from longlook.engines.live.agent_process import AgentDiedError, AgentProcess
 from longlook.engines.lost_run import lost_run
+from longlook.engines.sequential import SequentialEngine
 from longlook.lab import PACKET, clear_stale_state, datapath
 
 _LOST_HINT = "the next trial gets a new agent; if this happens again, report it with the reason"

@@ -10,8 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from longlook.core import InputError, Lock, MachineError, Plan, RunFolder, Study, Trial, nearest, stop_after_s
-from longlook.engines import Engine
+from longlook.core import Engine, InputError, Lock, MachineError, Plan, RunFolder, Study, Trial, nearest, stop_after_s
 from longlook.instruments.atlas.claims.entry import Entry
 from longlook.instruments.atlas.papers import PAPERS, checks_laboratory, paper_of
 from longlook.network import largest_rate_bps

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
-from longlook.core import Endpoint, Stack, Workload
-from longlook.engines import Engine
+from longlook.core import Endpoint, Engine, Stack, Workload
 from longlook.instruments.conformance.checks import Want
 from longlook.instruments.conformance.evidence import Seen
 from longlook.instruments.conformance.links import USUAL_RTT_S, usual

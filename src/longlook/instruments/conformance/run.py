@@ -4,8 +4,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from longlook.core import InputError, LonglookError, Stack, codec, find_protocol, registry, write_json
-from longlook.engines import Engine, make_engine
+from longlook.core import Engine, InputError, LonglookError, Stack, codec, find_protocol, registry, write_json
+from longlook.engines import make_engine
 from longlook.instruments.conformance import tables
 from longlook.instruments.conformance.checks import CheckResult, CheckStatus, Report
 from longlook.instruments.conformance.documents import save_matrix

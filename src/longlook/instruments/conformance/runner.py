@@ -8,6 +8,7 @@ from longlook.core import (
     EITHER,
     Analysis,
     Capture,
+    Engine,
     Figure,
     Knob,
     LonglookError,
@@ -18,7 +19,6 @@ from longlook.core import (
     codec,
     registry,
 )
-from longlook.engines import Engine
 from longlook.instruments.conformance import tcp_settings
 from longlook.instruments.conformance.basics import SMALL, basics
 from longlook.instruments.conformance.checks import Check, CheckResult, CheckStatus, Report, Want, verdict

@@ -9,14 +9,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from longlook.core import ContentStore, cache_root, codec, files, folder_digest
+from longlook.core import ContentStore, DerivedCache, codec, files, folder_digest
 
 _LIBRARIES = ("altair", "vl-convert-python")
-
-
-def drawn_root() -> Path:
-    """Return the folder of all entries."""
-    return cache_root() / "drawn"
 
 
 def drawn(what: Any, names: Sequence[str], draw: Callable[[], Mapping[str, bytes]]) -> Mapping[str, bytes]:
@@ -24,7 +19,7 @@ def drawn(what: Any, names: Sequence[str], draw: Callable[[], Mapping[str, bytes
 
     `what`, plain data, decides what `draw` returns, together with this package and the libraries that draw.
     """
-    store = ContentStore(drawn_root())
+    store = ContentStore(DerivedCache.DRAWN.root())
     key = codec.content_hash([json.dumps(what), _drawn_by()], 64)
     found = store.read(key, lambda folder: {name: files.read_bytes(folder / name) for name in names})
     if found is not None:

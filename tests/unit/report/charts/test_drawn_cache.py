@@ -5,8 +5,9 @@ from pathlib import Path
 import altair as alt
 import pytest
 
+from longlook.core import DerivedCache
 from longlook.report.charts import export
-from longlook.report.charts.drawn_cache import drawn, drawn_root
+from longlook.report.charts.drawn_cache import drawn
 
 
 @pytest.fixture(autouse=True)
@@ -23,7 +24,7 @@ def test_a_drawing_is_made_once_for_what_decides_it() -> None:
 
     assert drawn({"a": 1.0}, ["svg"], draw) == drawn({"a": 1.0}, ["svg"], draw) == {"svg": b"1"}
     assert drawn({"a": float("nan")}, ["svg"], draw) == {"svg": b"2"}
-    (entry, *_) = drawn_root().glob("??/*/svg")
+    (entry, *_) = DerivedCache.DRAWN.root().glob("??/*/svg")
     entry.write_bytes(b"another")
     assert {drawn({"a": value}, ["svg"], draw)["svg"] for value in (1.0, float("nan"))} < {b"1", b"2", b"3"}
     assert made == [0, 1, 2]

@@ -1,35 +1,11 @@
-"""The protocol of every engine, and the base of engines that run one trial at a time."""
+"""The protocol of every engine, which turns a `Job` into a `Run` in its kind of time."""
 
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Protocol, Self
 
-from longlook.core import Job, Run
-
-
-class SequentialEngine:
-    """Base class of engines that run one trial at a time and whose results are not reproducible."""
-
-    batches = False
-    parallel = 1
-
-    def setting(self) -> None:
-        """Return None: nothing determines a result, so no result can be taken from the cache."""
-
-    def notes(self) -> Sequence[str]:
-        """Return no notes."""
-        return ()
-
-    def interrupt(self) -> None:
-        """Do nothing: no call runs in another thread."""
-
-    def run(self, job: Job) -> Run:
-        """Run one trial and return its result."""
-        raise NotImplementedError
-
-    def run_together(self, jobs: Sequence[Job]) -> list[Run]:
-        """Run trials one after another and return their results in the same order."""
-        return [self.run(job) for job in jobs]
+from longlook.core.job import Job
+from longlook.core.model import Run
 
 
 class Engine(Protocol):
