@@ -1,4 +1,4 @@
-"""Writes the report of a run: the page with its sections in reading order, and every figure and table next to it."""
+"""Writes the report of a run: the page with its sections in reading order, and files of every figure and table."""
 
 import shutil
 from collections.abc import Mapping, Sequence

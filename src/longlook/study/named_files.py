@@ -1,6 +1,6 @@
 """Files that a study names, traces and recorded pages: paths count from the file that names them.
 
-The digests of traces are noted with the study; the digests of recordings stand in their place. So the same study can be
+The digests of traces are noted with the study, and digests of recordings stand in their place. So the same study can be
 planned again after its files are gone: `known` is the note of an earlier reading.
 """
 

@@ -97,7 +97,7 @@ def test_a_change_concerns_what_imports_it_however_deep(project: Path, changed: 
 @pytest.mark.parametrize(
     ("changed", "test"),
     [
-        ("stacks/quic_go", "instruments/conformance/test_suite"),
+        ("stacks/quic_go", "instruments/conformance/test_runner"),
         ("workloads/echo", "provision/test_content"),
         ("metrics/link", "metrics/test_metrics"),
         ("causes/receivers", "causes/test_every_cause"),

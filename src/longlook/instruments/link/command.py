@@ -14,7 +14,7 @@ from typer.core import TyperGroup
 from longlook.core import InputError, InterruptedByUserError
 from longlook.terminal import Renderings, document_printer, print_json
 
-COMMAND = "longlook.link.command"
+COMMAND = "longlook.instruments.link.command"
 _TO_STANDARD_ERROR = "-"
 _EXAMPLES = """Examples:
 
