@@ -73,7 +73,7 @@ lint: build .venv/bin/vale
 	$(BIN)/python -m scripts.generate --check
 	$(BIN)/lint-imports --no-logo --no-cache pyproject.toml
 	$(BIN)/python scripts/architecture.py --check
-	$(BIN)/python -m scripts.prose --check src
+	$(BIN)/python -m scripts.prose --check
 	$(BIN)/python -m scripts.ratchets --check
 	$(BIN)/mypy
 	cargo fmt --all --check

@@ -379,7 +379,7 @@ def changelog_lines(checkout: Checkout) -> int:
 
 @_count(0)
 def style_of_documents(checkout: Checkout) -> int:
-    """Warnings of Vale about README, ARCHITECTURE, CONTRIBUTING and docs: `python -m scripts.prose docs`."""
+    """Warnings of Vale about README, ARCHITECTURE, CONTRIBUTING, CHANGELOG and docs: `python -m scripts.prose docs`."""
     return len(prose.documents(checkout.root))
 
 

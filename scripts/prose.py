@@ -1,7 +1,7 @@
 """The style of documents and docstrings, by Vale with the rules of style/Longlook.
 
     python -m scripts.prose [PLACE…]          print the warnings about paths that begin with a place, or about all
-    python -m scripts.prose --check [PLACE…]  fail if there is a warning (`make lint`, for src)
+    python -m scripts.prose --check [PLACE…]  fail if there is a warning (`make lint`, for all)
 
 Vale reads documents as they are. Docstrings it reads in copies of the Python files that have nothing else, each line at
 its own number and without its indentation, so that rules about whole sentences hold for them too.
@@ -22,7 +22,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 VALE = ROOT / ".venv" / "bin" / "vale"
-DOCUMENTS = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "docs")
+DOCUMENTS = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs")
 PYTHON = ("src",)
 """Files, and folders with all that is below them."""
 

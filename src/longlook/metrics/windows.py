@@ -117,8 +117,9 @@ METRICS = (
         needs=(EventKind.METRICS,),
         measure=_window_slope_share,
         summary="Bytes by which the congestion window of a flow of the arm's first group rises in a "
-        "round trip in which it rises, in % of the sum of that and a competing flow's, while all flows competed. "
-        "It is above 50 where the first group's window rises more steeply (IMC 2017, fig. 5b). "
+        "round trip in which it rises, while all flows competed. "
+        "They are in % of the sum of these bytes and a competing flow's. "
+        "The share is above 50 if the first group's window rises more steeply (IMC 2017, fig. 5b). "
         "Windows are looked at once in each round trip of the path without queues. "
         "None if a flow has no trace or the path's round trip varies. Needs `[capture]` of traces.",
     ),

@@ -40,7 +40,7 @@ def smallest_rows(certificate: Certificate) -> Iterator[str]:
     power = [item for part in certificate.parts.values() for item in part.power]
     for (source, rounds), item in smallest_found(power).items():
         yield _row(
-            SOURCES[source], f"{rounds}", "none of those tried" if item is None else f"{item.difference_pct:g} %"
+            SOURCES[source], f"{rounds}", "none that was tried" if item is None else f"{item.difference_pct:g} %"
         )
 
 

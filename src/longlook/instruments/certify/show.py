@@ -77,7 +77,7 @@ def _power(power: list[Power]) -> Table:
     table = Table("known difference", "rounds", "smallest found in 80 %", "its true effect", box=None)
     for (source, rounds), item in smallest.items():
         if item is None:
-            table.add_row(source, str(rounds), "none of those tried", "")
+            table.add_row(source, str(rounds), "none that was tried", "")
         else:
             table.add_row(source, str(rounds), f"{item.difference_pct:g} %", f"{item.effect_pct:+.2f} %")
     return table

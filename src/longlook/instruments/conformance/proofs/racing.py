@@ -47,7 +47,7 @@ def alt_svc_port(ask: Ask) -> Check:
 
 
 def _asked(port: int | None) -> str:
-    return "where none is asked for" if port is None else f"with port {port}"
+    return "if none is asked for" if port is None else f"with port {port}"
 
 
 def _alt_svc(seen: Seen) -> str | None:
