@@ -57,7 +57,7 @@ def plugin_paths() -> list[Path]:
 
 
 class DerivedCache(StrEnum):
-    """The caches next to that of trials whose entries are made of trials, and can be made again; names of folders."""
+    """A cache whose entries are made of trials and can be made again; the name of its folder in the cache of trials."""
 
     MEASURED = "measured"
     STATISTICS = "statistics"
