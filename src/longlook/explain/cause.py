@@ -184,9 +184,3 @@ class Cause:
 def causes() -> Mapping[str, Cause]:
     """Return all causes by name, in alphabetical order."""
     return registry.load("causes")
-
-
-def find_cause(name: str) -> Cause:
-    """Return the cause of this name; InputError with the nearest name if none has it."""
-    found: Cause = registry.get("causes", name)
-    return found

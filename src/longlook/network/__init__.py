@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from longlook.network.tables import Reading as Reading
     from longlook.network.tables import column as column
     from longlook.network.tables import read_table as read_table
-    from longlook.network.trace_store import lay as lay
     from longlook.network.traces import LARGEST_BYTES as LARGEST_BYTES
     from longlook.network.traces import Role as Role
     from longlook.network.traces import TraceError as TraceError
@@ -62,7 +61,6 @@ else:
             "surgery": "KIND NO_SURGERY PREFIX surgery_text with_surgery without_surgery",
             "table_files": "SEPARATORS",
             "tables": "Column Imported RATES Reading SHARES TIMES column read_table",
-            "trace_store": "lay",
             "traces": "LARGEST_BYTES Role TraceError",
             "values": "call",
             "varying": "mean resolved",

@@ -3,7 +3,7 @@
 import pytest
 from scripts import reference
 
-from longlook.explain.cause import causes, find_cause
+from longlook.explain.cause import causes
 
 
 def test_the_page_has_a_section_for_every_cause() -> None:
@@ -15,7 +15,7 @@ def test_the_page_has_a_section_for_every_cause() -> None:
 
 
 def test_a_section_says_what_is_seen_and_what_is_changed() -> None:
-    lines = reference.cause_section(find_cause("pacing_limited")).splitlines()
+    lines = reference.cause_section(causes()["pacing_limited"]).splitlines()
     assert lines[0] == "## `pacing_limited`"
     assert lines[1].endswith("because its pacing leaves the bottleneck idle for … ms.")
     assert lines[3] == "To test it: no pacing for the loser, and pacing for the winner."
