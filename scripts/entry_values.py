@@ -41,7 +41,8 @@ _NUMBER = (
 )
 _UNIT = r"(?:[ \u00a0](?:%|times|ms|s/GB|s|µs|Mbit/s|KB|MB|B|stalls)(?![\w/]))"
 _TOKEN = re.compile(rf"(?P<low>{_NUMBER})(?: to (?P<high>{_NUMBER}))?(?P<unit>{_UNIT})?", re.I)
-_POWERS = {("s", "ms"): 3, ("s", "µs"): 6, ("ms", "s"): -3, ("B", "KB"): -3, ("B", "MB"): -6, ("KB", "MB"): -3}
+_TIMES = {("s", "ms"): 3, ("s", "µs"): 6, ("ms", "s"): -3, ("s/GB", "s"): 0}
+_POWERS = _TIMES | {("B", "KB"): -3, ("B", "MB"): -6, ("KB", "MB"): -3}
 """By the unit of a value and the one that is shown, the power of ten between them."""
 
 
