@@ -12,6 +12,8 @@ text before the comment that stands left of the next item's. An item without `=`
 of a place, between bars, are those of scripts/entry_values.py. A table has a place for each row and for each of its
 last columns; – binds nothing. A cell that shows no verdict is decided, unless `silent` stands among the items; `open`,
 `undecided`, `inconclusive` and (?) are one verdict, `equivalent` another.
+
+The number behind a command that runs a study whole is the number of the entry's trials, without a comment.
 """
 
 import re
@@ -25,6 +27,8 @@ from scripts.entry_values import ENTRIES, MINUS, Place, PlaceError, entry_named,
 ROOT = Path(__file__).parents[1]
 _COMMENT = re.compile(r"<!--\s+(?=(?:from|table) )(?P<inside>.*?)-->", re.S)
 _CLAUSE = re.compile(r"(?P<kind>from|table) (?P<study>[\w-]+):(?P<body>.*?)(?=\n *(?:from|table) |-->)", re.S)
+_COMMAND = re.compile(r"^ {4,}longlook run (?P<study>[\w-]+) +# (?P<trials>\d[\d,]*)(?= trials|;|$)", re.M)
+"""A command that runs a study whole, and the number of its trials."""
 _NOTHING = "–"
 _OPEN = re.compile(r"\bopen\b|\bundecided\b|\binconclusive\b|\(\?\)")
 _HIDDEN = re.compile(r"<!--.*?-->|^(?:    |<img ).*?$|^#.*?$|`[^`\n]*`|\]\([^)\n]*\)|https?://\S+", re.S | re.M)
@@ -106,10 +110,10 @@ class Page:
 
 
 def pages(root: Path = ROOT) -> list[Path]:
-    """Return the pages whose numbers are results: README, and all documents that bind any."""
+    """Return the pages with numbers of entries: README, docs/results, and other documents that name any."""
     found = [*root.glob("README.md"), *sorted((root / "docs").rglob("*.md"))]
-    results = root / "docs" / "results"
-    return [file for file in found if file.parent in (root, results) or _COMMENT.search(file.read_text("utf-8"))]
+    results, bound = root / "docs" / "results", re.compile(f"{_COMMENT.pattern}|{_COMMAND.pattern}", re.S | re.M)
+    return [file for file in found if file.parent in (root, results) or bound.search(file.read_text("utf-8"))]
 
 
 def checked(name: str, text: str) -> Page:
@@ -135,6 +139,13 @@ def checked(name: str, text: str) -> Page:
                 changes.append((binding.start, binding.end, right))
                 if binding.written is not None:
                     changes.append((*binding.written, right))
+    for command in _COMMAND.finditer(text):
+        if (ENTRIES / f"{command['study']}.json").is_file():
+            right = f"{entry_named(command['study']).trials:,}"
+            if right != command["trials"]:
+                line = text.count("\n", 0, command.start()) + 1
+                faults.append(Fault(name, line, command["trials"], right, f"trials of {command['study']}"))
+                changes.append((*command.span("trials"), right))
     corrected = text
     for start, end, right in sorted(changes, reverse=True):
         corrected = corrected[:start] + right + corrected[end:]
