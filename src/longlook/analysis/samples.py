@@ -11,6 +11,11 @@ from longlook.study import columns, drawn_number
 FACTOR_PREFIX = "factor."
 """The prefix of columns that hold the level of a factor: `factor.<name>`."""
 
+UNSEEN = "unseen_pct"
+"""The column of integrated losses: by how much a round that was not seen may be larger, in %; null if they are
+sampled.
+"""
+
 RANDOM_LOSSES = "random_losses"
 """The column of packets that the link lost at random in an attempt; null if its path loses none."""
 

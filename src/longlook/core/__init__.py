@@ -113,6 +113,7 @@ if TYPE_CHECKING:
     from longlook.core.model import POPULATION as POPULATION
     from longlook.core.model import PUBLISHED as PUBLISHED
     from longlook.core.model import SCHEMA_VERSION as SCHEMA_VERSION
+    from longlook.core.model import STATED as STATED
     from longlook.core.model import TRACE as TRACE
     from longlook.core.model import TREND as TREND
     from longlook.core.model import Analysis as Analysis
@@ -255,7 +256,8 @@ else:
             "model": (
                 "Analysis Arm Better Capture Claim ConnectionState Contrast DOTS Endpoint ExpectedLevel Factor Figure "
                 "Flow Json Level Link MATRIX Outcome POPULATION PUBLISHED Plan Population Processor Run "
-                "SCHEMA_VERSION Scalar Stage Stopping Study TRACE TREND Trial Vantage Verdict Workload trace_of"
+                "SCHEMA_VERSION STATED Scalar Stage Stopping Study TRACE TREND Trial Vantage Verdict Workload "
+                "trace_of"
             ),
             "paths": "DerivedCache adapters_dir cache_dir cache_root kernel_dir",
             "problems": "Problems SettingError allowed flatten shown",

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from longlook.analysis.samples import FACTOR_PREFIX, RANDOM_LOSSES
+from longlook.analysis.samples import FACTOR_PREFIX, RANDOM_LOSSES, UNSEEN
 from longlook.analysis.stats.procedures import Floats, advantages, effect_pct
 from longlook.core import Contrast, InputError, Outcome, Study, find_metric
 from longlook.study import COLUMN_PREFIX
@@ -35,6 +35,7 @@ class ArmData:
     outcomes: Mapping[str, int]  # outcome → count of all attempts
     failed: Mapping[int, bool]  # round → whether its last attempt failed or timed out; ok, failed and timed_out alone
     random_losses: Mapping[int, float]  # round → packets lost at random; of paths that lose some, rounds with a value
+    unseen_pct: Mapping[int, float]  # round → UNSEEN; of integrated losses, rounds with a value
 
     @property
     def array(self) -> Floats:
@@ -86,6 +87,15 @@ class CellData:
         return np.array([min(losses.get(number, 0.0) for losses in known) for number in self.rounds], np.float64)
 
     @property
+    def unseen_pct(self) -> float | None:
+        """By how much a value of a round that was not seen may be larger, in %: the mean of these rounds, for the arm
+        of which this is more. None if losses are not integrated.
+        """
+        known = [arm.unseen_pct for arm in (self.baseline, self.contender) if arm.unseen_pct]
+        means = [float(np.mean([losses[number] for number in self.rounds])) for losses in known if self.rounds]
+        return max(means, default=None)
+
+    @property
     def drawn_in_pairs(self) -> dict[str, Floats]:
         """The values of each setting that was drawn in all of these rounds, by its name: shape (pairs,) each."""
         rounds = self.rounds
@@ -127,7 +137,7 @@ class Cells:
             hint = "measure the run folder again: longlook report RUN"
             raise InputError(f"samples have no column {missing[0]!r}", hint)
         self._drawn = [str(name) for name in samples.columns if str(name).startswith(COLUMN_PREFIX)]
-        lost = [RANDOM_LOSSES] if RANDOM_LOSSES in samples.columns else []
+        lost = [name for name in (RANDOM_LOSSES, UNSEEN) if name in samples.columns]
         table = samples[samples["metric"].isin(set(metrics))][[*needed, *lost, *self._drawn]]
         # Sorted, so that the order of rows can never matter.
         table = table.sort_values(["cell", "arm", "round", "attempt"], kind="stable")
@@ -166,6 +176,7 @@ def _arm(attempts: Sequence[_Row], name: str) -> ArmData:
         outcomes=dict(sorted(Counter(str(row["outcome"]) for row in attempts).items())),
         failed={row["round"]: Outcome(row["outcome"]) in FAILED for row in final if Outcome(row["outcome"]) in JUDGED},
         random_losses={row["round"]: row[RANDOM_LOSSES] for row in usable if _is_known(row.get(RANDOM_LOSSES))},
+        unseen_pct={row["round"]: row[UNSEEN] for row in usable if _is_known(row.get(UNSEEN))},
     )
 
 
