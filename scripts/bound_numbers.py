@@ -16,12 +16,13 @@ last columns; – binds nothing. A cell that shows no verdict is decided, unless
 The number behind a command that runs a study whole is the number of the entry's trials, without a comment.
 """
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from longlook.core import Verdict
+from longlook.core import Verdict, codec
 from scripts.entry_values import ENTRIES, MINUS, Place, PlaceError, entry_named, place_of, shown, tokens
 
 ROOT = Path(__file__).parents[1]
@@ -93,20 +94,22 @@ class Page:
     @property
     def unbound(self) -> list[str]:
         """The numbers that look like results and are bound to no entry: with a sign, or with the unit of a share or a
-        time; but for levels of the studies that the page names, such as 36 ms."""
-        levels = self._levels()
+        time; but for what the studies that the page names set, such as a round trip of 36 ms."""
+        settings = self._settings()
         shown = _HIDDEN.sub(lambda match: re.sub(r"\S", " ", match[0]), self.text)
         return [
             match[0]
             for match in _RESULT.finditer(shown)
             if not any(each.start <= match.start() < each.end for each in self.bindings)
-            and match[0].replace(" ", "").replace("\u00a0", "") not in levels
+            and match[0].replace(" ", "").replace("\u00a0", "") not in settings
         ]
 
-    def _levels(self) -> set[str]:
+    def _settings(self) -> set[str]:
+        """Return the times and shares that the studies named on the page set, and those in labels of their levels."""
         named = {word for word in re.findall(r"[\w-]+", self.text) if (ENTRIES / f"{word}.json").is_file()}
-        cells = [cell for study in named for cell in entry_named(study).cells.values()]
-        return {word for cell in cells for label in cell.values() for word in re.findall(r"\d[\d.]*(?:%|ms|s)", label)}
+        studies = (replace(entry_named(study).study, claims=(), notes="") for study in named)
+        texts = (text for study in studies for text in re.findall(r'"([^"]*)"', json.dumps(codec.encode(study))))
+        return {word for text in texts for word in re.findall(r"(?<![\w.])\d[\d.]*(?:%|ms|s)(?!\w)", text)}
 
 
 def pages(root: Path = ROOT) -> list[Path]:
