@@ -2,8 +2,8 @@
 
 Bonferroni's inequality (Dunn, J. Am. Stat. Assoc. 56, 1961): each of k intervals at 1 − (1 − confidence)/k. An estimate
 keeps its interval and not its rounds, so that the interval is stretched about its value by the ratio of Student's
-quantiles. For effects of normal rounds that is exact; for medians of 10 to 30 rounds it is an approximation, with which
-intervals for 3 to 7 levels held at once in 91 to 98 % of simulated studies at 95 % (normal, log-normal, uniform).
+quantiles. For effects of normal rounds that is exact, for medians an approximation.
+Intervals of 3 to 7 medians of 10 to 30 rounds held at once in 91 to 98 % of simulated studies at 95 %.
 """
 
 import math

@@ -367,8 +367,8 @@ def _check(dispute: Dispute, problems: Problems) -> None:
 
 
 def judged_by(evidence: DisputeEvidence, positions: Sequence[Position]) -> dict[str, Holds]:
-    """Return the conditions that the values of a piece of evidence are compared with: of a control the predicted one
-    (`PREDICTED`), else that of each position.
+    """Return the conditions that the values of a piece of evidence are compared with: the prediction of a
+    control (`PREDICTED`), else the condition of each position.
     """
     if evidence.control is not None:
         return {PREDICTED: evidence.control.holds}

@@ -61,8 +61,8 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Point:
-    """Our value at one level with its interval, which holds at once with those of all levels; without a value,
-    `missing` gives the reason. An arm's level has no `judgement`.
+    """Our value at one level with its interval, one of several that hold at once; without a value, `missing` gives the
+    reason. An arm's level has no `judgement`.
     """
 
     level: str
@@ -99,7 +99,7 @@ class Point:
 class DisputeConclusion:
     """The conclusion over all levels, in words. `positions` hold at every level that decides: `decided` of `judged`.
 
-    Of several pieces of evidence the numbers are those of pieces, without controls.
+    The conclusion of several pieces of evidence counts pieces, without controls.
     """
 
     kind: ConclusionKind
@@ -113,7 +113,7 @@ class DisputeConclusion:
 class JudgedEvidence:
     """Our values, their relation to each position (in the order of the points), and the conclusion.
 
-    A control has its relation to what is predicted of it (`PREDICTED`) in place of those to the positions.
+    A control is compared with its prediction (`PREDICTED`) in place of the positions.
     """
 
     evidence: DisputeEvidence
