@@ -54,6 +54,8 @@ if TYPE_CHECKING:
     from longlook.analysis.stats.frames import dependences_table as dependences_table
     from longlook.analysis.stats.frames import estimates_from_table as estimates_from_table
     from longlook.analysis.stats.frames import estimates_table as estimates_table
+    from longlook.analysis.stats.joint import joint_effect as joint_effect
+    from longlook.analysis.stats.joint import joint_level as joint_level
     from longlook.analysis.stats.levels import FAIR as FAIR
     from longlook.analysis.stats.levels import PART as PART
     from longlook.analysis.stats.levels import arm_levels as arm_levels
@@ -108,6 +110,7 @@ else:
             "stats.drawn_settings": "name_of scale_of sentence",
             "stats.estimates": "estimate",
             "stats.frames": "dependences_table estimates_from_table estimates_table",
+            "stats.joint": "joint_effect joint_level",
             "stats.levels": "FAIR PART arm_levels metrics_by_arm",
             "stats.population": "population_curves population_levels",
             "stats.procedures": "Floats Paired adjust advantages effect_pct exact_interval paired",

@@ -23,7 +23,7 @@ from longlook.instruments.atlas.claims.survey import (
 )
 from longlook.instruments.atlas.papers import Paper, paper_of
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """The version of atlas.json."""
 
 

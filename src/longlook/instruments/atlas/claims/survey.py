@@ -11,7 +11,7 @@ from longlook.instruments.atlas.claims.dispute import Dispute
 from longlook.instruments.atlas.claims.dispute_flips import Flip
 from longlook.instruments.atlas.claims.dispute_judge import DisputeConclusion, JudgedEvidence
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 """The version of the page's claims.json."""
 
 RESULTS = (REPRODUCED, CONTRADICTED, INCONCLUSIVE, NOT_TESTABLE, NOT_RUN)
