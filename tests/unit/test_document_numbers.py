@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from longlook.core.model import Verdict
-from longlook.core.results import Estimate
+from longlook.core.results import Estimate, Finding
 from longlook.instruments.atlas.claims.entries import read_entry
 from longlook.instruments.atlas.claims.entry import Entry
 from longlook.report.wording import MINUS, NBSP, effect, interval, quantity
@@ -22,8 +22,8 @@ _LEVEL = re.compile(r"([\d.]+) %")
 _OPEN = ("undecided", "inconclusive", "open", "(?)")
 
 PROXIES = ("17a", "18a")
-"""Figures of proxies.md: tables of `published / ours`, with the mark of a claim that is not reproduced."""
-MARKS = {"contradicted": " ✗", "inconclusive": " ?", "reproduced": ""}
+"""Figures of proxies.md: tables of `published / ours`, with the mark of a claim whose direction and size are not both found again."""
+MARKS = {Finding.CONTRADICTED: " ✗", Finding.OTHER_SIZE: " ≠", Finding.OPEN: " ?"}
 
 
 @cache
@@ -141,7 +141,7 @@ def test_tables_of_proxies_show_the_claims_and_what_was_found(figure: str) -> No
             published, ours = item.claim.effect_pct, item.estimate
             assert ours is not None
             first = "n.s." if published is None or not item.claim.significant else f"{published:+.0f}"
-            whole = f"{first} / {effect(ours.effect_pct)[:-2]}{MARKS[item.result]}".replace("-", MINUS)
+            whole = f"{first} / {effect(ours.effect_pct)[:-2]}{MARKS.get(item.result, '')}".replace("-", MINUS)
             if text != whole:
                 faults.append(f"{row[0]}, {size['size']}: {text!r} should be {whole!r}")
     assert not results and not faults, "\n".join(faults)
