@@ -21,12 +21,6 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 ENTRIES = ROOT / "docs" / "data" / "entries"
-WORDS = (
-    *("same size", "other size", "same direction", "no difference", "within bounds", "contradicted", "open", "mixed"),
-    *("not testable", "not run"),
-)
-_COUNT = rf"\d+ (?:{'|'.join(WORDS)})"
-_COUNTED = re.compile(rf"<!-- (?P<what>claims|statements)(?P<asked>[^>]*?) -->(?P<counts>{_COUNT}(?:, {_COUNT})*)")
 _MARK = re.compile(r"<!-- (?:claims|statements)\b")
 
 
@@ -57,15 +51,26 @@ def pages(root: Path = ROOT) -> list[Path]:
     return [file for file in files if _MARK.search(file.read_text(encoding="utf-8"))]
 
 
+@cache
+def _pattern() -> re.Pattern[str]:
+    """Return the pattern of a comment with the counts behind it."""
+    from longlook.instruments.atlas.claims.counts import STATEMENT_RESULTS
+
+    count = rf"\d+ (?:{'|'.join(STATEMENT_RESULTS)})"
+    return re.compile(rf"<!-- (?P<what>claims|statements)(?P<asked>[^>]*?) -->(?P<counts>{count}(?:, {count})*)")
+
+
 def with_counts(text: str) -> str:
     """Return a document with the counts that the entries give; CountError for a comment without any behind it."""
-    found = list(_COUNTED.finditer(text))
+    from longlook.instruments.atlas.claims.counts import in_words
+
+    found = list(_pattern().finditer(text))
     if len(found) != len(_MARK.findall(text)):
         known = {match.start() for match in found}
         lost = next(match for match in _MARK.finditer(text) if match.start() not in known)
         raise CountError(f"line {text.count(chr(10), 0, lost.start()) + 1}: no counts stand behind the comment")
     for match in reversed(found):
-        counts = _in_words(counted(match["what"], match["asked"]))
+        counts = in_words(counted(match["what"], match["asked"]))
         text = text[: match.start("counts")] + counts + text[match.end("counts") :]
     return text
 
@@ -108,7 +113,3 @@ def _fits(claim: "Claim", study: str, choice: Mapping[str, Sequence[str]]) -> bo
         **claim.cell,
     }
     return all(facts.get(key) in values for key, values in choice.items())
-
-
-def _in_words(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{count} {result}" for result, count in counts.items() if count)

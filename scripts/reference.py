@@ -8,6 +8,7 @@ import hashlib
 import inspect
 import json
 import re
+import statistics
 import sys
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from longlook.analysis.outputs import Output, Pooled
-    from longlook.core import Study
+    from longlook.core import ClaimResult, Study
     from longlook.explain import Cause
     from longlook.instruments.atlas.claims.entry import Entry
     from longlook.metrics import Metric
@@ -300,7 +301,7 @@ def studies() -> str:
 
 def atlas() -> str:
     """Return the page of the atlas' entries: what sources state by result, and claims by study."""
-    from longlook.core import ClaimKind, Finding
+    from longlook.core import Agreement, ClaimKind
     from longlook.instruments.atlas.claims.counts import (
         MIXED,
         RULE,
@@ -358,17 +359,39 @@ def atlas() -> str:
             "## Statements that are mixed\n"
             + markdown_rows(
                 ("published", "cells"),
-                [(item.name, in_words({name: item.cells.get(name, 0) for name in Finding})) for item in mixed],
+                [(item.name, in_words({name: item.cells.get(name, 0) for name in Agreement})) for item in mixed],
                 frozenset(),
             ),
+            "## How far sizes differ\n" + _sizes(claims),
             "## Claims about cells\n"
-            + table(["published", *Finding], {**cells, "all": result_counts(claims)})
+            + table(["published", *Agreement], {**cells, "all": result_counts(claims)})
             + "\n"
             + _BEFORE,
             "## Claims about cells by study\n" + summary_markdown(rows),
             f"<!-- Plans {digest}; earlier: {' '.join(sorted(earlier)) or 'none'} -->",
         ),
     )
+
+
+def _sizes(claims: "Iterable[ClaimResult]") -> str:
+    """Return how far the ratios of published numbers and ours differ, of all whose direction is found again."""
+    from longlook.analysis import SIZE_FACTOR, is_clipped
+    from longlook.core import Agreement
+
+    found = {
+        item.claim.statement: item.factor
+        for item in claims
+        if item.result in (Agreement.SAME_SIZE, Agreement.OTHER_SIZE)
+        and item.factor is not None
+        and not is_clipped(item.claim)
+    }
+    limits = (1.1, SIZE_FACTOR, 1.5, 2.0, 3.0, 5.0)
+    rows = (f"| {limit:g} | {sum(factor <= limit for factor in found.values())} |" for limit in limits)
+    return sentences(
+        f"Of {len(found)} published numbers whose direction is found again, and that are no bounds, the ratio of the "
+        f"arms and ours differ by a factor of {statistics.median(found.values()):.2f} in the median, and of "
+        f"{max(found.values()):.1f} at most. A number that several cells repeat is taken once, at the last of them."
+    ) + ("\n\n| factor of at most | numbers |\n|---:|---:|\n" + "\n".join(rows))
 
 
 def _earlier_entries(entries: "Mapping[str, Entry]") -> tuple[str, set[str]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from longlook.core.model import Verdict
-from longlook.core.results import Estimate, Finding
+from longlook.core.results import Agreement, Estimate
 from longlook.instruments.atlas.claims.entries import read_entry
 from longlook.instruments.atlas.claims.entry import Entry
 from longlook.report.wording import MINUS, NBSP, effect, interval, quantity
@@ -22,8 +22,8 @@ _LEVEL = re.compile(r"([\d.]+) %")
 _OPEN = ("undecided", "inconclusive", "open", "(?)")
 
 PROXIES = ("17a", "18a")
-"""Figures of proxies.md: tables of `published / ours`, with the mark of a claim whose direction and size are not both found again."""
-MARKS = {Finding.CONTRADICTED: " ✗", Finding.OTHER_SIZE: " ≠", Finding.OPEN: " ?"}
+"""Figures of proxies.md: tables of `published / ours`, with the mark of a claim that is not found with its size."""
+MARKS = {Agreement.CONTRADICTED: " ✗", Agreement.OTHER_SIZE: " ≠", Agreement.OPEN: " ?"}
 
 
 @cache

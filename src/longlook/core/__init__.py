@@ -174,10 +174,10 @@ if TYPE_CHECKING:
     from longlook.core.registry import load_only as load_only
     from longlook.core.registry import nearest as nearest
     from longlook.core.registry import toml_files as toml_files
+    from longlook.core.results import Agreement as Agreement
     from longlook.core.results import ArmLevel as ArmLevel
     from longlook.core.results import ClaimResult as ClaimResult
     from longlook.core.results import Estimate as Estimate
-    from longlook.core.results import Finding as Finding
     from longlook.core.run_folder import DEPENDENCES as DEPENDENCES
     from longlook.core.run_folder import EVENTS as EVENTS
     from longlook.core.run_folder import FLOWS as FLOWS
@@ -267,7 +267,7 @@ else:
             "protocol": "EITHER Protocol QUIC_ECHO UDP UDP_ECHO find_protocol",
             "provenance": "Component Made",
             "registry": "ModulePlace add_plugins load_only nearest toml_files",
-            "results": "ArmLevel ClaimResult Estimate Finding",
+            "results": "Agreement ArmLevel ClaimResult Estimate",
             "run_folder": (
                 "DEPENDENCES EVENTS FLOWS FREE_BYTES_NEEDED LEDGER POINTS RATES RunFolder SAMPLES STATES TIMELINE "
                 "write_json write_text"

@@ -76,7 +76,7 @@ class ArmLevel:
     """The share of the study's population in which the metric is below this; then `cell` has the other factors."""
 
 
-class Finding(StrEnum):
+class Agreement(StrEnum):
     """The result of a published claim beside our value (docs/explanation/method.md)."""
 
     SAME_SIZE = "same size"  # of a number: its direction, and its size
@@ -100,7 +100,7 @@ class ClaimResult:
 
     claim: Claim
     estimate: Estimate | None
-    result: Finding
+    result: Agreement
     reason: str
     level: ArmLevel | None = None
     factor: float | None = None

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from longlook.analysis import welch_verdict
-from longlook.core import ClaimResult, Estimate, Finding, Study, visible
+from longlook.core import Agreement, ClaimResult, Estimate, Study, visible
 from longlook.report import wording
 from longlook.report.content import short_labels
 from longlook.report.layout import cell_label, ordered
@@ -72,8 +72,8 @@ def claims_markdown(claims: Sequence[ClaimResult]) -> str:
 def claims_in_short(claims: Sequence[ClaimResult]) -> str:
     """Return how many claims have which result: `2 same size, 1 open; 9 about cells that were left out`."""
     counts = Counter(item.result for item in claims)
-    left_out = counts.pop(Finding.NOT_RUN, 0)
-    judged = ", ".join(f"{counts[found]} {found}" for found in Finding if counts[found]) or "none judged"
+    left_out = counts.pop(Agreement.NOT_RUN, 0)
+    judged = ", ".join(f"{counts[found]} {found}" for found in Agreement if counts[found]) or "none judged"
     cells = "a cell that was" if left_out == 1 else "cells that were"
     return judged + (f"; {left_out} about {cells} left out" if left_out else "")
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from longlook.analysis import WelchVerdict, name_of
 from longlook.core import (
     PUBLISHED,
+    Agreement,
     ArmLevel,
     Better,
     Claim,
@@ -14,7 +15,6 @@ from longlook.core import (
     Contrast,
     Estimate,
     ExpectedLevel,
-    Finding,
     Study,
     Verdict,
 )
@@ -24,15 +24,15 @@ from longlook.study import columns, laws
 
 SYMBOLS = {Verdict.BETTER: "▲", Verdict.WORSE: "▼", Verdict.EQUIVALENT: "≈", Verdict.INCONCLUSIVE: "?"}
 RESULT_SYMBOLS = {
-    Finding.SAME_SIZE: "✓",
-    Finding.OTHER_SIZE: "≠",
-    Finding.SAME_DIRECTION: "→",
-    Finding.NO_DIFFERENCE: "=",
-    Finding.WITHIN_BOUNDS: "∈",
-    Finding.CONTRADICTED: "✗",
-    Finding.OPEN: "?",
-    Finding.NOT_TESTABLE: "–",
-    Finding.NOT_RUN: "○",
+    Agreement.SAME_SIZE: "✓",
+    Agreement.OTHER_SIZE: "≠",
+    Agreement.SAME_DIRECTION: "→",
+    Agreement.NO_DIFFERENCE: "=",
+    Agreement.WITHIN_BOUNDS: "∈",
+    Agreement.CONTRADICTED: "✗",
+    Agreement.OPEN: "?",
+    Agreement.NOT_TESTABLE: "–",
+    Agreement.NOT_RUN: "○",
 }
 CLIFF = "↕"
 """The mark of a cell whose effect differs by more than the margin across a setting that its rounds drew."""
@@ -42,14 +42,14 @@ NBSP = "\u00a0"
 MINUS = "\u2212"
 
 
-def result(found: Finding, factor: float | None = None) -> str:
+def result(found: Agreement, factor: float | None = None) -> str:
     """Return a result with its symbol, and how far other sizes differ: `≠ other size (factor 1.6)`."""
     return f"{RESULT_SYMBOLS[found]} {found}{factor_of(found, factor)}"
 
 
-def factor_of(found: Finding, factor: float | None) -> str:
+def factor_of(found: Agreement, factor: float | None) -> str:
     """Return the factor of another size in brackets; nothing for other results."""
-    return f" (factor{NBSP}{number(factor, 2)})" if found is Finding.OTHER_SIZE and factor is not None else ""
+    return f" (factor{NBSP}{number(factor, 2)})" if found is Agreement.OTHER_SIZE and factor is not None else ""
 
 
 def number(value: float, digits: int = 3) -> str:
@@ -399,14 +399,14 @@ def _range(estimates: Sequence[Estimate], verdict: Verdict) -> str:
 
 def _claims_answer(claims: Sequence[ClaimResult]) -> str:
     counts = Counter(item.result for item in claims)
-    left_out = counts.pop(Finding.NOT_RUN, 0)
+    left_out = counts.pop(Agreement.NOT_RUN, 0)
     if not counts:
         return f"{_about_left_out(left_out)}, so none is judged."
     outside = f" {_about_left_out(left_out)}." if left_out else ""
     if counts.total() == 1:
         about = " about a cell that was run" if left_out else ""
         return f"The one published claim{about}: {next(iter(counts))}.{outside}"
-    parts = [f"{counts[found]} {found}" for found in Finding if counts[found]]
+    parts = [f"{counts[found]} {found}" for found in Agreement if counts[found]]
     return f"Of {counts.total()} published claims: {', '.join(parts)}.{outside}"
 
 

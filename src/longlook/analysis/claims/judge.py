@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from longlook.analysis.claims.sizes import compare_sizes, is_clipped
-from longlook.core import ArmLevel, Claim, ClaimKind, ClaimResult, Estimate, ExpectedLevel, Finding, Study, Verdict
+from longlook.core import Agreement, ArmLevel, Claim, ClaimKind, ClaimResult, Estimate, ExpectedLevel, Study, Verdict
 
 NO_DIFFERENCE_PCT = 10.0
 """An interval between ± this excludes any difference that a source means, even if it is wider than the margin."""
@@ -27,7 +27,7 @@ def judge(
 
 def _judge_any(claim: Claim, estimates: Sequence[Estimate], study: Study, levels: Sequence[ArmLevel]) -> ClaimResult:
     if claim.untestable is not None:
-        return ClaimResult(claim, None, Finding.NOT_TESTABLE, claim.untestable)
+        return ClaimResult(claim, None, Agreement.NOT_TESTABLE, claim.untestable)
     if claim.expected is not None:
         return _judge_level(claim, claim.expected, study, levels)
     return _judge_effect(claim, estimates, study)
@@ -40,19 +40,19 @@ def _judge_level(claim: Claim, expected: ExpectedLevel, study: Study, levels: Se
     found = [level for level in found if all(level.cell.get(name) == label for name, label in claim.cell.items())]
     if len(found) != 1:
         if not found:
-            return ClaimResult(claim, None, Finding.NOT_RUN, _CELL_NOT_RUN)
-        return ClaimResult(claim, None, Finding.NOT_TESTABLE, _fits_several(len(found)))
+            return ClaimResult(claim, None, Agreement.NOT_RUN, _CELL_NOT_RUN)
+        return ClaimResult(claim, None, Agreement.NOT_TESTABLE, _fits_several(len(found)))
     (level,) = found
     if level.median is None:
         reason = f"no trial of {expected.arm} has {expected.metric}: no kept artefact holds it"
-        return ClaimResult(claim, None, Finding.NOT_TESTABLE, reason, level)
+        return ClaimResult(claim, None, Agreement.NOT_TESTABLE, reason, level)
     if level.n < study.analysis.min_rounds:
         reason = f"{level.n} rounds, at least {study.analysis.min_rounds} are needed (median {level.median:.4g})"
-        return ClaimResult(claim, None, Finding.NOT_TESTABLE, reason, level)
+        return ClaimResult(claim, None, Agreement.NOT_TESTABLE, reason, level)
     low = level.median if level.low is None else level.low
     high = level.median if level.high is None else level.high
     inside = lies_within(low, high, expected.at_least, expected.at_most)
-    result = Finding.OPEN if inside is None else Finding.WITHIN_BOUNDS if inside else Finding.CONTRADICTED
+    result = Agreement.OPEN if inside is None else Agreement.WITHIN_BOUNDS if inside else Agreement.CONTRADICTED
     ours = f"ours {level.median:.4g} ({low:.4g} … {high:.4g}) {level.unit}".rstrip()
     return ClaimResult(claim, None, result, f"{_expected(claim.origin, expected)}, {ours}", level)
 
@@ -83,18 +83,18 @@ def _fits_several(count: int) -> str:
 def _judge_effect(claim: Claim, estimates: Sequence[Estimate], study: Study) -> ClaimResult:
     matching = [item for item in estimates if item.contrast == claim.contrast and _covers(claim, item)]
     if not matching:
-        return ClaimResult(claim, None, Finding.NOT_RUN, _CELL_NOT_RUN)
+        return ClaimResult(claim, None, Agreement.NOT_RUN, _CELL_NOT_RUN)
     if len(matching) > 1:
-        return ClaimResult(claim, None, Finding.NOT_TESTABLE, _fits_several(len(matching)))
+        return ClaimResult(claim, None, Agreement.NOT_TESTABLE, _fits_several(len(matching)))
     (estimate,) = matching
     if estimate.effect_pct is None or estimate.n_pairs < max(2, study.analysis.min_rounds):
-        return ClaimResult(claim, estimate, Finding.NOT_TESTABLE, estimate.reason or "no effect could be computed")
+        return ClaimResult(claim, estimate, Agreement.NOT_TESTABLE, estimate.reason or "no effect could be computed")
     if claim.kind is ClaimKind.NO_DIFFERENCE:
         return _judge_no_difference(claim, estimate, estimate.effect_pct, study)
     published = _side(claim.effect_pct) or claim.direction
     if published is None:
         reason = "the source states a difference but not its direction"
-        return ClaimResult(claim, estimate, Finding.NOT_TESTABLE, reason)
+        return ClaimResult(claim, estimate, Agreement.NOT_TESTABLE, reason)
     return _judge_difference(claim, published, estimate, estimate.effect_pct, study)
 
 
@@ -146,11 +146,11 @@ def _judge_difference(
         beyond = least_pct is None or least_pct > margin_pct
         also = "" if beyond else f", and the published difference may be below the margin of {margin_pct:g} %"
         return _result(claim, estimate, _refuted(beyond), f"published {published}, ours {estimate.verdict}{also}")
-    return _result(claim, estimate, Finding.CONTRADICTED, f"published {published}, ours {estimate.verdict}")
+    return _result(claim, estimate, Agreement.CONTRADICTED, f"published {published}, ours {estimate.verdict}")
 
 
-def _refuted(is_refuted: bool) -> Finding:
-    return Finding.CONTRADICTED if is_refuted else Finding.OPEN
+def _refuted(is_refuted: bool) -> Agreement:
+    return Agreement.CONTRADICTED if is_refuted else Agreement.OPEN
 
 
 def _same_direction(claim: Claim, published: Verdict, estimate: Estimate, margin_pct: float) -> ClaimResult:
@@ -160,12 +160,12 @@ def _same_direction(claim: Claim, published: Verdict, estimate: Estimate, margin
     reason = f"published {published}, {ours}"
     size = compare_sizes(claim, estimate)
     if size is None:
-        return ClaimResult(claim, estimate, Finding.OTHER_SIZE if small else Finding.SAME_DIRECTION, reason)
+        return ClaimResult(claim, estimate, Agreement.OTHER_SIZE if small else Agreement.SAME_DIRECTION, reason)
     if is_clipped(claim) and size.agrees:
         reason = f"{reason}; {size.interval}: the source's scale ends there, and its size is unknown"
-        return ClaimResult(claim, estimate, Finding.SAME_DIRECTION, reason)
+        return ClaimResult(claim, estimate, Agreement.SAME_DIRECTION, reason)
     too_small = small and abs(claim.effect_pct or 0.0) - claim.uncertainty_pct > margin_pct
-    found = Finding.SAME_SIZE if size.agrees and not too_small else Finding.OTHER_SIZE
+    found = Agreement.SAME_SIZE if size.agrees and not too_small else Agreement.OTHER_SIZE
     return ClaimResult(claim, estimate, found, f"{reason}; {size.reason}", factor=size.factor)
 
 
@@ -173,20 +173,20 @@ def _judge_no_difference(claim: Claim, estimate: Estimate, effect_pct: float, st
     """Return the result for "no significant difference": found again only if ours excludes one that matters."""
     published, margin_pct = "published no significant difference", study.analysis.equivalence_margin_pct
     if estimate.verdict is Verdict.EQUIVALENT:
-        return _result(claim, estimate, Finding.NO_DIFFERENCE, f"{published}, ours equivalent")
+        return _result(claim, estimate, Agreement.NO_DIFFERENCE, f"{published}, ours equivalent")
     if estimate.verdict is Verdict.INCONCLUSIVE:
         if _is_near_zero(estimate):
             reason = f"{published}, ours undecided, and within ±{NO_DIFFERENCE_PCT:g} %"
-            return _result(claim, estimate, Finding.NO_DIFFERENCE, reason)
+            return _result(claim, estimate, Agreement.NO_DIFFERENCE, reason)
         reason = f"{published}, ours undecided, and not within ±{NO_DIFFERENCE_PCT:g} %"
-        return _result(claim, estimate, Finding.OPEN, reason)
+        return _result(claim, estimate, Agreement.OPEN, reason)
     if abs(effect_pct) > margin_pct:
-        return _result(claim, estimate, Finding.CONTRADICTED, f"{published}, ours {estimate.verdict}")
+        return _result(claim, estimate, Agreement.CONTRADICTED, f"{published}, ours {estimate.verdict}")
     reason = f"{published}, ours {estimate.verdict} by less than the margin of {margin_pct:g} %"
-    return _result(claim, estimate, Finding.OPEN, reason)
+    return _result(claim, estimate, Agreement.OPEN, reason)
 
 
-def _result(claim: Claim, estimate: Estimate, found: Finding, reason: str) -> ClaimResult:
+def _result(claim: Claim, estimate: Estimate, found: Agreement, reason: str) -> ClaimResult:
     """Return a result with the sizes in its reason, if there are two."""
     size = compare_sizes(claim, estimate)
     return ClaimResult(claim, estimate, found, f"{reason}; {size.interval}" if size else reason)

@@ -17,7 +17,7 @@ _NO_RATIO = "there is no log ratio"
 
 
 @dataclass(frozen=True)
-class SizeAgreement:
+class SizeComparison:
     """Whether a published size agrees with ours. `factor` is between the ratios, at least 1; None: one is no ratio.
 
     `interval` says where the published value lies beside our interval; `reason` adds the factor.
@@ -41,7 +41,7 @@ def is_clipped(claim: Claim) -> bool:
     return clip is not None and published is not None and abs(published) >= clip
 
 
-def compare_sizes(claim: Claim, estimate: Estimate) -> SizeAgreement | None:
+def compare_sizes(claim: Claim, estimate: Estimate) -> SizeComparison | None:
     """Return how the sizes agree; None without a published number, or without an effect of ours.
 
     They agree if the published value lies in our interval, widened by its reading error on both sides, or if the ratios
@@ -64,7 +64,7 @@ def compare_sizes(claim: Claim, estimate: Estimate) -> SizeAgreement | None:
         shown = f"{claim.origin} {published:+g} % is {'inside' if inside else 'outside'} {between}"
     distance = 0.0 if reached else _distance(published, estimate)
     factor = None if distance is None else math.exp(distance)
-    return SizeAgreement(inside or (factor is not None and factor <= SIZE_FACTOR), factor, shown)
+    return SizeComparison(inside or (factor is not None and factor <= SIZE_FACTOR), factor, shown)
 
 
 def _distance(published: float, estimate: Estimate) -> float | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from longlook.core import ClaimResult, Finding, Study, codec
+from longlook.core import Agreement, ClaimResult, Study, codec
 from longlook.instruments.atlas.claims.counts import counts_by_kind, result_counts
 from longlook.instruments.atlas.claims.entry import Entry, with_statements
 from longlook.instruments.atlas.claims.survey import Survey, SurveyedClaim, SurveyedStudy, disputes_data
@@ -171,7 +171,7 @@ def summary_rows(atlas: Atlas) -> list[SummaryRow]:
 def judged(study: Study, entry: Entry) -> list[ClaimResult]:
     """Return the claims of a study by the values of its entry: claims that are new since then are not run."""
     found = {item.claim.id: item for item in with_statements(entry, study).claim_results()}
-    since = (ClaimResult(claim, None, Finding.NOT_RUN, "new") for claim in study.claims if claim.id not in found)
+    since = (ClaimResult(claim, None, Agreement.NOT_RUN, "new") for claim in study.claims if claim.id not in found)
     return [*found.values(), *since]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from markupsafe import Markup
 
-from longlook.core import ExpectedLevel, Finding
+from longlook.core import Agreement, ExpectedLevel
 from longlook.instruments.atlas.claims.counts import (
     RESULTS,
     RULE,
@@ -153,7 +153,7 @@ def headline(atlas: Atlas) -> str:
     counts = result_counts(atlas.claims)
     ran = [item for item in atlas.studies if item.surveyed.run is not None]
     papers = [paper for paper in atlas.papers if any(study.claims for study in paper.studies)]
-    tested = len(atlas.claims) - counts[Finding.NOT_RUN]
+    tested = len(atlas.claims) - counts[Agreement.NOT_RUN]
     return (
         f"{len(statements(atlas.claims))} published numbers and sentences of {len(papers)} papers, as "
         f"{len(atlas.claims)} executable claims about cells; {tested} of these tested today by "

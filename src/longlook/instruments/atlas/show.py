@@ -7,7 +7,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from longlook.core import Finding, codec
+from longlook.core import Agreement, codec
 from longlook.instruments.atlas.claims.counts import (
     RESULTS,
     STATEMENT_RESULTS,
@@ -89,13 +89,13 @@ def _minutes(item: ToRun) -> str:
 
 
 _STYLES = {
-    Finding.SAME_SIZE: "green",
-    Finding.OTHER_SIZE: "cyan",
-    Finding.SAME_DIRECTION: "green",
-    Finding.NO_DIFFERENCE: "green",
-    Finding.WITHIN_BOUNDS: "green",
-    Finding.CONTRADICTED: "red",
-    Finding.OPEN: "yellow",
+    Agreement.SAME_SIZE: "green",
+    Agreement.OTHER_SIZE: "cyan",
+    Agreement.SAME_DIRECTION: "green",
+    Agreement.NO_DIFFERENCE: "green",
+    Agreement.WITHIN_BOUNDS: "green",
+    Agreement.CONTRADICTED: "red",
+    Agreement.OPEN: "yellow",
 }
 
 

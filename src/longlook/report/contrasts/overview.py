@@ -5,7 +5,7 @@ from typing import Any
 
 import altair as alt
 
-from longlook.core import ClaimResult, Contrast, Estimate, Finding
+from longlook.core import Agreement, ClaimResult, Contrast, Estimate
 from longlook.report import wording
 from longlook.report.charts import colours
 from longlook.report.content import ReportContent
@@ -132,10 +132,10 @@ def _square_domain(values: Sequence[dict[str, Any]]) -> list[float]:
 
 _CLAIM_TOOLTIP = (("cell", "cell"), ("source", "published"), ("shown", "ours"), ("result", "result"))
 _CLAIM_SHAPES = {
-    Finding.OTHER_SIZE: "triangle-up",
-    Finding.CONTRADICTED: "cross",
-    Finding.OPEN: "diamond",
-    Finding.NOT_TESTABLE: "square",
+    Agreement.OTHER_SIZE: "triangle-up",
+    Agreement.CONTRADICTED: "cross",
+    Agreement.OPEN: "diamond",
+    Agreement.NOT_TESTABLE: "square",
 }
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from longlook.analysis import sentence
-from longlook.core import Claim, ClaimResult, Contrast, Estimate, Finding
+from longlook.core import Agreement, Claim, ClaimResult, Contrast, Estimate
 from longlook.report import wording
 from longlook.report.charts import colours
 from longlook.report.content import ReportContent
@@ -35,7 +35,7 @@ class PublishedValue:
 
     text: str
     source: str
-    result: Finding
+    result: Agreement
     words: str
     reason: str
 

@@ -6,7 +6,7 @@ from syrupy.assertion import SnapshotAssertion
 from longlook.analysis.claims.judge import WelchVerdict, judge, welch_verdict
 from longlook.core.codec import canonical
 from longlook.core.model import Claim, ExpectedLevel, Verdict
-from longlook.core.results import ArmLevel, ClaimResult, Estimate, Finding
+from longlook.core.results import Agreement, ArmLevel, ClaimResult, Estimate
 from tests.data.samples import study
 
 ESTIMATE = Estimate(
@@ -61,27 +61,27 @@ def published(effect_pct: float, uncertainty_pct: float = 2.0, clipped_at_pct: f
 @pytest.mark.parametrize(
     ("claim", "estimate", "expected"),
     [
-        (CLAIM, BETTER, Finding.SAME_SIZE),
-        (CLAIM, WORSE, Finding.CONTRADICTED),
-        (CLAIM, WIDE, Finding.OPEN),
-        (published(-150), WORSE, Finding.SAME_SIZE),
-        (published(-38), WORSE, Finding.OTHER_SIZE),
-        (published(-38), BETTER, Finding.CONTRADICTED),
-        (SENTENCE, BETTER, Finding.SAME_DIRECTION),
-        (SENTENCE, WORSE, Finding.CONTRADICTED),
-        (SENTENCE, UNSURE, Finding.OPEN),
-        (NONE, EQUIVALENT, Finding.NO_DIFFERENCE),
-        (NONE, SURELY_SLIGHT, Finding.NO_DIFFERENCE),
-        (NONE, UNSURE, Finding.NO_DIFFERENCE),
-        (NONE, replace(UNSURE, ci_low_pct=0.5), Finding.NO_DIFFERENCE),
-        (NONE, WIDE, Finding.OPEN),
-        (NONE, replace(UNSURE, ci_low_pct=-10.1), Finding.OPEN),
-        (NONE, BETTER, Finding.CONTRADICTED),
-        (NONE, WORSE, Finding.CONTRADICTED),
-        (NONE, SLIGHT, Finding.OPEN),
+        (CLAIM, BETTER, Agreement.SAME_SIZE),
+        (CLAIM, WORSE, Agreement.CONTRADICTED),
+        (CLAIM, WIDE, Agreement.OPEN),
+        (published(-150), WORSE, Agreement.SAME_SIZE),
+        (published(-38), WORSE, Agreement.OTHER_SIZE),
+        (published(-38), BETTER, Agreement.CONTRADICTED),
+        (SENTENCE, BETTER, Agreement.SAME_DIRECTION),
+        (SENTENCE, WORSE, Agreement.CONTRADICTED),
+        (SENTENCE, UNSURE, Agreement.OPEN),
+        (NONE, EQUIVALENT, Agreement.NO_DIFFERENCE),
+        (NONE, SURELY_SLIGHT, Agreement.NO_DIFFERENCE),
+        (NONE, UNSURE, Agreement.NO_DIFFERENCE),
+        (NONE, replace(UNSURE, ci_low_pct=0.5), Agreement.NO_DIFFERENCE),
+        (NONE, WIDE, Agreement.OPEN),
+        (NONE, replace(UNSURE, ci_low_pct=-10.1), Agreement.OPEN),
+        (NONE, BETTER, Agreement.CONTRADICTED),
+        (NONE, WORSE, Agreement.CONTRADICTED),
+        (NONE, SLIGHT, Agreement.OPEN),
     ],
 )
-def test_results(claim: Claim, estimate: Estimate, expected: Finding) -> None:
+def test_results(claim: Claim, estimate: Estimate, expected: Agreement) -> None:
     result = one(claim, estimate)
     assert result.result is expected
     assert result.estimate == estimate
@@ -91,22 +91,22 @@ def test_results(claim: Claim, estimate: Estimate, expected: Finding) -> None:
 @pytest.mark.parametrize(
     ("published_pct", "estimate", "expected"),
     [
-        (5.1, EQUIVALENT, Finding.CONTRADICTED),  # 3.1 at least, and ours excludes 3
-        (5.0, EQUIVALENT, Finding.OPEN),
-        (12.1, UNSURE, Finding.CONTRADICTED),  # 10.1 at least, and ours excludes 10
-        (12.0, UNSURE, Finding.OPEN),
-        (12.1, WIDE, Finding.OPEN),
-        (5.1, SURELY_SLIGHT, Finding.OTHER_SIZE),
-        (5.0, SURELY_SLIGHT, Finding.SAME_SIZE),
-        (-5.1, SURELY_SLIGHT, Finding.CONTRADICTED),
-        (-5.0, SURELY_SLIGHT, Finding.OPEN),
-        (-5.1, SLIGHT, Finding.CONTRADICTED),
-        (-5.0, SLIGHT, Finding.OPEN),
-        (-5.0, BETTER, Finding.CONTRADICTED),
+        (5.1, EQUIVALENT, Agreement.CONTRADICTED),  # 3.1 at least, and ours excludes 3
+        (5.0, EQUIVALENT, Agreement.OPEN),
+        (12.1, UNSURE, Agreement.CONTRADICTED),  # 10.1 at least, and ours excludes 10
+        (12.0, UNSURE, Agreement.OPEN),
+        (12.1, WIDE, Agreement.OPEN),
+        (5.1, SURELY_SLIGHT, Agreement.OTHER_SIZE),
+        (5.0, SURELY_SLIGHT, Agreement.SAME_SIZE),
+        (-5.1, SURELY_SLIGHT, Agreement.CONTRADICTED),
+        (-5.0, SURELY_SLIGHT, Agreement.OPEN),
+        (-5.1, SLIGHT, Agreement.CONTRADICTED),
+        (-5.0, SLIGHT, Agreement.OPEN),
+        (-5.0, BETTER, Agreement.CONTRADICTED),
     ],
 )
 def test_a_size_below_the_margin_contradicts_only_a_difference_beyond_it(
-    sign: int, published_pct: float, estimate: Estimate, expected: Finding
+    sign: int, published_pct: float, estimate: Estimate, expected: Agreement
 ) -> None:
     """The rule for a published difference and our equivalence is that for the opposite case, read backwards."""
     mirrored = {Verdict.BETTER: Verdict.WORSE, Verdict.WORSE: Verdict.BETTER}
@@ -120,27 +120,27 @@ def test_a_size_below_the_margin_contradicts_only_a_difference_beyond_it(
 
 
 def test_a_sentence_is_taken_for_a_difference_beyond_the_margin() -> None:
-    assert one(SENTENCE, EQUIVALENT).result is Finding.CONTRADICTED
+    assert one(SENTENCE, EQUIVALENT).result is Agreement.CONTRADICTED
     found = one(SENTENCE, SURELY_SLIGHT)
-    assert found.result is Finding.OTHER_SIZE and "better by less than the margin of 3 %" in found.reason
-    assert one(SENTENCE, replace(SURELY_SLIGHT, p_adjusted=0.02)).result is Finding.CONTRADICTED
-    assert one(SENTENCE, replace(SURELY_SLIGHT, ci_low_pct=-0.1)).result is Finding.CONTRADICTED
-    assert one(replace(SENTENCE, direction=Verdict.WORSE), SURELY_SLIGHT).result is Finding.CONTRADICTED
+    assert found.result is Agreement.OTHER_SIZE and "better by less than the margin of 3 %" in found.reason
+    assert one(SENTENCE, replace(SURELY_SLIGHT, p_adjusted=0.02)).result is Agreement.CONTRADICTED
+    assert one(SENTENCE, replace(SURELY_SLIGHT, ci_low_pct=-0.1)).result is Agreement.CONTRADICTED
+    assert one(replace(SENTENCE, direction=Verdict.WORSE), SURELY_SLIGHT).result is Agreement.CONTRADICTED
 
 
 @pytest.mark.parametrize(
     ("published_pct", "expected"),
     [
-        (47.0, Finding.SAME_SIZE),  # 45, and a reading error of 2
-        (47.1, Finding.SAME_SIZE),  # 0.529 and 0.6: a factor of 1.13
-        (25.1, Finding.SAME_SIZE),  # 0.749 and 0.6: a factor of 1.248
-        (24.9, Finding.OTHER_SIZE),
-        (51.9, Finding.SAME_SIZE),  # 0.481 and 0.6
-        (52.1, Finding.OTHER_SIZE),
+        (47.0, Agreement.SAME_SIZE),  # 45, and a reading error of 2
+        (47.1, Agreement.SAME_SIZE),  # 0.529 and 0.6: a factor of 1.13
+        (25.1, Agreement.SAME_SIZE),  # 0.749 and 0.6: a factor of 1.248
+        (24.9, Agreement.OTHER_SIZE),
+        (51.9, Agreement.SAME_SIZE),  # 0.481 and 0.6
+        (52.1, Agreement.OTHER_SIZE),
     ],
 )
 def test_a_number_is_of_the_same_size_inside_our_interval_or_within_a_factor(
-    published_pct: float, expected: Finding
+    published_pct: float, expected: Agreement
 ) -> None:
     found = one(published(published_pct), BETTER)
     assert found.result is expected
@@ -151,17 +151,17 @@ def test_a_number_is_of_the_same_size_inside_our_interval_or_within_a_factor(
 
 def test_what_lies_at_the_end_of_the_sources_scale_is_a_bound(snapshot: SnapshotAssertion) -> None:
     beyond = one(published(-99, clipped_at_pct=99), WORSE)
-    assert beyond.result is Finding.SAME_DIRECTION and beyond.reason == snapshot
+    assert beyond.result is Agreement.SAME_DIRECTION and beyond.reason == snapshot
     short = replace(WORSE, effect_pct=-50.0, ci_low_pct=-55.0, ci_high_pct=-45.0)
-    assert one(published(-99, clipped_at_pct=99), short).result is Finding.OTHER_SIZE  # 1.99 and 1.5
+    assert one(published(-99, clipped_at_pct=99), short).result is Agreement.OTHER_SIZE  # 1.99 and 1.5
     near = replace(WORSE, effect_pct=-60.0, ci_low_pct=-62.0, ci_high_pct=-58.0)
-    assert one(published(-99, clipped_at_pct=99), near).result is Finding.SAME_DIRECTION  # 1.99 and 1.6
-    assert one(published(-99), WORSE).result is Finding.OTHER_SIZE  # 1.99 and 2.5: 1.256
+    assert one(published(-99, clipped_at_pct=99), near).result is Agreement.SAME_DIRECTION  # 1.99 and 1.6
+    assert one(published(-99), WORSE).result is Agreement.OTHER_SIZE  # 1.99 and 2.5: 1.256
 
 
 def test_a_published_number_that_is_not_significant_is_compared_too(snapshot: SnapshotAssertion) -> None:
     result = one(replace(NONE, effect_pct=1.0), EQUIVALENT)
-    assert result.result is Finding.NO_DIFFERENCE
+    assert result.result is Agreement.NO_DIFFERENCE
     assert result.reason == snapshot
 
 
@@ -190,22 +190,22 @@ def test_a_cell_that_the_run_left_out_says_nothing_about_a_claim() -> None:
         *judge([OF_LEVEL], [], study(["10", "50"]), [replace(LEVEL, arm="tcp"), replace(LEVEL, cell={"rate": "50"})]),
         *judge([OF_LEVEL], [], study(["10", "50"])),
     ):
-        assert (result.result, result.reason) == (Finding.NOT_RUN, "this cell was not run")
+        assert (result.result, result.reason) == (Agreement.NOT_RUN, "this cell was not run")
 
 
 def test_not_testable() -> None:
     few = one(CLAIM, replace(UNSURE, n_pairs=9, reason="9 rounds with a value on both arms, 10 needed"))
-    assert (few.result, few.reason) == (Finding.NOT_TESTABLE, "9 rounds with a value on both arms, 10 needed")
+    assert (few.result, few.reason) == (Agreement.NOT_TESTABLE, "9 rounds with a value on both arms, 10 needed")
     failed = replace(UNSURE, effect_pct=None, ci_low_pct=None, ci_high_pct=None, reason=None)
-    assert one(CLAIM, failed).result == Finding.NOT_TESTABLE
-    assert one(replace(CLAIM, effect_pct=None), BETTER).result == Finding.NOT_TESTABLE
+    assert one(CLAIM, failed).result == Agreement.NOT_TESTABLE
+    assert one(replace(CLAIM, effect_pct=None), BETTER).result == Agreement.NOT_TESTABLE
 
 
 def test_a_claim_may_leave_out_factors_that_have_one_level_here() -> None:
     wider = replace(BETTER, cell={"rate": "10", "client": "quic-go"})
-    assert one(CLAIM, wider).result is Finding.SAME_SIZE
+    assert one(CLAIM, wider).result is Agreement.SAME_SIZE
     ambiguous = one(CLAIM, wider, replace(wider, cell={"rate": "10", "client": "chromium"}))
-    assert ambiguous.result == Finding.NOT_TESTABLE
+    assert ambiguous.result == Agreement.NOT_TESTABLE
     assert "2 cells" in ambiguous.reason
 
 
@@ -221,7 +221,7 @@ def test_a_direction_without_a_number_is_judged_and_its_size_is_not() -> None:
 
 def test_what_no_trial_can_test_says_why() -> None:
     result = one(replace(CLAIM, untestable="both flows would have to share the link"), BETTER)
-    assert (result.result, result.reason) == (Finding.NOT_TESTABLE, "both flows would have to share the link")
+    assert (result.result, result.reason) == (Agreement.NOT_TESTABLE, "both flows would have to share the link")
 
 
 LEVEL = ArmLevel("quic", {"rate": "10"}, "id-10", "share", "%", 10, 60.0, 55.0, 65.0)
@@ -232,16 +232,16 @@ OF_LEVEL = Claim("t", "paper", "", {"rate": "10"}, None, significant=True, expec
 @pytest.mark.parametrize(
     ("at_least", "at_most", "result"),
     [
-        (50.0, None, Finding.WITHIN_BOUNDS),
-        (None, 70.0, Finding.WITHIN_BOUNDS),
-        (50.0, 70.0, Finding.WITHIN_BOUNDS),
-        (66.0, None, Finding.CONTRADICTED),
-        (None, 54.0, Finding.CONTRADICTED),
-        (60.0, None, Finding.OPEN),
-        (50.0, 60.0, Finding.OPEN),
+        (50.0, None, Agreement.WITHIN_BOUNDS),
+        (None, 70.0, Agreement.WITHIN_BOUNDS),
+        (50.0, 70.0, Agreement.WITHIN_BOUNDS),
+        (66.0, None, Agreement.CONTRADICTED),
+        (None, 54.0, Agreement.CONTRADICTED),
+        (60.0, None, Agreement.OPEN),
+        (50.0, 60.0, Agreement.OPEN),
     ],
 )
-def test_a_level_is_judged_by_its_interval(at_least: float | None, at_most: float | None, result: Finding) -> None:
+def test_a_level_is_judged_by_its_interval(at_least: float | None, at_most: float | None, result: Agreement) -> None:
     expected = replace(EXPECTED, at_least=at_least, at_most=at_most)
     (found,) = judge([replace(OF_LEVEL, expected=expected)], [], study(["10", "50"]), [LEVEL])
     canonical(found)
@@ -268,4 +268,4 @@ def test_a_number_that_is_not_the_sources_is_not_called_published() -> None:
 )
 def test_a_level_that_cannot_be_told_is_not_testable(levels: list[ArmLevel], reported: str) -> None:
     (found,) = judge([OF_LEVEL], [], study(["10", "50"]), levels)
-    assert found.result == Finding.NOT_TESTABLE and reported in found.reason
+    assert found.result == Agreement.NOT_TESTABLE and reported in found.reason

@@ -8,7 +8,7 @@ import pytest
 from longlook.analysis.claims.judge import judge
 from longlook.analysis.stats.population import population_curves, population_levels
 from longlook.core.model import Claim, ExpectedLevel, Population, Study
-from longlook.core.results import Finding
+from longlook.core.results import Agreement
 from tests.data.samples import rows, study
 
 SHARES = {"wide": 70.0, "narrow": 20.0, "blocked": 10.0}
@@ -76,12 +76,12 @@ def test_a_stratum_that_was_not_run_leaves_no_share() -> None:
 @pytest.mark.parametrize(
     ("asked", "result", "words"),
     [
-        (claim(1400, at_most=30), Finding.WITHIN_BOUNDS, "taken as ≤ 30, ours 30"),
-        (claim(1400, at_most=29.9), Finding.CONTRADICTED, "ours 30"),
-        (claim(1460, at_least=99), Finding.WITHIN_BOUNDS, "ours 100"),
+        (claim(1400, at_most=30), Agreement.WITHIN_BOUNDS, "taken as ≤ 30, ours 30"),
+        (claim(1400, at_most=29.9), Agreement.CONTRADICTED, "ours 30"),
+        (claim(1460, at_least=99), Agreement.WITHIN_BOUNDS, "ours 100"),
     ],
 )
-def test_claims_are_judged_by_the_share(asked: Claim, result: Finding, words: str) -> None:
+def test_claims_are_judged_by_the_share(asked: Claim, result: Agreement, words: str) -> None:
     own = made(asked)
     (found,) = judge(own.claims, [], own, population_levels(samples(), own))
     assert found.result == result
@@ -92,7 +92,7 @@ def test_a_claim_about_a_population_takes_no_level_of_a_cell() -> None:
     own = made(claim(1400, at_most=30))
     levels = [replace(level, below=None) for level in population_levels(samples(), own)]
     (found,) = judge(own.claims, [], own, levels)
-    assert found.result is Finding.NOT_RUN
+    assert found.result is Agreement.NOT_RUN
 
 
 def test_without_a_population_there_are_no_shares() -> None:

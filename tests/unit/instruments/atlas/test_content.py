@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from longlook.core.results import Finding
+from longlook.core.results import Agreement
 from longlook.instruments.atlas.claims.entries import make_entry
 from longlook.instruments.atlas.claims.entry import Entry
 from longlook.instruments.atlas.content import judged, summary_row
@@ -23,8 +23,8 @@ def test_a_claim_that_is_newer_than_an_entry_is_not_run(entry: Entry) -> None:
     newer = replace(study, claims=(*study.claims, replace(first, id="new")))
     found = judged(newer, entry)
     assert [item.claim.id for item in found] == [claim.id for claim in newer.claims]
-    assert found[-1].result is Finding.NOT_RUN and Finding.NOT_RUN not in [item.result for item in found[:-1]]
-    assert summary_row(newer, entry, entry.plan_hash).counts[Finding.NOT_RUN] == 1
+    assert found[-1].result is Agreement.NOT_RUN and Agreement.NOT_RUN not in [item.result for item in found[:-1]]
+    assert summary_row(newer, entry, entry.plan_hash).counts[Agreement.NOT_RUN] == 1
 
 
 def test_a_claim_counts_as_the_study_says_today(entry: Entry) -> None:

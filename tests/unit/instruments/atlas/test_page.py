@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from longlook.core.model import Claim, ExpectedLevel, Study
-from longlook.core.results import Finding
+from longlook.core.results import Agreement
 from longlook.engines.fake import FakeEngine
 from longlook.explain.answer import Answer, Status
 from longlook.instruments.atlas.claims.survey import Ours, SurveyedClaim
@@ -123,8 +123,8 @@ def test_thirty_studies_fit_into_five_megabytes(built: Built) -> None:
 def test_levels_are_drawn_beside_what_was_published() -> None:
     claim = Claim("c", "paper", "", {}, None, True, expected=ExpectedLevel("quic", "share_of_used", 62.6, at_least=55))
     ours = Ours("level", 80.0, 78.0, 83.0, "%", 30)
-    item = SurveyedClaim("s", "QUIC has much.", "62.6", claim, ours, Finding.WITHIN_BOUNDS, "", None)
-    other = replace(item, claim=replace(claim, id="<d>"), ours=None, result=Finding.NOT_RUN)
+    item = SurveyedClaim("s", "QUIC has much.", "62.6", claim, ours, Agreement.WITHIN_BOUNDS, "", None)
+    other = replace(item, claim=replace(claim, id="<d>"), ours=None, result=Agreement.NOT_RUN)
     bars = level_bars([item, other])
     assert bars["c"].count("<circle") == 1 and "#4d7a1f" in bars["c"] and "<path" in bars["c"]
     assert "<circle" not in bars["<d>"]

@@ -9,26 +9,26 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from longlook.analysis import NO_DIFFERENCE_PCT, SIZE_FACTOR
-from longlook.core import Claim, ClaimKind, Finding
+from longlook.core import Agreement, Claim, ClaimKind
 
 MIXED = "mixed"
 """The result of a statement whose cells differ."""
 
-RESULTS: tuple[str, ...] = tuple(Finding)
+RESULTS: tuple[str, ...] = tuple(Agreement)
 """Results of claims, in the order in which they are shown."""
 
 STATEMENT_RESULTS: tuple[str, ...] = (
-    *(item for item in Finding if item not in (Finding.NOT_TESTABLE, Finding.NOT_RUN)),
+    *(item for item in Agreement if item not in (Agreement.NOT_TESTABLE, Agreement.NOT_RUN)),
     MIXED,
-    Finding.NOT_TESTABLE,
-    Finding.NOT_RUN,
+    Agreement.NOT_TESTABLE,
+    Agreement.NOT_RUN,
 )
 """Results of statements, in the order in which they are shown."""
 
-_DIRECTIONS = (Finding.OTHER_SIZE, Finding.SAME_DIRECTION, Finding.SAME_SIZE)
+_DIRECTIONS = (Agreement.OTHER_SIZE, Agreement.SAME_DIRECTION, Agreement.SAME_SIZE)
 """Results with the direction that was published, the weakest first."""
 
-_JUDGED_BY_NONE = (Finding.NOT_TESTABLE, Finding.NOT_RUN)
+_JUDGED_BY_NONE = (Agreement.NOT_TESTABLE, Agreement.NOT_RUN)
 
 
 RULE = (
@@ -49,7 +49,7 @@ class Judged(Protocol):
         """The claim."""
 
     @property
-    def result(self) -> Finding:
+    def result(self) -> Agreement:
         """Its result."""
 
 
@@ -59,7 +59,7 @@ class Statement:
 
     name: str
     kind: ClaimKind
-    cells: Mapping[Finding, int]
+    cells: Mapping[Agreement, int]
 
     @property
     def result(self) -> str:
@@ -69,7 +69,7 @@ class Statement:
         """
         judged = [item for item in self.cells if item not in _JUDGED_BY_NONE]
         if not judged:
-            return Finding.NOT_RUN if Finding.NOT_RUN in self.cells else Finding.NOT_TESTABLE
+            return Agreement.NOT_RUN if Agreement.NOT_RUN in self.cells else Agreement.NOT_TESTABLE
         if len(judged) == 1:
             return judged[0]
         return next((item for item in _DIRECTIONS if set(judged) <= set(_DIRECTIONS) and item in judged), MIXED)
@@ -78,7 +78,7 @@ class Statement:
 def statements(claims: Iterable[Judged]) -> list[Statement]:
     """Return the statements of claims, in the order of their first claims."""
     kinds: dict[str, ClaimKind] = {}
-    cells: dict[str, Counter[Finding]] = {}
+    cells: dict[str, Counter[Agreement]] = {}
     for item in claims:
         name = item.claim.statement
         kinds.setdefault(name, item.claim.kind)
@@ -89,7 +89,7 @@ def statements(claims: Iterable[Judged]) -> list[Statement]:
 def result_counts(claims: Iterable[Judged]) -> dict[str, int]:
     """Return the number of claims by result, for every result."""
     counts = Counter(item.result for item in claims)
-    return {found: counts[found] for found in Finding}
+    return {found: counts[found] for found in Agreement}
 
 
 def statement_counts(claims: Iterable[Judged], kinds: Sequence[ClaimKind] = tuple(ClaimKind)) -> dict[str, int]:

@@ -8,12 +8,12 @@ from urllib.parse import quote
 
 from longlook.analysis import welch_verdict
 from longlook.core import (
+    Agreement,
     ArmLevel,
     Claim,
     ClaimResult,
     Contrast,
     Estimate,
-    Finding,
     InputError,
     MachineError,
     Study,
@@ -147,7 +147,7 @@ def _not_covered(study: Study) -> SurveyedStudy:
 
 def _open(claim: Claim, study: Study, reason: str) -> SurveyedClaim:
     text = statement(claim, study, metric_facts(study))
-    return SurveyedClaim(study.id, text, published(claim), claim, None, Finding.NOT_RUN, reason, None)
+    return SurveyedClaim(study.id, text, published(claim), claim, None, Agreement.NOT_RUN, reason, None)
 
 
 def _ours(found: ClaimResult) -> Ours | None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from longlook.analysis import WelchVerdict
-from longlook.core import Claim, Finding, Study, codec
+from longlook.core import Agreement, Claim, Study, codec
 from longlook.instruments.atlas.claims.counts import counts_by_kind, result_counts
 from longlook.instruments.atlas.claims.dispute import Dispute
 from longlook.instruments.atlas.claims.dispute_flips import Flip
@@ -60,7 +60,7 @@ class SurveyedClaim:
     published: str
     claim: Claim
     ours: Ours | None
-    result: Finding
+    result: Agreement
     reason: str
     link: str | None
     welch: WelchVerdict | None = None

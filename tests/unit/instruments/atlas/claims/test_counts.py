@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from longlook.core.model import ClaimKind, ExpectedLevel, Verdict
-from longlook.core.results import ClaimResult, Finding
+from longlook.core.results import Agreement, ClaimResult
 from longlook.instruments.atlas.claims.counts import (
     MIXED,
     Statement,
@@ -24,19 +24,19 @@ LEVEL = replace(CLAIM, contrast="", effect_pct=None, expected=ExpectedLevel("qui
 @pytest.mark.parametrize(
     ("cells", "result"),
     [
-        ([Finding.OPEN, Finding.OPEN], Finding.OPEN),
-        ([Finding.SAME_SIZE, Finding.OTHER_SIZE], Finding.OTHER_SIZE),
-        ([Finding.OTHER_SIZE, Finding.SAME_DIRECTION], Finding.OTHER_SIZE),
-        ([Finding.SAME_SIZE, Finding.SAME_SIZE], Finding.SAME_SIZE),
-        ([Finding.SAME_SIZE, Finding.OPEN], MIXED),
-        ([Finding.SAME_DIRECTION, Finding.CONTRADICTED], MIXED),
-        ([Finding.NO_DIFFERENCE, Finding.CONTRADICTED, Finding.OPEN], MIXED),
-        ([Finding.WITHIN_BOUNDS, Finding.NOT_TESTABLE, Finding.NOT_RUN], Finding.WITHIN_BOUNDS),
-        ([Finding.NOT_TESTABLE, Finding.NOT_RUN], Finding.NOT_RUN),
-        ([Finding.NOT_TESTABLE], Finding.NOT_TESTABLE),
+        ([Agreement.OPEN, Agreement.OPEN], Agreement.OPEN),
+        ([Agreement.SAME_SIZE, Agreement.OTHER_SIZE], Agreement.OTHER_SIZE),
+        ([Agreement.OTHER_SIZE, Agreement.SAME_DIRECTION], Agreement.OTHER_SIZE),
+        ([Agreement.SAME_SIZE, Agreement.SAME_SIZE], Agreement.SAME_SIZE),
+        ([Agreement.SAME_SIZE, Agreement.OPEN], MIXED),
+        ([Agreement.SAME_DIRECTION, Agreement.CONTRADICTED], MIXED),
+        ([Agreement.NO_DIFFERENCE, Agreement.CONTRADICTED, Agreement.OPEN], MIXED),
+        ([Agreement.WITHIN_BOUNDS, Agreement.NOT_TESTABLE, Agreement.NOT_RUN], Agreement.WITHIN_BOUNDS),
+        ([Agreement.NOT_TESTABLE, Agreement.NOT_RUN], Agreement.NOT_RUN),
+        ([Agreement.NOT_TESTABLE], Agreement.NOT_TESTABLE),
     ],
 )
-def test_a_statement_has_the_result_that_its_cells_share(cells: list[Finding], result: str) -> None:
+def test_a_statement_has_the_result_that_its_cells_share(cells: list[Agreement], result: str) -> None:
     counted = {found: cells.count(found) for found in cells}
     assert Statement("a", ClaimKind.NUMBER, counted).result == result
 
@@ -45,7 +45,7 @@ def test_each_cell_of_a_figure_is_a_number_and_a_sentence_is_one() -> None:
     cells = [{"rate": "10"}, {"rate": "50"}, {"rate": "100"}]
     claims = [replace(claim, cell=cell) for claim in (CLAIM, NONE, SENTENCE, LEVEL) for cell in cells]
     read_as = [replace(NONE, cell=cell, origin="read as", source="no difference") for cell in cells]
-    found = statements([ClaimResult(claim, None, Finding.OPEN, "") for claim in [*claims, *read_as]])
+    found = statements([ClaimResult(claim, None, Agreement.OPEN, "") for claim in [*claims, *read_as]])
     kinds = [item.kind for item in found]
     assert kinds.count(ClaimKind.DIRECTION) == kinds.count(ClaimKind.LEVEL) == 1
     assert kinds.count(ClaimKind.NO_DIFFERENCE) == 1  # the figure's white cells have the names of its numbers here
@@ -55,11 +55,11 @@ def test_each_cell_of_a_figure_is_a_number_and_a_sentence_is_one() -> None:
 
 def test_counts_by_kind_add_up() -> None:
     results = [
-        ClaimResult(replace(CLAIM, cell={"rate": "1"}), None, Finding.SAME_SIZE, ""),
-        ClaimResult(replace(CLAIM, cell={"rate": "2"}), None, Finding.OTHER_SIZE, ""),
-        ClaimResult(replace(CLAIM, cell={"rate": "3"}, counts_as="twice"), None, Finding.OTHER_SIZE, ""),
-        ClaimResult(replace(CLAIM, cell={"rate": "4"}, counts_as="twice"), None, Finding.OPEN, ""),
-        ClaimResult(SENTENCE, None, Finding.SAME_DIRECTION, ""),
+        ClaimResult(replace(CLAIM, cell={"rate": "1"}), None, Agreement.SAME_SIZE, ""),
+        ClaimResult(replace(CLAIM, cell={"rate": "2"}), None, Agreement.OTHER_SIZE, ""),
+        ClaimResult(replace(CLAIM, cell={"rate": "3"}, counts_as="twice"), None, Agreement.OTHER_SIZE, ""),
+        ClaimResult(replace(CLAIM, cell={"rate": "4"}, counts_as="twice"), None, Agreement.OPEN, ""),
+        ClaimResult(SENTENCE, None, Agreement.SAME_DIRECTION, ""),
     ]
     by_kind = counts_by_kind(results)
     assert in_words(by_kind["number"]) == "1 same size, 1 other size, 1 mixed"

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from longlook.core.errors import InputError
 from longlook.core.model import Claim, ClaimKind, ExpectedLevel, Verdict
-from longlook.core.results import Finding
+from longlook.core.results import Agreement
 from longlook.core.run_folder import write_json
 from longlook.instruments.atlas.claims.counts import result_counts
 from longlook.instruments.atlas.claims.entries import EntryFolder, make_entry
@@ -55,10 +55,10 @@ def test_every_claim_of_every_installed_study_is_there(survey: Survey) -> None:
     assert [item.study.id for item in survey.covered] == ["kakhki2017-fig6a", "kakhki2017-fig6b"]
     assert {item.study.id for item in survey.not_run} >= {"demo", "kakhki2017-fig8a", "kakhki2017-fig3"}
     sizes, counts = survey.covered
-    assert len(sizes.claims) == 21 and result_counts(sizes.claims)[Finding.NOT_RUN] == 0
-    assert result_counts(counts.claims)[Finding.NOT_RUN] == 12  # two rates that were not run
+    assert len(sizes.claims) == 21 and result_counts(sizes.claims)[Agreement.NOT_RUN] == 0
+    assert result_counts(counts.claims)[Agreement.NOT_RUN] == 12  # two rates that were not run
     (open_study,) = [item for item in survey.not_run if item.study.id == "kakhki2017-fig8a"]
-    assert {item.result for item in open_study.claims} == {Finding.NOT_RUN}
+    assert {item.result for item in open_study.claims} == {Agreement.NOT_RUN}
     assert all(item.reason == "not run: longlook run kakhki2017-fig8a" for item in open_study.claims)
 
 
@@ -189,7 +189,7 @@ def test_a_run_that_departs_from_its_study_says_so(tmp_path: Path) -> None:
         "arms.quic.connection = cold instead of 0rtt",
         "analysis.alpha = 0.05 instead of 0.01",)  # fmt: skip
     assert "network.rtt = 112ms instead of 36ms" in page.read_text()
-    assert study.claims[-1].result is Finding.NOT_RUN
+    assert study.claims[-1].result is Agreement.NOT_RUN
     assert study.claims[-1].reason == (
         "not part of the run: its study did not have this claim yet, or --only left its contrast out"
     )
