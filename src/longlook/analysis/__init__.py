@@ -11,17 +11,14 @@ from longlook.core import lazy
 
 if TYPE_CHECKING:
     from longlook.analysis.bottleneck import attribute_bottlenecks as attribute_bottlenecks
-    from longlook.analysis.claims.judge import CONTRADICTED as CONTRADICTED
-    from longlook.analysis.claims.judge import INCONCLUSIVE as INCONCLUSIVE
-    from longlook.analysis.claims.judge import NOT_RUN as NOT_RUN
-    from longlook.analysis.claims.judge import NOT_TESTABLE as NOT_TESTABLE
-    from longlook.analysis.claims.judge import REPRODUCED as REPRODUCED
+    from longlook.analysis.claims.judge import NO_DIFFERENCE_PCT as NO_DIFFERENCE_PCT
     from longlook.analysis.claims.judge import WelchVerdict as WelchVerdict
-    from longlook.analysis.claims.judge import is_clipped as is_clipped
     from longlook.analysis.claims.judge import judge as judge
     from longlook.analysis.claims.judge import lies_within as lies_within
-    from longlook.analysis.claims.judge import size_agrees as size_agrees
     from longlook.analysis.claims.judge import welch_verdict as welch_verdict
+    from longlook.analysis.claims.sizes import SIZE_FACTOR as SIZE_FACTOR
+    from longlook.analysis.claims.sizes import compare_sizes as compare_sizes
+    from longlook.analysis.claims.sizes import is_clipped as is_clipped
     from longlook.analysis.effects import said as said
     from longlook.analysis.effects import unmeasured as unmeasured
     from longlook.analysis.integrated import Integrated as Integrated
@@ -95,10 +92,8 @@ else:
         __name__,
         {
             "bottleneck": "attribute_bottlenecks",
-            "claims.judge": (
-                "CONTRADICTED INCONCLUSIVE NOT_RUN NOT_TESTABLE REPRODUCED WelchVerdict is_clipped judge lies_within "
-                "size_agrees welch_verdict"
-            ),
+            "claims.judge": "NO_DIFFERENCE_PCT WelchVerdict judge lies_within welch_verdict",
+            "claims.sizes": "SIZE_FACTOR compare_sizes is_clipped",
             "effects": "said unmeasured",
             "integrated": "Integrated integrate",
             "measure": "MeasuredAttempt measure_all measure_trials with_comparisons",
