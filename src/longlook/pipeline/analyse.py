@@ -137,7 +137,7 @@ def write_digest(folder: RunFolder, measured: Sequence[MeasuredAttempt]) -> Resu
 
 def write_samples(folder: RunFolder, measured: Sequence[MeasuredAttempt]) -> pd.DataFrame:
     """Write `samples.parquet`: a row for each attempt and metric."""
-    samples = samples_table(folder.study, [(entry.trial, entry.run, entry.values) for entry in measured])
+    samples = samples_table(folder.study, measured)
     samples.to_parquet(folder.path / SAMPLES, index=False)
     return samples
 

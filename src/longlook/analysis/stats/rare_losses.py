@@ -94,3 +94,11 @@ def sentence(losses: float, needed: int | None = None) -> str:
         f"each load lost {losses:.2g} packets at random on average, and rounds may have missed the loss that costs "
         f"most: interval and tests allow for one more round with a value {larger_pct(losses):.0f} % larger{more}"
     )
+
+
+def not_counted(rounds: int) -> str:
+    """Return what a reader must know of rounds whose random losses no log tells."""
+    return (
+        f"{rounds} rounds have no log of a link, so that it is not known how many packets they lost at random: they "
+        "count as rounds without loss, for which most is allowed"
+    )
