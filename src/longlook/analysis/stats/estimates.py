@@ -103,6 +103,8 @@ def _conclude(tested: _Tested, study: Study, p_adjusted: float | None) -> Estima
         wanted = tested.rounds_needed if verdict is Verdict.INCONCLUSIVE else None
         needed = None if wanted is None else wanted()
         reasons.append(rare_losses.sentence(tested.random_losses, needed))
+        if data.rounds_without_log:
+            reasons.append(rare_losses.not_counted(data.rounds_without_log))
 
     def in_pct(advantage: float | None) -> float | None:
         return procedures.effect_pct(advantage, metric.better, tested.is_log)

@@ -108,3 +108,11 @@ def sentence_of_strata(unseen_pct: float) -> str:
         "losses are integrated: each round is a mean over all loads, and interval and tests allow for one more round "
         f"with a value {unseen_pct:.2g} % larger"
     )
+
+
+def not_counted(rounds: int) -> str:
+    """Return what a reader must know of rounds whose random losses no log tells."""
+    return (
+        f"{rounds} rounds have no log of a link, so that it is not known how many packets they lost at random: they "
+        "count as rounds without loss, for which most is allowed"
+    )
