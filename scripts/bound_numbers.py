@@ -12,19 +12,24 @@ text before the comment that stands left of the next item's. An item without `=`
 of a place, between bars, are those of scripts/entry_values.py. A table has a place for each row and for each of its
 last columns; – binds nothing. A cell that shows no verdict is decided, unless `silent` stands among the items; `open`,
 `undecided`, `inconclusive` and (?) are one verdict, `equivalent` another.
+
+The number behind a command that runs a study whole is the number of the entry's trials, without a comment.
 """
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from longlook.core import Verdict
+from longlook.core import Verdict, codec
 from scripts.entry_values import ENTRIES, MINUS, Place, PlaceError, entry_named, place_of, shown, tokens
 
 ROOT = Path(__file__).parents[1]
 _COMMENT = re.compile(r"<!--\s+(?=(?:from|table) )(?P<inside>.*?)-->", re.S)
 _CLAUSE = re.compile(r"(?P<kind>from|table) (?P<study>[\w-]+):(?P<body>.*?)(?=\n *(?:from|table) |-->)", re.S)
+_COMMAND = re.compile(r"^ {4,}longlook run (?P<study>[\w-]+) +# (?P<trials>\d[\d,]*)(?= trials|;|$)", re.M)
+"""A command that runs a study whole, and the number of its trials."""
 _NOTHING = "–"
 _OPEN = re.compile(r"\bopen\b|\bundecided\b|\binconclusive\b|\(\?\)")
 _HIDDEN = re.compile(r"<!--.*?-->|^(?:    |<img ).*?$|^#.*?$|`[^`\n]*`|\]\([^)\n]*\)|https?://\S+", re.S | re.M)
@@ -89,27 +94,29 @@ class Page:
     @property
     def unbound(self) -> list[str]:
         """The numbers that look like results and are bound to no entry: with a sign, or with the unit of a share or a
-        time; but for levels of the studies that the page names, such as 36 ms."""
-        levels = self._levels()
+        time; but for what the studies that the page names set, such as a round trip of 36 ms."""
+        settings = self._settings()
         shown = _HIDDEN.sub(lambda match: re.sub(r"\S", " ", match[0]), self.text)
         return [
             match[0]
             for match in _RESULT.finditer(shown)
             if not any(each.start <= match.start() < each.end for each in self.bindings)
-            and match[0].replace(" ", "").replace("\u00a0", "") not in levels
+            and match[0].replace(" ", "").replace("\u00a0", "") not in settings
         ]
 
-    def _levels(self) -> set[str]:
+    def _settings(self) -> set[str]:
+        """Return the times and shares that the studies named on the page set, and those in labels of their levels."""
         named = {word for word in re.findall(r"[\w-]+", self.text) if (ENTRIES / f"{word}.json").is_file()}
-        cells = [cell for study in named for cell in entry_named(study).cells.values()]
-        return {word for cell in cells for label in cell.values() for word in re.findall(r"\d[\d.]*(?:%|ms|s)", label)}
+        studies = (replace(entry_named(study).study, claims=(), notes="") for study in named)
+        texts = (text for study in studies for text in re.findall(r'"([^"]*)"', json.dumps(codec.encode(study))))
+        return {word for text in texts for word in re.findall(r"(?<![\w.])\d[\d.]*(?:%|ms|s)(?!\w)", text)}
 
 
 def pages(root: Path = ROOT) -> list[Path]:
-    """Return the pages whose numbers are results: README, and all documents that bind any."""
+    """Return the pages with numbers of entries: README, docs/results, and other documents that name any."""
     found = [*root.glob("README.md"), *sorted((root / "docs").rglob("*.md"))]
-    results = root / "docs" / "results"
-    return [file for file in found if file.parent in (root, results) or _COMMENT.search(file.read_text("utf-8"))]
+    results, bound = root / "docs" / "results", re.compile(f"{_COMMENT.pattern}|{_COMMAND.pattern}", re.S | re.M)
+    return [file for file in found if file.parent in (root, results) or bound.search(file.read_text("utf-8"))]
 
 
 def checked(name: str, text: str) -> Page:
@@ -135,6 +142,13 @@ def checked(name: str, text: str) -> Page:
                 changes.append((binding.start, binding.end, right))
                 if binding.written is not None:
                     changes.append((*binding.written, right))
+    for command in _COMMAND.finditer(text):
+        if (ENTRIES / f"{command['study']}.json").is_file():
+            right = f"{entry_named(command['study']).trials:,}"
+            if right != command["trials"]:
+                line = text.count("\n", 0, command.start()) + 1
+                faults.append(Fault(name, line, command["trials"], right, f"trials of {command['study']}"))
+                changes.append((*command.span("trials"), right))
     corrected = text
     for start, end, right in sorted(changes, reverse=True):
         corrected = corrected[:start] + right + corrected[end:]

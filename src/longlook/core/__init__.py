@@ -114,6 +114,7 @@ if TYPE_CHECKING:
     from longlook.core.model import PUBLISHED as PUBLISHED
     from longlook.core.model import READ_AS as READ_AS
     from longlook.core.model import SCHEMA_VERSION as SCHEMA_VERSION
+    from longlook.core.model import STATED as STATED
     from longlook.core.model import TRACE as TRACE
     from longlook.core.model import TREND as TREND
     from longlook.core.model import Analysis as Analysis
@@ -258,8 +259,8 @@ else:
             "model": (
                 "Analysis Arm Better Capture Claim ClaimKind ConnectionState Contrast DOTS Endpoint ExpectedLevel "
                 "Factor Figure Flow Json Level Link MATRIX Outcome POPULATION PUBLISHED Plan Population Processor "
-                "READ_AS Run SCHEMA_VERSION Scalar Stage Stopping Study TRACE TREND Trial Vantage Verdict Workload "
-                "trace_of"
+                "READ_AS Run SCHEMA_VERSION STATED Scalar Stage Stopping Study TRACE TREND Trial Vantage Verdict "
+                "Workload trace_of"
             ),
             "paths": "DerivedCache adapters_dir cache_dir cache_root kernel_dir",
             "problems": "Problems SettingError allowed flatten shown",

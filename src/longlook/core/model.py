@@ -22,6 +22,9 @@ Json = Any
 HEATMAP, TREND, MATRIX, DOTS, POPULATION = "heatmap", "trend", "matrix", "dots", "population"
 """Kinds of figures."""
 
+STATED = -1
+"""The `round` of trials at the point that a study states: no draw of a neighbourhood, and no part of any round."""
+
 SCHEMA_VERSION = 2
 """Version of every file in a run folder (`manifest.json` records it)."""
 
@@ -322,6 +325,7 @@ class Study:
     stopping: Stopping | None = None  # None: all rounds run
     around: Mapping[str, str] = field(default_factory=dict, metadata=_LATER)  # setting → law of its draws; empty: none
     population: Population | None = field(default=None, metadata=_LATER)
+    loss_strata: bool = field(default=False, metadata=_LATER)  # random losses are integrated, if they can be
 
     @property
     def figure_metric(self) -> str:
@@ -378,7 +382,7 @@ class Trial:
     cell: Mapping[str, str]  # factor name → level label
     cell_id: str
     arm: str
-    round: int  # from 0
+    round: int  # from 0; STATED: at the stated point of the cell, before any round
     seed: int  # the link's; shared by all arms of a round in a cell (common random numbers); < 2**63
     link: Link
     workload: Workload
@@ -400,6 +404,7 @@ class Trial:
     randomness_of: str = field(default="", metadata=_LATER)  # the trial whose randomness programs share; "": its own
     further: Mapping[str, Link] = field(default_factory=dict, metadata=_LATER)  # links beside `link`, by name
     proxy: Endpoint | None = field(default=None, metadata=_LATER)  # in the middle, before the link `behind`
+    stratum: str = field(default="", metadata=_LATER)  # of losses that are integrated: none, one or more inside
 
     @property
     def links(self) -> Mapping[str, Link]:

@@ -48,6 +48,9 @@ class Estimate:
     n_both_failed: int = 0
     p_failures: float = 1.0  # one-sided: the contender fails more often
     random_losses: float | None = None  # packets a load lost at random, on average; None where the path loses none
+    unseen_pct: float | None = (
+        None  # by how much a round that was not seen may be larger; None: losses are not integrated
+    )
     dependences: tuple[Dependence, ...] = ()  # on each drawn setting that varied, the largest share first
 
     @property

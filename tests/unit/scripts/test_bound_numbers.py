@@ -187,5 +187,13 @@ def test_a_text_that_a_comment_repeats_has_to_be_in_the_sentence(entry: Entry) -
     assert "its place gives '12 %'" in fault.reason
 
 
+@pytest.mark.parametrize("options", ["", " --rounds 1"])
+def test_trials_of_a_study_that_is_run_whole_are_those_of_its_entry(entry: Entry, options: str) -> None:
+    text = f"    longlook run {STUDY}{options}    # 41 trials\n"
+    page = bound_numbers.checked("a.md", text)
+    assert [fault.right for fault in page.faults] == ([] if options else ["420"])
+    assert page.corrected == (text if options else text.replace("41", "420"))
+
+
 def test_what_readers_see_has_no_comments() -> None:
     assert bound_numbers.visible(SENTENCE).splitlines()[-2:] == ["12 % with 10 KB.", "Not so here: 31 %."]

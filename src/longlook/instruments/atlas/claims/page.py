@@ -40,8 +40,8 @@ HELD_SYMBOLS = {Held.WITHIN: "✓", Held.OUTSIDE: "✗", Held.ACROSS: "?", Held.
 
 @dataclass(frozen=True)
 class EvidenceRow:
-    """A level of a piece of evidence: our value, its interval or the reason for none, and its relation to each
-    position.
+    """A level of a piece of evidence: our value, its interval or the reason for none, the study's verdict about an
+    effect, and its relation to each position.
     """
 
     level: str
@@ -49,6 +49,7 @@ class EvidenceRow:
     interval: str
     is_missing: bool
     rounds: str
+    verdict: str
     held: Mapping[str, Held]
 
 
@@ -146,6 +147,7 @@ def _row(judged: JudgedEvidence, place: int) -> EvidenceRow:
         interval=point.missing or disputes.shown_interval(point, unit, signed=signed),
         is_missing=point.missing is not None,
         rounds=str(point.n or wording.DASH),
+        verdict="" if point.judgement is None else str(point.judgement.verdict),
         held={name: held[place] for name, held in judged.held.items()},
     )
 
