@@ -1,8 +1,9 @@
 """Writes every file that is made from the code: `make generate`.
 
 --check writes nothing and fails if one of the quick ones would change; `make lint` does that. An entry of DOCUMENTS
-names a document with tables that are made from the code, and the function that puts them in. `scripts.reference` has
-the pages that are made as a whole, `scripts.bound_numbers` the numbers in other pages that are bound to entries.
+names a document with tables or counts that are made from the code, and the function that puts them in.
+`scripts.reference` has the pages that are made as a whole, `scripts.bound_numbers` the numbers in other pages that are
+bound to entries.
 """
 
 import argparse
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from scripts import bound_numbers, reference
+from scripts import bound_numbers, claim_counts, reference
 
 ROOT = Path(__file__).parents[1]
 ARCHITECTURE = Path("scripts/architecture.py")
@@ -54,6 +55,7 @@ def _without_current(make: Callable[[], str], _current: str) -> str:
 
 DOCUMENTS: Mapping[str, Callable[[str], str]] = {
     "docs/reference/run-folders.md": torture,
+    **{str(page.relative_to(ROOT)): claim_counts.with_counts for page in claim_counts.pages()},
 }
 PAGES: Mapping[str, Callable[[str], str]] = {
     path: partial(_without_current, make) for path, make in reference.PAGES.items()

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from scripts import bound_numbers
 
+from longlook.core.results import Agreement
 from longlook.instruments.atlas.claims.entries import read_entry
 from longlook.report.wording import MINUS, effect
 
@@ -13,8 +14,8 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 RATES, SIZES = ("10Mbit", "50Mbit", "100Mbit"), ("5KB", "10KB", "100KB", "200KB", "500KB", "1MB", "10MB")
 PROXIES = ("17a", "18a")
-"""Figures of proxies.md: tables of `published / ours`, with the mark of a claim that is not reproduced."""
-MARKS = {"contradicted": " ✗", "inconclusive": " ?", "reproduced": ""}
+"""Figures of proxies.md: tables of `published / ours`, with the mark of a claim that is not found with its size."""
+MARKS = {Agreement.CONTRADICTED: " ✗", Agreement.OTHER_SIZE: " ≠", Agreement.OPEN: " ?"}
 
 
 @pytest.mark.parametrize("path", bound_numbers.pages(ROOT), ids=lambda path: path.relative_to(ROOT).as_posix())
@@ -45,7 +46,7 @@ def test_tables_of_proxies_show_the_claims_and_what_was_found(figure: str) -> No
             published, ours = item.claim.effect_pct, item.estimate
             assert ours is not None
             first = "n.s." if published is None or not item.claim.significant else f"{published:+.0f}"
-            whole = f"{first} / {effect(ours.effect_pct)[:-2]}{MARKS[item.result]}".replace("-", MINUS)
+            whole = f"{first} / {effect(ours.effect_pct)[:-2]}{MARKS.get(item.result, '')}".replace("-", MINUS)
             if text != whole:
                 faults.append(f"{rate}, {size}: {text!r} should be {whole!r}")
     assert not results and not faults, "\n".join(faults)

@@ -11,17 +11,14 @@ from longlook.core import lazy
 
 if TYPE_CHECKING:
     from longlook.analysis.bottleneck import attribute_bottlenecks as attribute_bottlenecks
-    from longlook.analysis.claims.judge import CONTRADICTED as CONTRADICTED
-    from longlook.analysis.claims.judge import INCONCLUSIVE as INCONCLUSIVE
-    from longlook.analysis.claims.judge import NOT_RUN as NOT_RUN
-    from longlook.analysis.claims.judge import NOT_TESTABLE as NOT_TESTABLE
-    from longlook.analysis.claims.judge import REPRODUCED as REPRODUCED
+    from longlook.analysis.claims.judge import NO_DIFFERENCE_PCT as NO_DIFFERENCE_PCT
     from longlook.analysis.claims.judge import WelchVerdict as WelchVerdict
-    from longlook.analysis.claims.judge import is_clipped as is_clipped
     from longlook.analysis.claims.judge import judge as judge
     from longlook.analysis.claims.judge import lies_within as lies_within
-    from longlook.analysis.claims.judge import size_agrees as size_agrees
     from longlook.analysis.claims.judge import welch_verdict as welch_verdict
+    from longlook.analysis.claims.sizes import SIZE_FACTOR as SIZE_FACTOR
+    from longlook.analysis.claims.sizes import compare_sizes as compare_sizes
+    from longlook.analysis.claims.sizes import is_clipped as is_clipped
     from longlook.analysis.effects import said as said
     from longlook.analysis.effects import unmeasured as unmeasured
     from longlook.analysis.integrated import Integrated as Integrated
@@ -54,6 +51,8 @@ if TYPE_CHECKING:
     from longlook.analysis.stats.frames import dependences_table as dependences_table
     from longlook.analysis.stats.frames import estimates_from_table as estimates_from_table
     from longlook.analysis.stats.frames import estimates_table as estimates_table
+    from longlook.analysis.stats.joint import joint_effect as joint_effect
+    from longlook.analysis.stats.joint import joint_level as joint_level
     from longlook.analysis.stats.levels import FAIR as FAIR
     from longlook.analysis.stats.levels import PART as PART
     from longlook.analysis.stats.levels import arm_levels as arm_levels
@@ -93,10 +92,8 @@ else:
         __name__,
         {
             "bottleneck": "attribute_bottlenecks",
-            "claims.judge": (
-                "CONTRADICTED INCONCLUSIVE NOT_RUN NOT_TESTABLE REPRODUCED WelchVerdict is_clipped judge lies_within "
-                "size_agrees welch_verdict"
-            ),
+            "claims.judge": "NO_DIFFERENCE_PCT WelchVerdict judge lies_within welch_verdict",
+            "claims.sizes": "SIZE_FACTOR compare_sizes is_clipped",
             "effects": "said unmeasured",
             "integrated": "Integrated integrate",
             "measure": "MeasuredAttempt measure_all measure_trials with_comparisons",
@@ -108,6 +105,7 @@ else:
             "stats.drawn_settings": "name_of scale_of sentence",
             "stats.estimates": "estimate",
             "stats.frames": "dependences_table estimates_from_table estimates_table",
+            "stats.joint": "joint_effect joint_level",
             "stats.levels": "FAIR PART arm_levels metrics_by_arm",
             "stats.population": "population_curves population_levels",
             "stats.procedures": "Floats Paired adjust advantages effect_pct exact_interval paired",

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from longlook.analysis.samples import RANDOM_LOSSES, UNSEEN
+from longlook.analysis.samples import UNSEEN
 from longlook.analysis.stats.strata import MORE, NONE, ONE, STRATA, Control, Packet, interpolated, round_value
 from longlook.analysis.strata_plan import CellStrata, write_packet
 from longlook.core import STATED, Outcome, Trial
@@ -21,7 +21,7 @@ PATTERN_COLUMNS = (
 that a load without loss has, `expected` is the value that the single losses let expect, in the metric's unit.
 """
 
-_ALONE = {RANDOM_LOSSES: float("nan"), UNSEEN: float("nan"), "value": float("nan")}
+_ALONE = {UNSEEN: float("nan"), "value": float("nan")}
 
 
 @dataclass(frozen=True)

@@ -160,7 +160,7 @@ class Contrast:
     family: str = ""  # empty: a family of its own
 
 
-PUBLISHED = "published"
+PUBLISHED, READ_AS = "published", "read as"
 """The origin of a claim's number that its source has itself."""
 
 
@@ -175,6 +175,15 @@ class ExpectedLevel:
     at_most: float | None = None
     below: float | None = field(default=None, metadata=_LATER)
     """The level is the share of the study's population, in %, in which the metric is below this, or has no value."""
+
+
+class ClaimKind(StrEnum):
+    """What a source states about a cell. Claims of different kinds are counted apart."""
+
+    NUMBER = "number"  # an effect with a size
+    DIRECTION = "direction"  # which arm is better, without a number
+    NO_DIFFERENCE = "no difference"
+    LEVEL = "level"  # of one arm
 
 
 @dataclass(frozen=True)
@@ -199,7 +208,35 @@ class Claim:
     direction: Verdict | None = None  # better | worse, where the source gives no number
     expected: ExpectedLevel | None = None
     untestable: str | None = None  # why no trial of this study can test it
-    origin: str = PUBLISHED  # published | derived | read as
+    origin: str = PUBLISHED  # published | derived | READ_AS
+    counts_as: str = field(default="", metadata=_LATER)
+    """The name of what the source states, if other claims repeat it and `statement` would not tell."""
+
+    @property
+    def kind(self) -> ClaimKind:
+        """What the source states."""
+        if self.expected is not None:
+            return ClaimKind.LEVEL
+        if not self.significant:
+            return ClaimKind.NO_DIFFERENCE
+        return ClaimKind.DIRECTION if self.effect_pct is None else ClaimKind.NUMBER
+
+    @property
+    def statement(self) -> str:
+        """The name of what the source states: claims of one name repeat one number or sentence, which counts once.
+
+        By default each cell of a figure is a number of its own, and so is each number of a level; a sentence (a
+        direction, or "no difference" read from words) is one, whatever number of cells it is about.
+        """
+        if self.counts_as:
+            return self.counts_as
+        if self.expected is not None:
+            level = self.expected
+            about = [level.metric, level.published, level.below]
+            return ": ".join([self.source, *(str(item) for item in about if item is not None)])
+        if self.kind is ClaimKind.DIRECTION or (self.kind is ClaimKind.NO_DIFFERENCE and self.origin == READ_AS):
+            return self.source
+        return ": ".join([self.source, ", ".join([self.contrast, *self.cell.values()])])
 
 
 @dataclass(frozen=True)

@@ -141,7 +141,7 @@ def write_samples(folder: RunFolder, measured: Sequence[MeasuredAttempt]) -> pd.
     """Write `samples.parquet`, a row for each attempt and metric, and `strata.parquet`, if losses are integrated: then
     the samples have a row for each round and metric, and that table has the attempts.
     """
-    samples = samples_table(folder.study, [(entry.trial, entry.run, entry.values) for entry in measured])
+    samples = samples_table(folder.study, measured)
     integrated = integrate(samples, (entry.trial for entry in measured), read_strata(folder))
     _write(folder, PATTERNS, integrated.patterns if len(integrated.patterns) else None)
     samples = integrated.samples

@@ -137,8 +137,8 @@ def run_until_decided(
         rounds |= dict.fromkeys(remaining, until)
         done = until
         measured += measure_trials(folder, study, trials, lambda _done, _total: None)
-        entries = [(entry.trial, entry.run, entry.values) for entry in with_comparisons(measured, study)]
-        samples = integrate(samples_table(without_draws, entries), (entry.trial for entry in measured), strata).samples
+        samples = samples_table(without_draws, with_comparisons(measured, study))
+        samples = integrate(samples, (entry.trial for entry in measured), strata).samples
         still = undecided(estimate(samples, study), study)
         if decided := [cell_id for cell_id in remaining if cell_id not in still]:
             observer.say(f"decided after {done} rounds: {', '.join(decided)}")

@@ -46,7 +46,7 @@ def run_stated(plan: Plan, folder: RunFolder, tally: Tally, run: Run, engine: st
     """Run the trials at the stated points of all cells; return the plan with them and with the patterns of all rounds.
 
     `engine` runs the trials that name none. A cell whose losses cannot be integrated keeps its ordinary rounds, and the
-    observer is told why. The run folder gets this plan, too, and its strata.
+    observer hears why. The run folder gets this plan, too, and its strata.
     """
     stated: dict[str, list[Trial]] = {}
     rounds: dict[str, list[Trial]] = {}

@@ -145,6 +145,7 @@ class ClaimTable(Table):
     rows: str | None = None
     columns: str | None = None
     cell: dict[str, str] = {}
+    counts_as: Text | None = None
     uncertainty: Percent = 0.0
     clipped_at: Percent | None = None
     effect_pct: dict[str, dict[str, int | float | Literal["ns", "+", "-"]]] = {}

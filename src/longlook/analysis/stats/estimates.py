@@ -72,7 +72,7 @@ def _test(data: CellData, metric: Metric, study: Study) -> _Tested:
         )
     fits = tuple(cliffs.fits(advantage, data.drawn_in_pairs, margin))
     if (unseen_pct := data.unseen_pct) is not None:
-        paired = rare_losses.allowing(analyse, advantage, unseen_pct, is_log=is_log)
+        paired = rare_losses.with_unseen(analyse, advantage, unseen_pct, is_log=is_log)
         return _Tested(data, metric, len(baseline), paired, is_log, fits, unseen_pct=unseen_pct)
     losses = data.random_losses
     paired = rare_losses.analysed(analyse, advantage, losses, is_log=is_log)
@@ -82,7 +82,7 @@ def _test(data: CellData, metric: Metric, study: Study) -> _Tested:
     mean_losses = float(np.mean(losses))
 
     def decides(rounds: Floats) -> bool:
-        paired = rare_losses.allowing(analyse, rounds, rare_losses.larger_pct(mean_losses), is_log=is_log)
+        paired = rare_losses.allowing(analyse, rounds, mean_losses, is_log=is_log)
         return decide(len(rounds), paired, paired.p, study.analysis)[0] is not Verdict.INCONCLUSIVE
 
     needed = partial(rare_losses.rounds_needed, decides, advantage)
@@ -103,6 +103,8 @@ def _conclude(tested: _Tested, study: Study, p_adjusted: float | None) -> Estima
         wanted = tested.rounds_needed if verdict is Verdict.INCONCLUSIVE else None
         needed = None if wanted is None else wanted()
         reasons.append(rare_losses.sentence(tested.random_losses, needed))
+        if data.rounds_without_log:
+            reasons.append(rare_losses.not_counted(data.rounds_without_log))
 
     def in_pct(advantage: float | None) -> float | None:
         return procedures.effect_pct(advantage, metric.better, tested.is_log)

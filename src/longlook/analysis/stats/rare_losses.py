@@ -40,7 +40,7 @@ def larger_pct(losses: float) -> float:
     return 100 / math.sqrt(max(1.0, losses))
 
 
-def allowing(analyse: Analyse, advantage: Floats, unseen_pct: float, *, is_log: bool) -> Paired:
+def with_unseen(analyse: Analyse, advantage: Floats, unseen_pct: float, *, is_log: bool) -> Paired:
     """Return what `analyse` finds in the advantages, with room for one round that was not seen.
 
     The unseen round lies below or above the median, whichever is worse for the statement. The interval is the widest of
@@ -68,6 +68,11 @@ def allowing(analyse: Analyse, advantage: Floats, unseen_pct: float, *, is_log: 
     )
 
 
+def allowing(analyse: Analyse, advantage: Floats, losses: float, *, is_log: bool) -> Paired:
+    """Return the same with a round that loads imply which lose so many packets at random on average (`larger_pct`)."""
+    return with_unseen(analyse, advantage, larger_pct(losses), is_log=is_log)
+
+
 def analysed(analyse: Analyse, advantage: Floats, losses: Floats | None, *, is_log: bool) -> Paired:
     """Return what `analyse` finds in the advantages, with room for losses that the rounds may have missed.
 
@@ -75,7 +80,7 @@ def analysed(analyse: Analyse, advantage: Floats, losses: Floats | None, *, is_l
     """
     if losses is None:
         return analyse(advantage)
-    return allowing(analyse, advantage, larger_pct(float(np.mean(losses))), is_log=is_log)
+    return allowing(analyse, advantage, float(np.mean(losses)), is_log=is_log)
 
 
 def rounds_needed(decides: Callable[[Floats], bool], advantage: Floats) -> int | None:
@@ -102,4 +107,12 @@ def sentence_of_strata(unseen_pct: float) -> str:
     return (
         "losses are integrated: each round is a mean over all loads, and interval and tests allow for one more round "
         f"with a value {unseen_pct:.2g} % larger"
+    )
+
+
+def not_counted(rounds: int) -> str:
+    """Return what a reader must know of rounds whose random losses no log tells."""
+    return (
+        f"{rounds} rounds have no log of a link, so that it is not known how many packets they lost at random: they "
+        "count as rounds without loss, for which most is allowed"
     )
