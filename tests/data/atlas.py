@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from longlook.analysis.claims.judge import judge
+from longlook.analysis.measure import MeasuredAttempt
 from longlook.analysis.samples import samples_table
 from longlook.analysis.stats import arm_levels, estimate
 from longlook.core.model import Outcome, Run, Study
@@ -30,7 +31,7 @@ def made_up_run(path: Path, study: Study, digest: str = "5b" * 32) -> Path:
         levels = {name: 10 + 3 * (sum(map(ord, trial.arm + trial.cell_id + name)) % 7) for name in still.metrics}
         run = Run(trial.id, Outcome.OK, None, None, 1, "virtual", 0, 0.2, 1.0, 0.1, {}, {}, {}, {}, {})
         noisy = {name: level * float(np.exp(random.normal(0, 0.05))) for name, level in levels.items()}
-        entries.append((trial, run, noisy))
+        entries.append(MeasuredAttempt(trial, run, {**noisy}))
     samples = samples_table(still, entries)
     estimates = estimate(samples, still)
     manifest = {**MANIFEST, "study": study.id, "engine": "virtual", "trials": len(plan.trials)}

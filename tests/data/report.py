@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from longlook.analysis.claims.judge import judge
+from longlook.analysis.measure import MeasuredAttempt
 from longlook.analysis.samples import samples_table
 from longlook.analysis.stats import arm_levels, estimate
 from longlook.core import registry
@@ -84,20 +85,17 @@ def paper_content(study_id: str = "kakhki2017-fig6a", only: Sequence[str] = (), 
     )
 
 
-Entry = tuple[Trial, Run, Mapping[str, float | None]]
-
-
-def _store(study: Study, trials: Sequence[Trial], *, faults: bool) -> Iterator[Entry]:
+def _store(study: Study, trials: Sequence[Trial], *, faults: bool) -> Iterator[MeasuredAttempt]:
     published = {tuple(sorted(claim.cell.items())): claim.effect_pct for claim in study.claims}
     for trial in trials:
         random = np.random.default_rng([trial.seed % 2**32, trial.round, len(trial.arm)])
         if faults and random.random() < 0.01:
-            yield trial, _run(trial, Outcome.INVALID, "a gap of 14.2 ms in the router's loop", 1), {}
-            yield trial, _run(trial, Outcome.OK, None, 2), _values(trial, published, random)
+            yield MeasuredAttempt(trial, _run(trial, Outcome.INVALID, "a gap of 14.2 ms in the router's loop", 1), {})
+            yield MeasuredAttempt(trial, _run(trial, Outcome.OK, None, 2), _values(trial, published, random))
         elif faults and random.random() < 0.012:
-            yield trial, _run(trial, Outcome.TIMED_OUT, "the client was not done after 60 s", 1), {}
+            yield MeasuredAttempt(trial, _run(trial, Outcome.TIMED_OUT, "the client was not done after 60 s", 1), {})
         else:
-            yield trial, _run(trial, Outcome.OK, None, 1), _values(trial, published, random)
+            yield MeasuredAttempt(trial, _run(trial, Outcome.OK, None, 1), _values(trial, published, random))
 
 
 def _run(trial: Trial, outcome: Outcome, reason: str | None, attempt: int) -> Run:
@@ -115,7 +113,7 @@ def _load_time_s(trial: Trial) -> float:
 
 def _values(
     trial: Trial, published: Mapping[Any, float | None], random: np.random.Generator
-) -> Mapping[str, float | None]:
+) -> dict[str, float | None]:
     effect = published.get(tuple(sorted(trial.cell.items()))) or 0.0
     load_s = _load_time_s(trial)
     if trial.protocol == "h3":
@@ -135,10 +133,11 @@ def _values(
     }
 
 
-def _goodput(entries: Sequence[Entry]) -> pd.DataFrame:
+def _goodput(entries: Sequence[MeasuredAttempt]) -> pd.DataFrame:
     frames = []
-    for trial, run, values in entries:
-        if run.outcome is not Outcome.OK:
+    for entry in entries:
+        trial, values = entry.trial, entry.values
+        if entry.run.outcome is not Outcome.OK:
             continue
         time_s = np.arange(0.0, (values["page_load_time"] or 0.0) + 0.1, 0.1)
         random = np.random.default_rng([trial.seed % 2**32, trial.round, 7])

@@ -21,7 +21,7 @@ from longlook.analysis.trace_checks import (
     sets_parameters,
 )
 from longlook.core import EVENTS, TIMELINE, Metric, Outcome, Run, RunFolder, Study, Trial, find_metric
-from longlook.timeline import Events, Timeline, needs_events, normalise_trial, write_events
+from longlook.timeline import Events, Timeline, needs_events, normalise_trial, random_losses, write_events
 
 _POINTS = "points"
 """The table of OUTPUTS that metrics which compare arms read."""
@@ -41,6 +41,8 @@ class MeasuredAttempt:
     values: dict[str, float | None]
     tables: Mapping[str, Columns | None] = field(default_factory=dict)
     """The rows of each of OUTPUTS by its name."""
+    random_losses: int | None = None
+    """The packets of the load that its links lost at random; None if that is not known."""
 
 
 def measure_all(folder: RunFolder, study: Study, report: Callable[[int, int], None]) -> list[MeasuredAttempt]:
@@ -132,9 +134,10 @@ class _Measurement:
         data: dict[str, Any] = {
             "values": {name: metric.measure(timeline) for name, metric in _metrics(self.metrics)},
             "tables": {output.name: output.of(attempt) for output in OUTPUTS},
+            "random_losses": random_losses(timeline),
         }
         if traced and (wrong := self._contradicted(timeline)):
-            data = {"values": {}, "tables": {}, "contradicted": "; ".join(wrong)}
+            data = {"values": {}, "tables": {}, "random_losses": None, "contradicted": "; ".join(wrong)}
         MeasureCache(self.metrics).keep(self.key, self.path, data, [TIMELINE, EVENTS] if traced else [TIMELINE])
         return self._result(data)
 
@@ -151,7 +154,7 @@ class _Measurement:
         if (wrong := data.get("contradicted")) is not None:
             hint = "the program ignored its configuration: see its knob, and longlook stacks check"
             run = replace(run, outcome=Outcome.INVALID, reason=wrong, hint=hint)
-        return MeasuredAttempt(self.trial, run, data["values"], data["tables"])
+        return MeasuredAttempt(self.trial, run, data["values"], data["tables"], data["random_losses"])
 
 
 def _in_parallel(pending: list[_Measurement]) -> Iterator[MeasuredAttempt]:

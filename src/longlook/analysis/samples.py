@@ -5,18 +5,29 @@ from collections.abc import Iterable, Mapping
 
 import pandas as pd
 
+from longlook.analysis.measure import MeasuredAttempt
 from longlook.core import Metric, Outcome, Run, Study, Trial, find_metric
 from longlook.study import columns, drawn_number
+from longlook.timeline import CORRUPTING_AT_RANDOM, DROPPING_AT_RANDOM
 
 FACTOR_PREFIX = "factor."
 """The prefix of columns that hold the level of a factor: `factor.<name>`."""
 
-RANDOM_LOSSES = "random_losses"
-"""The column of packets that the link lost at random in an attempt; null if its path loses none."""
+UNSEEN = "unseen_pct"
+"""The column of integrated losses: by how much a round that was not seen may be larger, in %; null if they are
+sampled.
+"""
 
-_COUNTED_LOSSES = ("loss", "gilbert_elliott", "burst_loss")
-_RANDOM_LOSSES = {*_COUNTED_LOSSES, "corrupt"}
-"""Kinds of stages. A corrupted packet is lost to its receiver, but the link has no counter of such packets."""
+LOSES_AT_RANDOM = "loses_at_random"
+"""The column of whether a path loses packets at random, apart from its queues; only if the path of any trial does."""
+
+RANDOM_LOSSES = "random_losses"
+"""The column of packets of a load that such a path lost at random; null if a link's log is missing, and on other paths.
+
+It comes with LOSES_AT_RANDOM.
+"""
+
+_RANDOM_STAGES = {*DROPPING_AT_RANDOM, CORRUPTING_AT_RANDOM}
 
 _DTYPES: Mapping[str, str] = {
     "study": "str",
@@ -34,46 +45,38 @@ _DTYPES: Mapping[str, str] = {
 }
 
 
-def samples_table(study: Study, entries: Iterable[tuple[Trial, Run, Mapping[str, float | None]]]) -> pd.DataFrame:
-    """Return every attempt of every trial, one row for each of the study's metrics, in the order of `entries`.
+def samples_table(study: Study, measured: Iterable[MeasuredAttempt]) -> pd.DataFrame:
+    """Return every attempt of every trial, one row for each of the study's metrics, in the order of `measured`.
 
-    `entries` are (trial, run of one attempt, values by metric). Values are null unless the attempt went well; a value
-    that is missing or not finite all the same gets a reason. The columns are _DTYPES, one for each factor, and
-    RANDOM_LOSSES if the path of any trial loses packets at random. Each setting that rounds draw has one, too, a number
-    in the unit that its name ends with.
+    Values are null unless the attempt went well; a value that is missing or not finite all the same gets a reason. The
+    columns are _DTYPES, one for each factor, and LOSES_AT_RANDOM with RANDOM_LOSSES if the path of any trial loses
+    packets at random. Each setting that rounds draw has one, too, a number in the unit that its name ends with.
     """
     metrics = [find_metric(name) for name in study.metrics]
     drawn = columns(study.around)
     rows, is_lossy = [], False
-    for trial, run, values in entries:
-        numbers = {column: drawn_number(trial, setting) for setting, column in drawn.items()}
-        if loses_at_random(trial):
-            numbers[RANDOM_LOSSES], is_lossy = random_losses(run), True
-        rows += [{**_row(study, trial, run, metric, values), **numbers} for metric in metrics]
-    factors = [FACTOR_PREFIX + factor.name for factor in study.factors]
-    numeric = [*([RANDOM_LOSSES] if is_lossy else []), *drawn.values()]
-    table = pd.DataFrame(rows, columns=[*_DTYPES, *factors, *numeric])
-    return table.astype({**_DTYPES, **dict.fromkeys(factors, "str"), **dict.fromkeys(numeric, "float64")})
+    for attempt in measured:
+        numbers: dict[str, float | None] = {
+            column: drawn_number(attempt.trial, setting) for setting, column in drawn.items()
+        }
+        at_random = loses_at_random(attempt.trial)
+        is_lossy |= at_random
+        numbers[RANDOM_LOSSES] = attempt.random_losses if at_random else None
+        rows += [{**_row(study, attempt, metric), LOSES_AT_RANDOM: at_random, **numbers} for metric in metrics]
+    texts = [FACTOR_PREFIX + factor.name for factor in study.factors]
+    losses = {LOSES_AT_RANDOM: "bool", RANDOM_LOSSES: "float64"} if is_lossy else {}
+    kinds = {**_DTYPES, **dict.fromkeys(texts, "str"), **losses, **dict.fromkeys(drawn.values(), "float64")}
+    return pd.DataFrame(rows, columns=list(kinds)).astype(kinds)
 
 
 def loses_at_random(trial: Trial) -> bool:
     """Return whether the path of a trial loses packets at random, apart from its queues."""
-    return any(stage.kind in _RANDOM_LOSSES for link in trial.links.values() for stage in (*link.up, *link.down))
+    return any(stage.kind in _RANDOM_STAGES for link in trial.links.values() for stage in (*link.up, *link.down))
 
 
-def random_losses(run: Run) -> float | None:
-    """Return how many packets the link lost at random in both directions; None if it left no counters.
-
-    Packets that a queue dropped, or a rule of the path, are none of them.
-    """
-    if not run.link:
-        return None
-    names = [f"dropped_{kind}" for kind in _COUNTED_LOSSES]
-    return float(sum(counters.get(name, 0) for counters in run.link.values() for name in names))
-
-
-def _row(study: Study, trial: Trial, run: Run, metric: Metric, values: Mapping[str, float | None]) -> dict[str, object]:
-    value, reason = _value(run, metric, values)
+def _row(study: Study, attempt: MeasuredAttempt, metric: Metric) -> dict[str, object]:
+    trial, run = attempt.trial, attempt.run
+    value, reason = _value(run, metric, attempt.values)
     return {
         "study": study.id,
         "cell": trial.cell_id,

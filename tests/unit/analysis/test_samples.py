@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
+from longlook.analysis.measure import MeasuredAttempt
 from longlook.analysis.samples import loses_at_random, samples_table
 from longlook.analysis.stats import estimate
 from longlook.core.errors import InputError
@@ -18,7 +19,10 @@ STUDY = replace(study(["10"]), metrics=("page_load_time", "client_cpu"))
 def test_one_row_for_each_attempt_and_metric(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     rejected = run(outcome=Outcome.INVALID, reason="late packets")
     again = run(attempt=2)
-    entries = [(TRIAL, rejected, {}), (TRIAL, again, {"page_load_time": 1.5, "client_cpu": None})]
+    entries = [
+        MeasuredAttempt(TRIAL, rejected, {}),
+        MeasuredAttempt(TRIAL, again, {"page_load_time": 1.5, "client_cpu": None}),
+    ]
     table = samples_table(STUDY, entries)
     assert list(table.columns) == [
         *("study", "cell", "arm", "round", "seed", "trial_id", "attempt"),
@@ -40,12 +44,14 @@ def test_one_row_for_each_attempt_and_metric(tmp_path: Path, snapshot: SnapshotA
 
 
 def test_a_failed_trial_has_no_value_even_if_something_was_measured() -> None:
-    table = samples_table(STUDY, [(TRIAL, run(outcome=Outcome.FAILED, reason="died"), {"page_load_time": 1.0})])
+    failed = MeasuredAttempt(TRIAL, run(outcome=Outcome.FAILED, reason="died"), {"page_load_time": 1.0})
+    table = samples_table(STUDY, [failed])
     assert table["value"].isna().all()
 
 
 def test_a_value_that_is_not_finite_is_not_a_value(snapshot: SnapshotAssertion) -> None:
-    table = samples_table(STUDY, [(TRIAL, RUN, {"page_load_time": float("nan"), "client_cpu": 1.0})])
+    attempt = MeasuredAttempt(TRIAL, RUN, {"page_load_time": float("nan"), "client_cpu": 1.0})
+    table = samples_table(STUDY, [attempt])
     assert table["value"].isna().tolist() == [True, False]
     assert table["reason"].iloc[0] == snapshot
 
@@ -58,7 +64,11 @@ def test_nothing_ran() -> None:
 
 def test_samples_feed_the_statistics() -> None:
     entries = [
-        (replace(TRIAL, id=f"{arm}{number}", arm=arm, round=number), RUN, {"page_load_time": time, "client_cpu": 1.0})
+        MeasuredAttempt(
+            replace(TRIAL, id=f"{arm}{number}", arm=arm, round=number),
+            RUN,
+            {"page_load_time": time, "client_cpu": 1.0},
+        )
         for arm, time in (("tcp", 2.0), ("quic", 1.0))
         for number in range(10)
     ]
@@ -81,23 +91,28 @@ def test_what_rounds_drew_has_a_column_for_each_setting() -> None:
         start_phase_ns=32_000,
     )
     times = {"page_load_time": 1.5, "client_cpu": 1.0}
-    table = samples_table(replace(STUDY, around=around), [(drew, RUN, times), (TRIAL, RUN, times)])
+    attempts = [MeasuredAttempt(trial, RUN, times) for trial in (drew, TRIAL)]
+    table = samples_table(replace(STUDY, around=around), attempts)
     assert list(table.columns)[-3:] == ["drawn.network.rtt_ms", "drawn.network.queue_bytes", "drawn.start_phase_ms"]
     assert [table[name].dtype for name in list(table.columns)[-3:]] == ["float64"] * 3
     assert table.iloc[0, -3:].tolist() == [36.42, 46_120.0, 0.032]
     assert table.iloc[2, -3:].isna().all()
 
 
-def test_packets_lost_at_random_have_a_column_where_a_path_loses_any() -> None:
+def test_packets_lost_at_random_have_columns_where_a_path_loses_any() -> None:
     lossy = replace(TRIAL, link=Link((Stage("loss", {"probability": 0.01}),), ()))
-    counters = {"dropped_loss": 2, "dropped_gilbert_elliott": 1, "dropped_queue": 7, "dropped_loss_index": 5}
-    counted = replace(RUN, link={"up": {"dropped_burst_loss": 1}, "down": counters})
     times = {"page_load_time": 1.5, "client_cpu": 1.0}
-    table = samples_table(STUDY, [(TRIAL, counted, times), (lossy, counted, times), (lossy, RUN, times)])
+    attempts = [
+        MeasuredAttempt(TRIAL, RUN, times, random_losses=0),
+        MeasuredAttempt(lossy, RUN, times, random_losses=4),
+        MeasuredAttempt(lossy, RUN, times, random_losses=None),
+    ]
+    table = samples_table(STUDY, attempts)
     assert table["random_losses"].dtype == "float64"
     assert table["random_losses"].isna().tolist() == [True, True, False, False, True, True]
     assert table["random_losses"].iloc[2] == 4.0
-    assert "random_losses" not in samples_table(STUDY, [(TRIAL, counted, times)]).columns
+    assert table["loses_at_random"].tolist() == [False, False, True, True, True, True]
+    assert not {"random_losses", "loses_at_random"} & {*samples_table(STUDY, attempts[:1]).columns}
 
 
 @pytest.mark.parametrize(

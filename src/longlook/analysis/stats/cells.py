@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from longlook.analysis.samples import FACTOR_PREFIX, RANDOM_LOSSES
+from longlook.analysis.samples import FACTOR_PREFIX, LOSES_AT_RANDOM, RANDOM_LOSSES, UNSEEN
 from longlook.analysis.stats.procedures import Floats, advantages, effect_pct
 from longlook.core import Contrast, InputError, Outcome, Study, find_metric
 from longlook.study import COLUMN_PREFIX
@@ -34,7 +34,9 @@ class ArmData:
     unmeasured_rounds: int  # whose last attempt went well but holds no usable value
     outcomes: Mapping[str, int]  # outcome → count of all attempts
     failed: Mapping[int, bool]  # round → whether its last attempt failed or timed out; ok, failed and timed_out alone
-    random_losses: Mapping[int, float]  # round → packets lost at random; of paths that lose some, rounds with a value
+    random_losses: Mapping[int, float]  # round → packets lost at random: rounds with a value, and a log that has them
+    loses_at_random: bool  # whether the path of any of its rounds does
+    unseen_pct: Mapping[int, float]  # round → UNSEEN; of integrated losses, rounds with a value
 
     @property
     def array(self) -> Floats:
@@ -78,12 +80,33 @@ class CellData:
     def random_losses(self) -> Floats | None:
         """The packets lost at random in each of these rounds, by the arm that lost fewer: shape (pairs,).
 
-        None if the path of neither arm loses packets at random.
+        A round whose losses are not known counts as one without loss, for which most is allowed. None if the path of
+        neither arm loses packets at random.
         """
-        known = [arm.random_losses for arm in (self.baseline, self.contender) if arm.random_losses]
-        if not known:
+        lossy = self._lossy
+        if not lossy:
             return None
-        return np.array([min(losses.get(number, 0.0) for losses in known) for number in self.rounds], np.float64)
+        return np.array(
+            [min(arm.random_losses.get(number, 0.0) for arm in lossy) for number in self.rounds], np.float64
+        )
+
+    @property
+    def rounds_without_log(self) -> int:
+        """The number of these rounds in which it is not known how many packets an arm lost at random."""
+        return sum(any(number not in arm.random_losses for arm in self._lossy) for number in self.rounds)
+
+    @property
+    def _lossy(self) -> list[ArmData]:
+        return [arm for arm in (self.baseline, self.contender) if arm.loses_at_random]
+
+    @property
+    def unseen_pct(self) -> float | None:
+        """By how much a value of a round that was not seen may be larger, in %: the mean of these rounds, for the arm
+        of which this is more. None if losses are not integrated.
+        """
+        known = [arm.unseen_pct for arm in (self.baseline, self.contender) if arm.unseen_pct]
+        means = [float(np.mean([losses[number] for number in self.rounds])) for losses in known if self.rounds]
+        return max(means, default=None)
 
     @property
     def drawn_in_pairs(self) -> dict[str, Floats]:
@@ -122,13 +145,14 @@ class Cells:
     def __init__(self, samples: pd.DataFrame, study: Study, metrics: Iterable[str]) -> None:
         self._study = study
         factors = [FACTOR_PREFIX + factor.name for factor in study.factors]
-        needed = [*NEEDED, *factors]
+        lost = [LOSES_AT_RANDOM, RANDOM_LOSSES] if RANDOM_LOSSES in samples.columns else []
+        needed = [*NEEDED, *factors, *lost]
         if missing := [name for name in needed if name not in samples.columns]:
             hint = "measure the run folder again: longlook report RUN"
             raise InputError(f"samples have no column {missing[0]!r}", hint)
         self._drawn = [str(name) for name in samples.columns if str(name).startswith(COLUMN_PREFIX)]
-        lost = [RANDOM_LOSSES] if RANDOM_LOSSES in samples.columns else []
-        table = samples[samples["metric"].isin(set(metrics))][[*needed, *lost, *self._drawn]]
+        unseen = [UNSEEN] if UNSEEN in samples.columns else []
+        table = samples[samples["metric"].isin(set(metrics))][[*needed, *unseen, *self._drawn]]
         # Sorted, so that the order of rows can never matter.
         table = table.sort_values(["cell", "arm", "round", "attempt"], kind="stable")
         columns = {str(name): table[name].tolist() for name in table.columns}
@@ -166,6 +190,8 @@ def _arm(attempts: Sequence[_Row], name: str) -> ArmData:
         outcomes=dict(sorted(Counter(str(row["outcome"]) for row in attempts).items())),
         failed={row["round"]: Outcome(row["outcome"]) in FAILED for row in final if Outcome(row["outcome"]) in JUDGED},
         random_losses={row["round"]: row[RANDOM_LOSSES] for row in usable if _is_known(row.get(RANDOM_LOSSES))},
+        loses_at_random=any(row.get(LOSES_AT_RANDOM, False) for row in final),
+        unseen_pct={row["round"]: row[UNSEEN] for row in usable if _is_known(row.get(UNSEEN))},
     )
 
 

@@ -102,7 +102,7 @@ def twins(samples: pd.DataFrame, study: Study, metric: str) -> list[Population]:
                 lost = [min(losses.get(number, 0.0), losses.get(number + 1, 0.0)) for number in numbers]
                 first, second = np.array(pairs, np.float64).T
                 advantages, _ = procedures.advantages(first, second, better)
-                known = np.array(lost, np.float64) if losses else None
+                known = np.array(lost, np.float64) if data.baseline.loses_at_random else None
                 found.append(Population(arm.name, data.cell_id, advantages, known))
     return found
 

@@ -18,8 +18,9 @@ Integers = npt.NDArray[np.int64]
 DIRECTIONS = ("up", "down")
 TCP, UDP = 6, 17
 MAX_MONOTONIC_NS = 2**62
+FLIPPED = "a bit flipped"
 EDITS = (
-    *(MARKED, "a bit flipped", "client's port changed", "sender notified by ICMP"),
+    *(MARKED, FLIPPED, "client's port changed", "sender notified by ICMP"),
     *("forgiven by surgery", "held by surgery", "ECN codepoint rewritten"),
 )
 """The changes made to a packet, by bit of `edits`."""

@@ -33,7 +33,9 @@ from longlook.timeline.normalise.packets import table_of_packets
 from longlook.timeline.normalise.traces import normalise_traces
 from longlook.timeline.timeline import Kind, Timeline, merge_tables, table_of_rows
 
-LINK_LOG, SECOND_LOG, BEHIND_LOG = (link_file(name, ".bin") for name in (MAIN, SECOND, BEHIND))
+LINK_LOGS = LINK_LOG, SECOND_LOG, BEHIND_LOG = tuple(link_file(name, ".bin") for name in (MAIN, SECOND, BEHIND))
+UNREADABLE = "unreadable"
+"""Begins the reason why nothing of a link's log could be used."""
 OVER_SECOND = "over the second link"
 """In `detail` of a packet's row."""
 NS_PER_S = 1_000_000_000
@@ -186,7 +188,7 @@ def _packets(
         log = read_link_log(path)
         table = table_of_packets(log, run.started_unix_ns, connections, vantage)
     except DAMAGE as error:
-        account.skipped[f"unreadable: {type(error).__name__}: {error}"] += 1
+        account.skipped[f"{UNREADABLE}: {type(error).__name__}: {error}"] += 1
         return [], account
     account.read = table.num_rows
     if impossible := len(log.records) - table.num_rows:

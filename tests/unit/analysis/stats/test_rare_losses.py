@@ -11,6 +11,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from longlook.analysis.stats import procedures, rare_losses, sequential
 from longlook.analysis.stats.procedures import Floats
+from longlook.core.errors import InputError
 from longlook.core.model import Verdict
 from tests.data.samples import noisy, only, rows
 
@@ -27,7 +28,7 @@ def alike(mean: float, spread: float = 0.002, count: int = 10) -> Floats:
 
 
 def lossy(samples: pd.DataFrame, losses: float | None) -> pd.DataFrame:
-    return samples.assign(random_losses=losses)
+    return samples.assign(loses_at_random=True, random_losses=losses).astype({"random_losses": "float64"})
 
 
 @pytest.mark.parametrize(("losses", "larger_pct"), [(0.0, 100), (0.3, 100), (1.0, 100), (4.0, 50), (100.0, 10)])
@@ -140,8 +141,26 @@ def test_arms_that_gave_the_same_in_every_round_are_not_equivalent_where_loss_ma
 
 def test_the_arm_that_lost_fewer_packets_counts_and_a_path_without_loss_does_not() -> None:
     samples = rows(noisy(1.2, 0.01, 10, seed=1), noisy(1.0, 0.01, 10, seed=2))
-    by_arm = samples.assign(random_losses=samples["arm"].map({"tcp": 9.0, "quic": 4.0}))
+    by_arm = lossy(samples, 0.0).assign(random_losses=samples["arm"].map({"tcp": 9.0, "quic": 4.0}))
     assert only(by_arm).random_losses == 4.0
-    one = samples.assign(random_losses=samples["arm"].map({"tcp": 9.0, "quic": None}))
+    is_tcp = samples["arm"] == "tcp"
+    one = samples.assign(loses_at_random=is_tcp, random_losses=is_tcp.map({True: 9.0, False: None}))
     assert only(one).random_losses == 9.0
-    assert only(lossy(samples, None).astype({"random_losses": "float64"})).random_losses is None
+    assert only(lossy(samples, None).assign(loses_at_random=False)).random_losses is None
+
+
+def test_rounds_whose_losses_no_log_tells_are_allowed_most_and_the_reason_says_so(snapshot: SnapshotAssertion) -> None:
+    samples = rows(noisy(1.2, 0.01, 10, seed=1), noisy(1.0, 0.01, 10, seed=2))
+    unknown, none = only(lossy(samples, None)), only(lossy(samples, 0.0))
+    assert (unknown.random_losses, unknown.ci_low_pct, unknown.p_paired) == (0.0, none.ci_low_pct, none.p_paired)
+    some = lossy(samples, 8.0)
+    some.loc[(some["arm"] == "quic") & (some["round"] < 5), "random_losses"] = None
+    assert only(some).random_losses == 4.0
+    assert only(some).reason == snapshot
+    assert "no log" not in (none.reason or "")
+
+
+def test_samples_of_an_older_analysis_are_measured_again() -> None:
+    old = rows([1.0] * 10, [1.0] * 10).assign(random_losses=1.0)
+    with pytest.raises(InputError, match="samples have no column 'loses_at_random'"):
+        only(old)

@@ -67,7 +67,8 @@ def test_the_procedure_can_be_the_sequential_one() -> None:
 
 def test_populations_and_twins_have_the_random_losses_of_their_rounds() -> None:
     samples = table({"a": [1.0, 2.0, 1.0, 1.5], "b": [2.0, 1.0, 1.0, 1.0]})
-    lossy = samples.assign(random_losses=samples["round"] + samples["arm"].map({"a": 1.0, "b": 0.0}))
+    losses = samples["round"] + samples["arm"].map({"a": 1.0, "b": 0.0})
+    lossy = samples.assign(loses_at_random=True, random_losses=losses)
     made = study(["a", "b"])
     (population,) = populations(lossy, made)
     assert population.losses is not None
@@ -82,7 +83,7 @@ def test_populations_and_twins_have_the_random_losses_of_their_rounds() -> None:
 
 def test_a_verdict_where_packets_are_lost_at_random_is_that_of_the_report() -> None:
     samples = table({"a": loads(12).tolist(), "b": (1.5 * loads(12) * loads(12, 1.0, 0.03, 2)).tolist()})
-    lossy, made = samples.assign(random_losses=1.0), study(["a", "b"])
+    lossy, made = samples.assign(loses_at_random=True, random_losses=1.0), study(["a", "b"])
     (reported,) = estimate(lossy, made)
     verdict, paired = one_verdict(populations(lossy, made)[0], made.analysis)
     assert (verdict, paired.p) == (reported.verdict, reported.p_paired)

@@ -59,7 +59,7 @@ def test_every_part_has_its_rates_and_the_certificate_is_read_back(engine: FakeE
     assert [run.name for run in made.runs] == ["cells", "dense", "power"]
     assert made.parts["a-against-a"].rates[0].trials == 4  # two arms in two cells
     assert made.parts["coverage"].coverage
-    assert {item.source for item in made.parts["power"].power} == {"delay", "moved"}
+    assert {item.source for item in made.parts["power"].power} == {"delay under loss", "moved"}
     assert set(made.parts["sequential"].stopped_after) == {"0", "5", "10"}
     names = {path.name for path in write_figures(codec.encode(made), tmp_path / "figures")}
     assert {"error-rates.svg", "coverage.png", "power.pdf"} <= names

@@ -6,13 +6,22 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
 
-from longlook.analysis import NOT_RUN, welch_verdict
-from longlook.core import Claim, ClaimResult, Contrast, InputError, MachineError, Study, write_json
+from longlook.analysis import welch_verdict
+from longlook.core import (
+    Agreement,
+    Claim,
+    ClaimResult,
+    Contrast,
+    InputError,
+    MachineError,
+    Study,
+    write_json,
+)
 from longlook.instruments.atlas.claims.dispute import Dispute, DisputeEvidence, list_disputes
 from longlook.instruments.atlas.claims.dispute_flips import changes, conclude_dispute, find_flips
 from longlook.instruments.atlas.claims.dispute_judge import Point, judge_evidence
 from longlook.instruments.atlas.claims.dispute_points import points_of
-from longlook.instruments.atlas.claims.entries import CLAIMS, Found, read_found
+from longlook.instruments.atlas.claims.entries import CLAIMS, Found, read_found, stated_as
 from longlook.instruments.atlas.claims.page import write_claims_page
 from longlook.instruments.atlas.claims.survey import (
     Ours,
@@ -62,7 +71,7 @@ def refuse_run_folder(out: Path) -> None:
 
 def survey(found: Sequence[Found], installed: Mapping[str, Study], disputes: Sequence[Dispute], out: Path) -> Survey:
     """Return the findings of runs on every claim of the installed studies, and on the disputes."""
-    by_path = {str(run.path): run for run in found}
+    by_path = {str(run.path): stated_as(run, installed.get(run.study.id)) for run in found}
     runs = _ranked([_surveyed(run, installed, out) for run in by_path.values()])
     counting = {run.study: run for run in runs if run.replaced_by is None}
     read = {study: by_path[run.path] for study, run in counting.items()}
@@ -117,6 +126,7 @@ def _covered(run: Found, surveyed: SurveyedRun, installed: Study | None) -> Surv
             reason=found.reason,
             link=_link(run, surveyed, found),
             welch=welch_verdict(found),
+            factor=found.factor,
         )
         for found in run.claims
     ]
@@ -136,7 +146,7 @@ def _not_covered(study: Study) -> SurveyedStudy:
 
 def _open(claim: Claim, study: Study, reason: str) -> SurveyedClaim:
     text = statement(claim, study, metric_facts(study))
-    return SurveyedClaim(study.id, text, published(claim), claim, None, NOT_RUN, reason, None)
+    return SurveyedClaim(study.id, text, published(claim), claim, None, Agreement.NOT_RUN, reason, None)
 
 
 def _ours(found: ClaimResult) -> Ours | None:
