@@ -74,6 +74,7 @@ lint: build .venv/bin/vale
 	$(BIN)/lint-imports --no-logo --no-cache pyproject.toml
 	$(BIN)/python scripts/architecture.py --check
 	$(BIN)/python -m scripts.prose --check
+	$(BIN)/python -m scripts.causal --check
 	$(BIN)/python -m scripts.ratchets --check
 	$(BIN)/mypy
 	cargo fmt --all --check

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from scripts import prose
+from scripts import bound_numbers, prose
 from scripts.architecture import read_packages
 from scripts.reference import is_generated
 from scripts.study_walk import visited_modules
@@ -367,8 +367,29 @@ def words_of_generated_pages(checkout: Checkout) -> int:
 
 
 def _pages(checkout: Checkout, *, generated: bool = False) -> list[str]:
+    """Return the texts of pages without the comments that bind their numbers."""
     texts = [file.read_text() for file in sorted((checkout.root / "docs").rglob("*.md"))]
-    return [text for text in texts if is_generated(text) == generated]
+    return [bound_numbers.visible(text) for text in texts if is_generated(text) == generated]
+
+
+@_count(None, held=False)
+def bound_numbers_of_pages(checkout: Checkout) -> int:
+    """Numbers of README, of docs/results and of other pages that `make lint` compares with an entry."""
+    return sum(page.bound for page in _results(checkout))
+
+
+@_count(0)
+def unbound_numbers_of_results(checkout: Checkout) -> int:
+    """Numbers in README and docs/results that look like results and are bound to no entry (scripts/bound_numbers.py).
+
+    Some are no results of a run on record: a source's, a standard's, one of an explanation or of a log. The number
+    may not rise, so that a new sentence has its place of an entry.
+    """
+    return sum(len(page.unbound) for page in _results(checkout) if page.is_result)
+
+
+def _results(checkout: Checkout) -> list[bound_numbers.Page]:
+    return [bound_numbers.read(path, checkout.root) for path in bound_numbers.pages(checkout.root)]
 
 
 @_count(80, held=False)

@@ -1,8 +1,9 @@
 """Writes every file that is made from the code: `make generate`.
 
 --check writes nothing and fails if one of the quick ones would change; `make lint` does that. An entry of DOCUMENTS
-names a document with tables that are made from the code, and the function that puts them in. `scripts.reference` has
-the pages that are made as a whole.
+names a document with tables or counts that are made from the code, and the function that puts them in.
+`scripts.reference` has the pages that are made as a whole, `scripts.bound_numbers` the numbers in other pages that are
+bound to entries.
 """
 
 import argparse
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from scripts import reference
+from scripts import bound_numbers, claim_counts, reference
 
 ROOT = Path(__file__).parents[1]
 ARCHITECTURE = Path("scripts/architecture.py")
@@ -54,6 +55,7 @@ def _without_current(make: Callable[[], str], _current: str) -> str:
 
 DOCUMENTS: Mapping[str, Callable[[str], str]] = {
     "docs/reference/run-folders.md": torture,
+    **{str(page.relative_to(ROOT)): claim_counts.with_counts for page in claim_counts.pages()},
 }
 PAGES: Mapping[str, Callable[[str], str]] = {
     path: partial(_without_current, make) for path, make in reference.PAGES.items()
@@ -75,6 +77,20 @@ def out_of_date(files: Sequence[GeneratedFile], root: Path = ROOT, *, write: boo
     return found
 
 
+def wrong_numbers(root: Path = ROOT, *, write: bool = False) -> list[str]:
+    """Return a line for each number of a page that is not what its entry gives; with `write`, pages have the right one.
+
+    Lines about a number that cannot be corrected stay in the list after it was written.
+    """
+    found = []
+    for path in bound_numbers.pages(root):
+        page = bound_numbers.read(path, root)
+        if write and page.faults:
+            path.write_text(page.corrected, encoding="utf-8")
+        found += [str(fault) for fault in page.faults if fault.right is None or not write]
+    return found
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write or check; raise SystemExit with the paths that are out of date and the command that renews them."""
     parser = argparse.ArgumentParser(description="Write every file that is made from the code.")
@@ -83,6 +99,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if check:
         if changed := out_of_date(QUICK):
             sys.exit(f"{', '.join(changed)}: not what the code gives now: run `make generate`")
+        if wrong := wrong_numbers():
+            sys.exit("\n".join([*wrong, "numbers of pages come from docs/data/entries: run `make generate`"]))
         return
     if (ROOT / ARCHITECTURE).exists():
         subprocess.run([sys.executable, str(ARCHITECTURE)], cwd=ROOT, check=True)
@@ -90,6 +108,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     changed = out_of_date(QUICK, write=True)
     _take("tests.golden.snapshot")
     _take("tests.golden.ledgers")
+    if wrong := wrong_numbers(write=True):
+        sys.exit("\n".join(wrong))
     sys.stdout.write("".join(f"{path} is written\n" for path in changed))
 
 

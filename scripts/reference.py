@@ -8,17 +8,17 @@ import hashlib
 import inspect
 import json
 import re
+import statistics
 import sys
 import tomllib
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from longlook.analysis.outputs import Output, Pooled
-    from longlook.core import Study
+    from longlook.core import ClaimResult, Study
     from longlook.explain import Cause
     from longlook.instruments.atlas.claims.entry import Entry
     from longlook.metrics import Metric
@@ -33,6 +33,18 @@ LONGEST_LINE = 190
 
 _SENTENCE_END = re.compile(r"(?<=[.!?)]) (?=[A-Z`(])(?<! al\. )(?<!e\.g\. )")
 _SIGN, _CHANGES = "Return a sign if ", "Return "
+_BEFORE = """\
+Until 2026-11-26 claims were judged by their direction alone.
+“No difference” was called reproduced if ours was open and its interval held 0, however wide it was.
+The entries of that day gave, by that rule:
+
+| published | reproduced | contradicted | inconclusive | not testable | all |
+|---|---:|---:|---:|---:|---:|
+| number | 387 | 31 | 86 | 6 | 510 |
+| direction | 131 | 105 | 45 | 0 | 281 |
+| no difference | 63 | 42 | 9 | 2 | 116 |
+| level | 65 | 25 | 6 | 9 | 105 |
+| all | 646 | 203 | 146 | 17 | 1012 |"""
 _PLANS = re.compile(r"<!-- Plans (\w+); earlier: (.*) -->")
 _VALUE = re.compile(r"\{\w+(:[^}]*)?\}")
 
@@ -288,15 +300,26 @@ def studies() -> str:
 
 
 def atlas() -> str:
-    """Return the page of the atlas' entries: claims by study, and kinds of replication."""
-    from longlook.analysis import REPRODUCED
-    from longlook.instruments.atlas.claims.entries import EntryFolder
-    from longlook.instruments.atlas.content import ReplicationKind, SummaryRow, kind_of, summary_row
+    """Return the page of the atlas' entries: what sources state by result, and claims by study."""
+    from longlook.core import Agreement, ClaimKind
+    from longlook.instruments.atlas.claims.counts import (
+        MIXED,
+        RULE,
+        STATEMENT_RESULTS,
+        counts_by_kind,
+        in_words,
+        result_counts,
+        statement_counts,
+        statements,
+    )
+    from longlook.instruments.atlas.content import SummaryRow, summary_row
     from longlook.instruments.atlas.page import summary_markdown
     from longlook.instruments.atlas.papers import PAPERS, checks_laboratory, paper_key, reading_order
+    from longlook.report import markdown_rows
+    from scripts import claim_counts
 
     files = {path.stem: path for path in STUDIES.glob("*.toml")}
-    entries = EntryFolder(ROOT / "docs" / "data" / "entries", files).all()
+    entries, judged = claim_counts.entries(), claim_counts.judged()
     papers = [paper.key for paper in PAPERS]
     digest, earlier = _earlier_entries(entries)
     rows = []
@@ -307,22 +330,64 @@ def atlas() -> str:
             rows.append(summary_row(study, entries[name], plan_hash))
         elif not checks_laboratory(study.source):
             rows.append(SummaryRow(name, paper_key(name), {}, None, "not run yet"))
-    results = [found for entry in entries.values() for found in entry.claim_results()]
-    kinds = Counter(kind_of(found) for found in results if found.result == REPRODUCED)
+    claims = [item for found in judged.values() for item in found]
+
+    def table(header: Sequence[str], counted: Mapping[str, Mapping[str, int]]) -> str:
+        shown = [[name, *map(str, counts.values()), str(sum(counts.values()))] for name, counts in counted.items()]
+        return markdown_rows([*header, "all"], shown, frozenset(range(1, len(header) + 1)))
+
+    papers_of: dict[str, str] = {}
+    for name in sorted(judged, key=lambda name: papers.index(paper_key(name))):
+        for item in judged[name]:
+            papers_of.setdefault(item.claim.statement, paper_key(name))
+    by_paper = {
+        key: statement_counts(item for item in claims if papers_of[item.claim.statement] == key) for key in papers
+    }
+    mixed = [item for item in statements(claims) if item.result == MIXED]
+    cells = {str(kind): result_counts(item for item in claims if item.claim.kind is kind) for kind in ClaimKind}
     return _page(
         "The atlas: results by study",
         "These are the entries of this repository (`docs/data/entries`); [the atlas](../guide/claims.md) shows them "
-        "cell by cell. *Reproduced* says that a direction, a level or “no difference” is found again "
-        "([method](../explanation/method.md#published-claims)), not that an effect has the published size. "
-        "One published number can be several claims: two cells of `kakhki2017-large-objects` are ten, and `demo` "
-        "repeats twelve of fig. 6a.",
+        f"cell by cell. {RULE} [Method](../explanation/method.md#published-claims) has the whole rule.",
         (
-            "| of what is reproduced | claims |\n|---|---:|\n"
-            + "\n".join(f"| {kind} | {kinds[kind]} |" for kind in ReplicationKind),
-            summary_markdown(rows),
+            "## Numbers and sentences of sources, each once\n"
+            "A statement is mixed if its cells differ; its cells that are not testable or not run are left aside.\n\n"
+            + table(["published", *STATEMENT_RESULTS], {**counts_by_kind(claims), "all": statement_counts(claims)}),
+            table(
+                ["paper", *STATEMENT_RESULTS], {key: counts for key, counts in by_paper.items() if any(counts.values())}
+            ),
+            "## Statements that are mixed\n| published | cells |\n| --- | --- |\n"
+            + "\n".join(f"| `{item.name}` | {in_words(item.in_order)} |" for item in mixed),
+            "## How far sizes differ\n" + _sizes(claims),
+            "## Claims about cells\n"
+            + table(["published", *Agreement], {**cells, "all": result_counts(claims)})
+            + "\n"
+            + _BEFORE,
+            "## Claims about cells by study\n" + summary_markdown(rows),
             f"<!-- Plans {digest}; earlier: {' '.join(sorted(earlier)) or 'none'} -->",
         ),
     )
+
+
+def _sizes(claims: "Iterable[ClaimResult]") -> str:
+    """Return how far the ratios of published numbers and ours differ, of all whose direction is found again."""
+    from longlook.analysis import SIZE_FACTOR, is_clipped
+    from longlook.core import Agreement
+
+    found = {
+        item.claim.statement: item.factor
+        for item in claims
+        if item.result in (Agreement.SAME_SIZE, Agreement.OTHER_SIZE)
+        and item.factor is not None
+        and not is_clipped(item.claim)
+    }
+    limits = (1.1, SIZE_FACTOR, 1.5, 2.0, 3.0, 5.0)
+    rows = (f"| {limit:g} | {sum(factor <= limit for factor in found.values())} |" for limit in limits)
+    return sentences(
+        f"The direction of {len(found)} published numbers that are no bounds is found again. The ratio of the arms and "
+        f"ours differ by a factor of {statistics.median(found.values()):.2f} in the median, and of "
+        f"{max(found.values()):.1f} at most. A number that several cells repeat is taken once, at the last of them."
+    ) + ("\n\n| factor of at most | numbers |\n|---:|---:|\n" + "\n".join(rows))
 
 
 def _earlier_entries(entries: "Mapping[str, Entry]") -> tuple[str, set[str]]:

@@ -43,7 +43,7 @@ def spoken(lines: Sequence[Line]) -> set[str]:
     assert lines[-1] == {"event": "done", "ok": True}, lines
     objects = of(lines, "object")
     assert len(objects) == OBJECTS + 1
-    # A browser on a busy machine may open a second connection before the first has answered: neither has a `local` then.
+    # On a busy machine it may open a second connection before the first has answered: neither has a `local` then.
     carriers = {line["local"] for line in of(lines, "connection") if not line["primes"]}
     assert {line.get("local") for line in objects} <= carriers
     return {line["protocol"] for line in objects}

@@ -66,7 +66,7 @@ def test_clicking_a_cell_shows_every_sample_of_it(page: Page, report: Path, tmp_
         "p, adjusted",
     ):
         assert term.replace(" %", "\u00a0%") in text
-    assert "reproduced" in text
+    assert "same size" in text
     assert "Time to first byte" in text
     content = paper_content()
     chosen = content.samples

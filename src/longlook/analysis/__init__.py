@@ -11,19 +11,20 @@ from longlook.core import lazy
 
 if TYPE_CHECKING:
     from longlook.analysis.bottleneck import attribute_bottlenecks as attribute_bottlenecks
-    from longlook.analysis.claims.judge import CONTRADICTED as CONTRADICTED
-    from longlook.analysis.claims.judge import INCONCLUSIVE as INCONCLUSIVE
-    from longlook.analysis.claims.judge import NOT_RUN as NOT_RUN
-    from longlook.analysis.claims.judge import NOT_TESTABLE as NOT_TESTABLE
-    from longlook.analysis.claims.judge import REPRODUCED as REPRODUCED
+    from longlook.analysis.claims.judge import NO_DIFFERENCE_PCT as NO_DIFFERENCE_PCT
     from longlook.analysis.claims.judge import WelchVerdict as WelchVerdict
-    from longlook.analysis.claims.judge import is_clipped as is_clipped
     from longlook.analysis.claims.judge import judge as judge
     from longlook.analysis.claims.judge import lies_within as lies_within
-    from longlook.analysis.claims.judge import size_agrees as size_agrees
     from longlook.analysis.claims.judge import welch_verdict as welch_verdict
+    from longlook.analysis.claims.sizes import SIZE_FACTOR as SIZE_FACTOR
+    from longlook.analysis.claims.sizes import compare_sizes as compare_sizes
+    from longlook.analysis.claims.sizes import is_clipped as is_clipped
     from longlook.analysis.effects import said as said
     from longlook.analysis.effects import unmeasured as unmeasured
+    from longlook.analysis.integrated import Integrated as Integrated
+    from longlook.analysis.integrated import integrate as integrate
+    from longlook.analysis.loss_parts import LossEffects as LossEffects
+    from longlook.analysis.loss_parts import loss_effects as loss_effects
     from longlook.analysis.measure import MeasuredAttempt as MeasuredAttempt
     from longlook.analysis.measure import measure_all as measure_all
     from longlook.analysis.measure import measure_trials as measure_trials
@@ -52,6 +53,8 @@ if TYPE_CHECKING:
     from longlook.analysis.stats.frames import dependences_table as dependences_table
     from longlook.analysis.stats.frames import estimates_from_table as estimates_from_table
     from longlook.analysis.stats.frames import estimates_table as estimates_table
+    from longlook.analysis.stats.joint import joint_effect as joint_effect
+    from longlook.analysis.stats.joint import joint_level as joint_level
     from longlook.analysis.stats.levels import FAIR as FAIR
     from longlook.analysis.stats.levels import PART as PART
     from longlook.analysis.stats.levels import arm_levels as arm_levels
@@ -71,20 +74,31 @@ if TYPE_CHECKING:
     from longlook.analysis.stats.stopping import looks as looks
     from longlook.analysis.stats.stopping import metric_side as metric_side
     from longlook.analysis.stats.stopping import undecided as undecided
+    from longlook.analysis.stats.strata import MORE as MORE
+    from longlook.analysis.stats.strata import NONE as NONE
+    from longlook.analysis.stats.strata import ONE as ONE
+    from longlook.analysis.stats.strata import Packet as Packet
     from longlook.analysis.stats.tails import RoundsWon as RoundsWon
     from longlook.analysis.stats.tails import TailEffect as TailEffect
     from longlook.analysis.stats.tails import spread_table as spread_table
     from longlook.analysis.stats.verdicts import decide as decide
+    from longlook.analysis.strata_plan import CellStrata as CellStrata
+    from longlook.analysis.strata_plan import Traffic as Traffic
+    from longlook.analysis.strata_plan import is_point as is_point
+    from longlook.analysis.strata_plan import laws_of as laws_of
+    from longlook.analysis.strata_plan import patterns as patterns
+    from longlook.analysis.strata_plan import plan_strata as plan_strata
+    from longlook.analysis.strata_plan import singles_to_try as singles_to_try
 else:
     __all__, __getattr__ = lazy(
         __name__,
         {
             "bottleneck": "attribute_bottlenecks",
-            "claims.judge": (
-                "CONTRADICTED INCONCLUSIVE NOT_RUN NOT_TESTABLE REPRODUCED WelchVerdict is_clipped judge lies_within "
-                "size_agrees welch_verdict"
-            ),
+            "claims.judge": "NO_DIFFERENCE_PCT WelchVerdict judge lies_within welch_verdict",
+            "claims.sizes": "SIZE_FACTOR compare_sizes is_clipped",
             "effects": "said unmeasured",
+            "integrated": "Integrated integrate",
+            "loss_parts": "LossEffects loss_effects",
             "measure": "MeasuredAttempt measure_all measure_trials with_comparisons",
             "outputs": "TABLES filled_tables mean_work share_of_epochs",
             "results_digest": "ResultsDigest digest_of_results",
@@ -94,12 +108,15 @@ else:
             "stats.drawn_settings": "name_of scale_of sentence",
             "stats.estimates": "estimate",
             "stats.frames": "dependences_table estimates_from_table estimates_table",
+            "stats.joint": "joint_effect joint_level",
             "stats.levels": "FAIR PART arm_levels metrics_by_arm",
             "stats.population": "population_curves population_levels",
             "stats.procedures": "Floats Paired adjust advantages effect_pct exact_interval paired",
             "stats.stopping": "AllowedSide beyond_doubt failures_side looks metric_side undecided",
+            "stats.strata": "MORE NONE ONE Packet",
             "stats.tails": "RoundsWon TailEffect spread_table",
             "stats.verdicts": "decide",
+            "strata_plan": "CellStrata Traffic is_point laws_of patterns plan_strata singles_to_try",
         },
         "stats.libraries stats.procedures stats.rare_losses stats.sequential",
     )

@@ -13,6 +13,11 @@ from longlook.timeline import CORRUPTING_AT_RANDOM, DROPPING_AT_RANDOM
 FACTOR_PREFIX = "factor."
 """The prefix of columns that hold the level of a factor: `factor.<name>`."""
 
+UNSEEN = "unseen_pct"
+"""The column of integrated losses: by how much a round that was not seen may be larger, in %; null if they are
+sampled.
+"""
+
 LOSES_AT_RANDOM = "loses_at_random"
 """The column of whether a path loses packets at random, apart from its queues; only if the path of any trial does."""
 

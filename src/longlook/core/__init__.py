@@ -112,7 +112,9 @@ if TYPE_CHECKING:
     from longlook.core.model import MATRIX as MATRIX
     from longlook.core.model import POPULATION as POPULATION
     from longlook.core.model import PUBLISHED as PUBLISHED
+    from longlook.core.model import READ_AS as READ_AS
     from longlook.core.model import SCHEMA_VERSION as SCHEMA_VERSION
+    from longlook.core.model import STATED as STATED
     from longlook.core.model import TRACE as TRACE
     from longlook.core.model import TREND as TREND
     from longlook.core.model import Analysis as Analysis
@@ -120,6 +122,7 @@ if TYPE_CHECKING:
     from longlook.core.model import Better as Better
     from longlook.core.model import Capture as Capture
     from longlook.core.model import Claim as Claim
+    from longlook.core.model import ClaimKind as ClaimKind
     from longlook.core.model import ConnectionState as ConnectionState
     from longlook.core.model import Contrast as Contrast
     from longlook.core.model import Endpoint as Endpoint
@@ -172,6 +175,7 @@ if TYPE_CHECKING:
     from longlook.core.registry import load_only as load_only
     from longlook.core.registry import nearest as nearest
     from longlook.core.registry import toml_files as toml_files
+    from longlook.core.results import Agreement as Agreement
     from longlook.core.results import ArmLevel as ArmLevel
     from longlook.core.results import ClaimResult as ClaimResult
     from longlook.core.results import Estimate as Estimate
@@ -253,9 +257,10 @@ else:
             "lock": "Lock",
             "metric": "Metric MetricOf find_metric",
             "model": (
-                "Analysis Arm Better Capture Claim ConnectionState Contrast DOTS Endpoint ExpectedLevel Factor Figure "
-                "Flow Json Level Link MATRIX Outcome POPULATION PUBLISHED Plan Population Processor Run "
-                "SCHEMA_VERSION Scalar Stage Stopping Study TRACE TREND Trial Vantage Verdict Workload trace_of"
+                "Analysis Arm Better Capture Claim ClaimKind ConnectionState Contrast DOTS Endpoint ExpectedLevel "
+                "Factor Figure Flow Json Level Link MATRIX Outcome POPULATION PUBLISHED Plan Population Processor "
+                "READ_AS Run SCHEMA_VERSION STATED Scalar Stage Stopping Study TRACE TREND Trial Vantage Verdict "
+                "Workload trace_of"
             ),
             "paths": "DerivedCache adapters_dir cache_dir cache_root kernel_dir",
             "problems": "Problems SettingError allowed flatten shown",
@@ -263,7 +268,7 @@ else:
             "protocol": "EITHER Protocol QUIC_ECHO UDP UDP_ECHO find_protocol",
             "provenance": "Component Made",
             "registry": "ModulePlace add_plugins load_only nearest toml_files",
-            "results": "ArmLevel ClaimResult Estimate",
+            "results": "Agreement ArmLevel ClaimResult Estimate",
             "run_folder": (
                 "DEPENDENCES EVENTS FLOWS FREE_BYTES_NEEDED LEDGER POINTS RATES RunFolder SAMPLES STATES TIMELINE "
                 "write_json write_text"

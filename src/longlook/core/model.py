@@ -22,6 +22,9 @@ Json = Any
 HEATMAP, TREND, MATRIX, DOTS, POPULATION = "heatmap", "trend", "matrix", "dots", "population"
 """Kinds of figures."""
 
+STATED = -1
+"""The `round` of trials at the point that a study states: no draw of a neighbourhood, and no part of any round."""
+
 SCHEMA_VERSION = 2
 """Version of every file in a run folder (`manifest.json` records it)."""
 
@@ -157,7 +160,7 @@ class Contrast:
     family: str = ""  # empty: a family of its own
 
 
-PUBLISHED = "published"
+PUBLISHED, READ_AS = "published", "read as"
 """The origin of a claim's number that its source has itself."""
 
 
@@ -172,6 +175,15 @@ class ExpectedLevel:
     at_most: float | None = None
     below: float | None = field(default=None, metadata=_LATER)
     """The level is the share of the study's population, in %, in which the metric is below this, or has no value."""
+
+
+class ClaimKind(StrEnum):
+    """The kind of a statement about a cell. Claims of different kinds are counted apart."""
+
+    NUMBER = "number"  # an effect with a size
+    DIRECTION = "direction"  # which arm is better, without a number
+    NO_DIFFERENCE = "no difference"
+    LEVEL = "level"  # of one arm
 
 
 @dataclass(frozen=True)
@@ -196,7 +208,35 @@ class Claim:
     direction: Verdict | None = None  # better | worse, where the source gives no number
     expected: ExpectedLevel | None = None
     untestable: str | None = None  # why no trial of this study can test it
-    origin: str = PUBLISHED  # published | derived | read as
+    origin: str = PUBLISHED  # published | derived | READ_AS
+    counts_as: str = field(default="", metadata=_LATER)
+    """The name of what the source states, if other claims repeat it and `statement` would not tell."""
+
+    @property
+    def kind(self) -> ClaimKind:
+        """The kind of what the source states."""
+        if self.expected is not None:
+            return ClaimKind.LEVEL
+        if not self.significant:
+            return ClaimKind.NO_DIFFERENCE
+        return ClaimKind.DIRECTION if self.effect_pct is None else ClaimKind.NUMBER
+
+    @property
+    def statement(self) -> str:
+        """The name of what the source states. Claims of one name repeat one number or sentence, which counts once.
+
+        By default each cell of a figure is a number of its own, and so is each number of a level. A sentence (a
+        direction, or "no difference" read from words) is one, whatever number of cells it is about.
+        """
+        if self.counts_as:
+            return self.counts_as
+        if self.expected is not None:
+            level = self.expected
+            about = [level.metric, level.published, level.below]
+            return ": ".join([self.source, *(str(item) for item in about if item is not None)])
+        if self.kind is ClaimKind.DIRECTION or (self.kind is ClaimKind.NO_DIFFERENCE and self.origin == READ_AS):
+            return self.source
+        return ": ".join([self.source, ", ".join([self.contrast, *self.cell.values()])])
 
 
 @dataclass(frozen=True)
@@ -285,6 +325,7 @@ class Study:
     stopping: Stopping | None = None  # None: all rounds run
     around: Mapping[str, str] = field(default_factory=dict, metadata=_LATER)  # setting → law of its draws; empty: none
     population: Population | None = field(default=None, metadata=_LATER)
+    loss_strata: bool = field(default=False, metadata=_LATER)  # random losses are integrated, if they can be
 
     @property
     def figure_metric(self) -> str:
@@ -341,7 +382,7 @@ class Trial:
     cell: Mapping[str, str]  # factor name → level label
     cell_id: str
     arm: str
-    round: int  # from 0
+    round: int  # from 0; STATED: at the stated point of the cell, before any round
     seed: int  # the link's; shared by all arms of a round in a cell (common random numbers); < 2**63
     link: Link
     workload: Workload
@@ -363,6 +404,7 @@ class Trial:
     randomness_of: str = field(default="", metadata=_LATER)  # the trial whose randomness programs share; "": its own
     further: Mapping[str, Link] = field(default_factory=dict, metadata=_LATER)  # links beside `link`, by name
     proxy: Endpoint | None = field(default=None, metadata=_LATER)  # in the middle, before the link `behind`
+    stratum: str = field(default="", metadata=_LATER)  # of losses that are integrated: none, one or more inside
 
     @property
     def links(self) -> Mapping[str, Link]:

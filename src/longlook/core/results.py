@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from longlook.core.dependence import Dependence
 from longlook.core.model import Claim, Verdict
@@ -47,6 +48,9 @@ class Estimate:
     n_both_failed: int = 0
     p_failures: float = 1.0  # one-sided: the contender fails more often
     random_losses: float | None = None  # packets a load lost at random, on average; None where the path loses none
+    unseen_pct: float | None = (
+        None  # by how much a round that was not seen may be larger; None: losses are not integrated
+    )
     dependences: tuple[Dependence, ...] = ()  # on each drawn setting that varied, the largest share first
 
     @property
@@ -75,12 +79,31 @@ class ArmLevel:
     """The share of the study's population in which the metric is below this; then `cell` has the other factors."""
 
 
+class Agreement(StrEnum):
+    """The result of a published claim beside our value (docs/explanation/method.md)."""
+
+    SAME_SIZE = "same size"  # of a number: its direction, and its size
+    OTHER_SIZE = "other size"  # the direction, and another size, or one below the margin where there is no number
+    SAME_DIRECTION = "same direction"  # of a direction without a number, or with one beyond the source's scale
+    NO_DIFFERENCE = "no difference"  # of "no difference": none that matters here either
+    WITHIN_BOUNDS = "within bounds"  # of a level: ours lies within bounds that the study chose
+    CONTRADICTED = "contradicted"
+    OPEN = "open"  # our data allow both
+    NOT_TESTABLE = "not testable"
+    NOT_RUN = "not run"  # the run left the claim's cell out, so that it says nothing about the claim
+
+
 @dataclass(frozen=True)
 class ClaimResult:
-    """A published claim with our estimate, or with our level of the arm that it is about."""
+    """A published claim with our estimate, or with our level of the arm that it is about.
+
+    `factor` is the factor, at least 1, by which the published ratio of the arms and ours differ; None if either is no
+    ratio, or the claim has no number.
+    """
 
     claim: Claim
     estimate: Estimate | None
-    result: str  # reproduced | contradicted | inconclusive | not testable | not run
+    result: Agreement
     reason: str
     level: ArmLevel | None = None
+    factor: float | None = None

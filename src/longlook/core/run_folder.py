@@ -231,6 +231,12 @@ class RunFolder:
         with self._damage_named("plan.json") as data:
             return codec.decode(Plan, data)
 
+    def replan(self, plan: Plan) -> None:
+        """Replace the plan: trials that ran decided how it goes on. The manifest keeps the hash of the first."""
+        write_json(self.path / "plan.json", codec.encode(plan))
+        self.seal(["plan.json"])
+        self.__dict__.pop("plan", None)
+
     @contextmanager
     def _damage_named(self, name: str) -> Iterator[Any]:
         """Yield the data of a file of the folder; raise InputError if it is not what was written there."""

@@ -59,7 +59,9 @@ class CounterfactualPlan:
         self.winner = contrast.baseline if loser == contrast.contender else contrast.contender
         self._only, self._catalogue, self._contrast, self._engine = only, catalogue, contrast, engine
         self._own = {arm.name: arm for arm in study.arms if arm.name in (self.loser, self.winner)}
-        self._base = replace(study, arms=tuple(self._own.values()), contrasts=(contrast,), claims=(), stopping=None)
+        self._base = replace(
+            study, arms=tuple(self._own.values()), contrasts=(contrast,), claims=(), stopping=None, loss_strata=False
+        )
         self._trials = {trial.id: trial for trial in make_plan(self._base, only, catalogue).trials}
         self._arms = dict(self._own)
         self._pairs: dict[str, str] = {}

@@ -17,6 +17,7 @@ from longlook.analysis import (
     digest_of_results,
     estimates_table,
     filled_tables,
+    integrate,
     judge,
     measure_all,
     metrics_by_arm,
@@ -44,18 +45,19 @@ from longlook.pipeline.answers import FOLDER, read_answers
 from longlook.pipeline.evidence import ALTERED, note_altered
 from longlook.pipeline.inside import collected, write_inside_pages
 from longlook.pipeline.options import Observer
+from longlook.pipeline.strata import read_strata
 from longlook.report import ReportContent, inside_pages, metric_facts, write_report
 from longlook.run import Verification
 from longlook.run import load as load_verification
 from longlook.study import Release
 from longlook.timeline import collector_costs, in_doubt, not_recorded
 
-POPULATION_TABLE = "population.parquet"
+POPULATION_TABLE, PATTERNS = "population.parquet", "strata.parquet"
 WINS, TAILS = "wins.parquet", "tails.parquet"
 RESULTS = (
     *(SAMPLES, "estimates.parquet", "claims.json", DEPENDENCES, WINS, TAILS),
     *(table.file for table in TABLES if table.file is not None),
-    POPULATION_TABLE,
+    *(POPULATION_TABLE, PATTERNS),
 )
 """The files that an analysis leaves in a run folder for other commands; they are sealed."""
 
@@ -136,8 +138,13 @@ def write_digest(folder: RunFolder, measured: Sequence[MeasuredAttempt]) -> Resu
 
 
 def write_samples(folder: RunFolder, measured: Sequence[MeasuredAttempt]) -> pd.DataFrame:
-    """Write `samples.parquet`: a row for each attempt and metric."""
+    """Write `samples.parquet`, a row for each attempt and metric, and `strata.parquet`, if losses are integrated: then
+    the samples have a row for each round and metric, and that table has the attempts.
+    """
     samples = samples_table(folder.study, measured)
+    integrated = integrate(samples, (entry.trial for entry in measured), read_strata(folder))
+    _write(folder, PATTERNS, integrated.patterns if len(integrated.patterns) else None)
+    samples = integrated.samples
     samples.to_parquet(folder.path / SAMPLES, index=False)
     return samples
 

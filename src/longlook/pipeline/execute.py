@@ -7,18 +7,19 @@ from contextlib import ExitStack
 from dataclasses import replace
 
 from longlook.analysis import (
-    MeasuredAttempt,
     estimate,
+    integrate,
     looks,
     measure_trials,
     samples_table,
     undecided,
     with_comparisons,
 )
-from longlook.core import Engine, Plan, RunFolder, Trial, certificate_entry
+from longlook.core import STATED, Engine, Plan, RunFolder, Trial, certificate_entry
 from longlook.pipeline.check import trials_by_engine
 from longlook.pipeline.evidence import set_aside_altered
 from longlook.pipeline.options import Observer, RunOptions
+from longlook.pipeline.strata import read_strata, run_stated
 from longlook.run import Executor, Progress, Provisions, Tally, TrialCache
 
 
@@ -29,7 +30,7 @@ def execute(plan: Plan, folder: RunFolder, provisions: Provisions, options: RunO
     If the study stops when it is decided, some trials of the plan never run. A trial that differs from its seal runs
     again.
     """
-    set_aside_altered(folder, plan.trials, observer)
+    set_aside_altered(folder, folder.plan.trials, observer)
     finished = sum(folder.result(trial.id) is not None for trial in plan.trials)
     observer.planned(plan, finished)
     if finished == len(plan.trials):
@@ -47,8 +48,10 @@ def execute(plan: Plan, folder: RunFolder, provisions: Provisions, options: RunO
                     executors[engine.name] = _executor(entered, folder, provisions, options, observer, tally)
                 executors[engine.name].execute(own)
 
+        if folder.study.loss_strata:
+            plan = run_stated(plan, folder, tally, run, options.engine.name, observer)
         if folder.study.stopping is None:
-            run(plan.trials)
+            run([trial for trial in plan.trials if trial.round != STATED])
         else:
             run_until_decided(plan, folder, tally, run, observer)
     folder.note(finished_unix_s=int(time.time()))
@@ -122,7 +125,9 @@ def run_until_decided(
     without_draws = replace(study, around={})  # on which draws an effect depends decides nothing, and is costly to find
     remaining = list(dict.fromkeys(trial.cell_id for trial in plan.trials))
     rounds: dict[str, int] = {}
-    measured: list[MeasuredAttempt] = []
+    strata = read_strata(folder)
+    stated = [trial for trial in plan.trials if trial.round == STATED]
+    measured = measure_trials(folder, study, stated, lambda _done, _total: None)
     done = 0
     for until in looks(study.analysis.min_rounds, study.rounds):
         if not remaining:
@@ -133,6 +138,7 @@ def run_until_decided(
         done = until
         measured += measure_trials(folder, study, trials, lambda _done, _total: None)
         samples = samples_table(without_draws, with_comparisons(measured, study))
+        samples = integrate(samples, (entry.trial for entry in measured), strata).samples
         still = undecided(estimate(samples, study), study)
         if decided := [cell_id for cell_id in remaining if cell_id not in still]:
             observer.say(f"decided after {done} rounds: {', '.join(decided)}")

@@ -27,7 +27,7 @@ def run_study(study: Study, out: Path, options: RunOptions, observer: Observer) 
     provisions = provide_for(plan, options.engine, observer.say)
     with open_run(study, plan, out, provisions, options) as folder:
         execute(plan, folder, provisions, options, observer)
-        verify(plan, folder, provisions, options, observer)
+        verify(folder.plan, folder, provisions, options, observer)
         return analyse_run(folder, observer)
 
 

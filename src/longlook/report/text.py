@@ -4,8 +4,8 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from longlook.analysis import NOT_RUN, welch_verdict
-from longlook.core import ClaimResult, Estimate, Study, visible
+from longlook.analysis import welch_verdict
+from longlook.core import Agreement, ClaimResult, Estimate, Study, visible
 from longlook.report import wording
 from longlook.report.content import short_labels
 from longlook.report.layout import cell_label, ordered
@@ -70,10 +70,10 @@ def claims_markdown(claims: Sequence[ClaimResult]) -> str:
 
 
 def claims_in_short(claims: Sequence[ClaimResult]) -> str:
-    """Return how many claims have which result: `2 reproduced, 1 not testable; 9 about cells that were left out`."""
+    """Return how many claims have which result: `2 same size, 1 open; 9 about cells that were left out`."""
     counts = Counter(item.result for item in claims)
-    left_out = counts.pop(NOT_RUN, 0)
-    judged = ", ".join(f"{count} {name}" for name, count in counts.items()) or "none judged"
+    left_out = counts.pop(Agreement.NOT_RUN, 0)
+    judged = ", ".join(f"{counts[found]} {found}" for found in Agreement if counts[found]) or "none judged"
     cells = "a cell that was" if left_out == 1 else "cells that were"
     return judged + (f"; {left_out} about {cells} left out" if left_out else "")
 
@@ -86,7 +86,7 @@ def _claim_row(item: ClaimResult) -> tuple[str, ...]:
         wording.effect(estimate.effect_pct) if estimate else wording.level(item.level),
         wording.interval(estimate.ci_low_pct, estimate.ci_high_pct) if estimate else wording.level_interval(item.level),
         wording.welch(welch_verdict(item)),
-        f"{wording.RESULT_SYMBOLS.get(item.result, '')} {item.result}".strip(),
+        wording.result(item.result, item.factor),
         item.reason,
     )
 

@@ -4,9 +4,10 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from longlook.analysis import NOT_RUN, WelchVerdict, name_of
+from longlook.analysis import WelchVerdict, name_of
 from longlook.core import (
     PUBLISHED,
+    Agreement,
     ArmLevel,
     Better,
     Claim,
@@ -22,14 +23,33 @@ from longlook.report.content import MetricFacts, ReportContent, short_labels
 from longlook.study import columns, laws
 
 SYMBOLS = {Verdict.BETTER: "▲", Verdict.WORSE: "▼", Verdict.EQUIVALENT: "≈", Verdict.INCONCLUSIVE: "?"}
-RESULT_SYMBOLS = {"reproduced": "✓", "contradicted": "✗", "inconclusive": "?", "not testable": "–", NOT_RUN: "○"}
+RESULT_SYMBOLS = {
+    Agreement.SAME_SIZE: "✓",
+    Agreement.OTHER_SIZE: "≠",
+    Agreement.SAME_DIRECTION: "→",
+    Agreement.NO_DIFFERENCE: "=",
+    Agreement.WITHIN_BOUNDS: "∈",
+    Agreement.CONTRADICTED: "✗",
+    Agreement.OPEN: "?",
+    Agreement.NOT_TESTABLE: "–",
+    Agreement.NOT_RUN: "○",
+}
 CLIFF = "↕"
 """The mark of a cell whose effect differs by more than the margin across a setting that its rounds drew."""
 
-RESULTS = tuple(RESULT_SYMBOLS)
 DASH = "–"
 NBSP = "\u00a0"
 MINUS = "\u2212"
+
+
+def result(found: Agreement, factor: float | None = None) -> str:
+    """Return a result with its symbol, and how far other sizes differ: `≠ other size (factor 1.6)`."""
+    return f"{RESULT_SYMBOLS[found]} {found}{factor_of(found, factor)}"
+
+
+def factor_of(found: Agreement, factor: float | None) -> str:
+    """Return the factor of another size in brackets; nothing for other results."""
+    return f" (factor{NBSP}{number(factor, 2)})" if found is Agreement.OTHER_SIZE and factor is not None else ""
 
 
 def number(value: float, digits: int = 3) -> str:
@@ -379,22 +399,20 @@ def _range(estimates: Sequence[Estimate], verdict: Verdict) -> str:
 
 def _claims_answer(claims: Sequence[ClaimResult]) -> str:
     counts = Counter(item.result for item in claims)
-    left_out = counts.pop(NOT_RUN, 0)
+    left_out = counts.pop(Agreement.NOT_RUN, 0)
     if not counts:
         return f"{_about_left_out(left_out)}, so none is judged."
     outside = f" {_about_left_out(left_out)}." if left_out else ""
     if counts.total() == 1:
         about = " about a cell that was run" if left_out else ""
-        return f"The one published direction{about} is {next(iter(counts))}.{outside}"
-    parts = [f"{counts[name]} {'are' if counts[name] > 1 else 'is'} {name}" for name in RESULTS if counts[name]]
-    return (
-        f"Of {counts.total()} published directions, {_listed(parts)}; how far the sizes agree is shown below.{outside}"
-    )
+        return f"The one published claim{about}: {next(iter(counts))}.{outside}"
+    parts = [f"{counts[found]} {found}" for found in Agreement if counts[found]]
+    return f"Of {counts.total()} published claims: {', '.join(parts)}.{outside}"
 
 
 def _about_left_out(count: int) -> str:
-    one = "One published direction is about a cell that was left out"
-    return one if count == 1 else f"{count} published directions are about cells that were left out"
+    one = "One published claim is about a cell that was left out"
+    return one if count == 1 else f"{count} published claims are about cells that were left out"
 
 
 def _listed(parts: Sequence[str]) -> str:

@@ -45,10 +45,13 @@ if TYPE_CHECKING:
     from longlook.study.plan import chosen_cells as chosen_cells
     from longlook.study.plan import count_trials as count_trials
     from longlook.study.plan import make_plan as make_plan
+    from longlook.study.plan import with_lost as with_lost
     from longlook.study.plan import with_operations as with_operations
     from longlook.study.releases import Release as Release
     from longlook.study.releases import releases_of as releases_of
     from longlook.study.resolve import cell_settings as cell_settings
+    from longlook.study.schema import SAMPLED as SAMPLED
+    from longlook.study.schema import STRATA as STRATA
     from longlook.study.schema import SchemaVersion as SchemaVersion
     from longlook.study.schema import Table as Table
     from longlook.study.schema import Text as Text
@@ -66,6 +69,7 @@ if TYPE_CHECKING:
     from longlook.study.virtual_time import check_remote as check_remote
     from longlook.study.virtual_time import check_virtual as check_virtual
     from longlook.study.virtual_time import default_around as default_around
+    from longlook.study.virtual_time import default_losses as default_losses
 else:
     __all__, __getattr__ = lazy(
         __name__,
@@ -79,13 +83,13 @@ else:
             "flow_groups": "FlowGroup flow_setting groups_of",
             "laws": "STANDARD rank uniform",
             "neighbourhood": "COLUMN_PREFIX columns drawn_number",
-            "plan": "MOST_TRIALS MOST_TRIALS_ASKED_FOR chosen_cells count_trials make_plan with_operations",
+            "plan": "MOST_TRIALS MOST_TRIALS_ASKED_FOR chosen_cells count_trials make_plan with_lost with_operations",
             "releases": "Release releases_of",
             "resolve": "cell_settings",
-            "schema": "SchemaVersion Table Text parse_table",
+            "schema": "SAMPLED STRATA SchemaVersion Table Text parse_table",
             "settings": "ENGINES NO_PROXY PROXY endpoint_setting is_flow_setting network_setting",
             "tcp": "OF_KNOB parameters",
-            "virtual_time": "VIRTUAL check_live check_remote check_virtual default_around",
+            "virtual_time": "VIRTUAL check_live check_remote check_virtual default_around default_losses",
         },
         "catalogue laws tcp",
     )

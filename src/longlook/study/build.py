@@ -31,7 +31,7 @@ from longlook.study import laws
 from longlook.study.catalogue import Catalogue
 from longlook.study.claims import claims
 from longlook.study.flow_groups import flow_setting
-from longlook.study.schema import LABEL, ContrastTable, FactorTable, StudyTable, is_label
+from longlook.study.schema import LABEL, STRATA, ContrastTable, FactorTable, StudyTable, is_label
 from longlook.study.settings import (
     ARM_CONDITIONS,
     ENDPOINT_KEYS,
@@ -94,6 +94,7 @@ def build_study(study_id: str, table: StudyTable, catalogue: Catalogue, problems
         notes=table.notes,
         around=_around(table.around, links, problems),
         stopping=stopping,
+        loss_strata=table.losses == STRATA,
         population=None if people is None else Population(people.factor, people.shares, people.source),
     )
 

@@ -1,11 +1,15 @@
 """`[[claims]]` of a study file: tables of published values become one Claim a value, and each is checked."""
 
-from longlook.core import PUBLISHED, Claim, ExpectedLevel, Problems, Study, Verdict, allowed
+import re
+from collections.abc import Mapping
+
+from longlook.core import PUBLISHED, READ_AS, Claim, ExpectedLevel, Problems, Study, Verdict, allowed
 from longlook.study.catalogue import Catalogue
 from longlook.study.schema import ClaimTable, ExpectedTable
 
 NOT_SIGNIFICANT = "ns"
-_ORIGINS = {PUBLISHED: PUBLISHED, "derived": "derived", "read_as": "read as"}
+_BRACES = re.compile(r"\{([^{}]*)\}")
+_ORIGINS = {PUBLISHED: PUBLISHED, "derived": "derived", "read_as": READ_AS}
 """Key of a level, or `origin` of effects → `Claim.origin`."""
 _DIRECTIONS = {"+": Verdict.BETTER, "-": Verdict.WORSE}
 
@@ -27,11 +31,11 @@ def claims(entry: ClaimTable, problems: Problems) -> list[Claim]:
         if not getattr(entry, key):
             problems.add(f"{where}.{key}", "missing, or arm and metrics for a claim about the level of one arm")
     if entry.contrast and entry.rows and entry.columns:
-        return _effects(entry, entry.contrast, entry.rows, entry.columns)
+        return _effects(entry, entry.contrast, entry.rows, entry.columns, problems)
     return []
 
 
-def _effects(entry: ClaimTable, contrast: str, rows: str, columns: str) -> list[Claim]:
+def _effects(entry: ClaimTable, contrast: str, rows: str, columns: str, problems: Problems) -> list[Claim]:
     return [
         Claim(
             id=f"{entry.id} {row} {column}",
@@ -45,6 +49,7 @@ def _effects(entry: ClaimTable, contrast: str, rows: str, columns: str) -> list[
             direction=_DIRECTIONS.get(value) if isinstance(value, str) else None,
             untestable=entry.untestable,
             origin=_ORIGINS[entry.origin or PUBLISHED],
+            counts_as=_counts_as(entry, {**entry.cell, rows: row, columns: column}, problems),
         )
         for row, values in entry.effect_pct.items()
         for column, value in values.items()
@@ -71,9 +76,20 @@ def _levels(entry: ClaimTable, arm: str, problems: Problems) -> list[Claim]:
                 expected=ExpectedLevel(arm, metric, value, level.at_least, level.at_most, level.below),
                 untestable=entry.untestable,
                 origin=origin,
+                counts_as=_counts_as(entry, entry.cell, problems),
             )
         )
     return made
+
+
+def _counts_as(entry: ClaimTable, cell: Mapping[str, str], problems: Problems) -> str:
+    """Return the name under which a claim counts, with the level of the cell for each factor in braces."""
+    names = _BRACES.findall(entry.counts_as or "")
+    for name in names:
+        if name not in cell:
+            problems.add_value(f"claims.{entry.id}.counts_as", f"{{{name}}}", f"no factor here; {allowed(name, cell)}")
+            return ""
+    return _BRACES.sub(lambda found: cell[found[1]], entry.counts_as or "")
 
 
 def _number(level: ExpectedTable, where: str, problems: Problems) -> tuple[str, float | None]:

@@ -41,13 +41,14 @@ def read_study(
     changes: Mapping[str, str] | None = None,
     traces: Mapping[str, str] | None = None,
     around: str | Mapping[str, str] | None = None,
+    losses: str | None = None,
     engine: str = VIRTUAL,
 ) -> Study:
     """Return the study of a file; its id is the file's stem.
 
     `changes` are settings by dotted key (`network.rtt`, `client`, `arms.quic.connection`) that replace the file's, as
-    text; `traces` are from an earlier reading, for files that are gone. `around` replaces the file's neighbourhood. If
-    there is neither, `engine` decides it: the standard neighbourhood in virtual time, none in real time. Raises
+    text; `traces` are from an earlier reading, for files that are gone. `around` and `losses` replace the file's. If
+    there is no neighbourhood, `engine` decides it: the standard one in virtual time, none in real time. Raises
     InputError with all that is wrong, one problem a line.
     """
     document = _document(path, ())
@@ -61,6 +62,8 @@ def read_study(
     if around is not None:
         document["around"] = around
     document.setdefault("around", default_around(engine))
+    if losses is not None:
+        document["losses"] = losses
     check_document(document, path.name)  # again, with what `extends` and the changes have put together
     anchor_traces(document, Path.cwd())  # those of `changes`
     anchor_recordings(document, Path.cwd())
@@ -88,6 +91,7 @@ def find_study(
     changes: Mapping[str, str] | None = None,
     traces: Mapping[str, str] | None = None,
     around: str | Mapping[str, str] | None = None,
+    losses: str | None = None,
     engine: str = VIRTUAL,
 ) -> Study:
     """Return a study by name, or from the file at a path; the rest is as for `read_study`."""
@@ -98,6 +102,7 @@ def find_study(
         changes=changes,
         traces=traces,
         around=around,
+        losses=losses,
         engine=engine,
     )
 

@@ -7,12 +7,13 @@ version of Python, and an addition to a study does not disturb the order or the 
 The draws of a round about its cell (`around`) change its trials, but neither the order nor the seeds.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from longlook.core import (
+    STATED,
     Capture,
     InputError,
     Level,
@@ -26,7 +27,7 @@ from longlook.core import (
     nearest,
     stop_after_s,
 )
-from longlook.network import NO_SURGERY, PREFIX, surgery_text, with_surgery, without_surgery
+from longlook.network import NO_SURGERY, PREFIX, surgery_text, with_losses, with_surgery, without_surgery
 from longlook.study.arms import ResolvedArm, resolve_arm
 from longlook.study.catalogue import Catalogue, installed
 from longlook.study.cells import cell_id, cells_named, cells_of, labels_of
@@ -62,6 +63,8 @@ def make_plan(
         for planner in sorted(planners, key=lambda planner: rank(study.seed, "cell", number, planner.key))
         for trial in planner.trials(number)
     ]
+    if study.loss_strata:
+        trials = [trial for planner in planners for trial in planner.stated()] + trials
     return Plan(study.id, codec.content_hash([trial.id for trial in trials]), tuple(trials))
 
 
@@ -151,7 +154,14 @@ class _CellPlanner:
 
     def trials(self, number: int) -> list[Trial]:
         """Return the cell's trials of a round, arms in random order; InputError if a draw cannot be."""
-        here, seed = self._in_round(number), rank(self._study.seed, "link", number, self.key)
+        return self._trials(number, self._in_round(number))
+
+    def stated(self) -> list[Trial]:
+        """Return the cell's trials at the point that the study states, arms in random order."""
+        return self._trials(STATED, self._as_stated)
+
+    def _trials(self, number: int, here: _RoundConditions) -> list[Trial]:
+        seed = rank(self._study.seed, "link", number, self.key)
         copies: dict[str, int] = {}
         trials = []
         for hashed in here.arms:
@@ -363,5 +373,22 @@ def with_operations(trial: Trial, up: str, down: str) -> Trial:
         trial,
         id=codec.content_hash([trial.id, "surgery", texts]),
         link=link,
+        randomness_of=trial.randomness_of or trial.id,
+    )
+
+
+def with_lost(trial: Trial, stratum: str, up: Iterable[int], down: Iterable[int]) -> Trial:
+    """Return a trial of its own in which exactly the packets of these numbers are lost, in place of random ones.
+
+    Its programs have the randomness of the trial that it is made from.
+    """
+    texts = [
+        f"drop {', '.join(map(str, sorted(numbers)))}" if (numbers := list(side)) else NO_SURGERY for side in (up, down)
+    ]
+    return replace(
+        trial,
+        id=codec.content_hash([trial.id, "lost", *texts]),
+        link=with_losses(trial.link, *texts),
+        stratum=stratum,
         randomness_of=trial.randomness_of or trial.id,
     )

@@ -7,7 +7,7 @@ import re
 import types
 from collections.abc import Callable, Mapping
 from copy import deepcopy
-from typing import Annotated, Any, ClassVar, Literal, TypeGuard, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Final, Literal, TypeGuard, TypeVar, Union, get_args, get_origin
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails, PydanticCustomError
@@ -26,6 +26,9 @@ MOST_CONTRASTS = 1_000
 MOST_METRICS = 200
 MOST_ROUNDS = 100_000
 DECIDE = "decide"
+STRATA: Final = "strata"
+SAMPLED: Final = "sampled"
+"""Ways of treating random losses."""
 """As `rounds`: until each cell is decided."""
 LABEL = f"one line of text, of at most {LONGEST_LABEL} characters"
 
@@ -142,6 +145,7 @@ class ClaimTable(Table):
     rows: str | None = None
     columns: str | None = None
     cell: dict[str, str] = {}
+    counts_as: Text | None = None
     uncertainty: Percent = 0.0
     clipped_at: Percent | None = None
     effect_pct: dict[str, dict[str, int | float | Literal["ns", "+", "-"]]] = {}
@@ -216,6 +220,7 @@ class StudyTable(Table):
     timeout: Seconds = 60.0
     retries_when_invalid: Annotated[int, Field(ge=0, le=100)] = 2
     around: Any = None  # "standard", "none" or a table: `build` checks it
+    losses: Literal["strata", "sampled"] = SAMPLED
     metrics: Annotated[list[str], Field(min_length=1, max_length=MOST_METRICS)]
     arms: Annotated[dict[Name, dict[str, Any]], Field(max_length=MOST_ARMS)]
     defaults: dict[str, Any] = {}

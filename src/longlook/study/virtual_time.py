@@ -9,6 +9,7 @@ from longlook.study import processors, tcp
 from longlook.study.catalogue import Catalogue
 from longlook.study.laws import NONE, STANDARD
 from longlook.study.plan import make_plan
+from longlook.study.schema import SAMPLED, STRATA
 
 FASTEST_BPS = 200e6
 """Beyond it a real endpoint's CPU decides what is measured, and in a guest CPU costs nothing. It is a limit of what a
@@ -26,6 +27,11 @@ _LOGS = ("netlog", "keylog")
 def default_around(engine: str) -> str:
     """Return the neighbourhood of studies that state none: in real time every round differs anyway."""
     return STANDARD if engine == VIRTUAL else NONE
+
+
+def default_losses(engine: str) -> str:
+    """Return how a comparison treats random losses if nothing is asked for: only trials that repeat can be strata."""
+    return STRATA if engine == VIRTUAL else SAMPLED
 
 
 def check_virtual(study: Study, plan: Plan, engine: str, catalogue: Catalogue | None = None) -> None:

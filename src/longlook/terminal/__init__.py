@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from longlook.terminal.options import AsJson as AsJson
     from longlook.terminal.options import AsJsonLines as AsJsonLines
     from longlook.terminal.options import EngineOptions as EngineOptions
+    from longlook.terminal.options import Losses as Losses
     from longlook.terminal.options import StudyChanges as StudyChanges
     from longlook.terminal.options import TrustPrograms as TrustPrograms
     from longlook.terminal.options import check_file as check_file
@@ -40,7 +41,7 @@ else:
             "answers": "answers_shown",
             "console": "error_console output_console print_json",
             "options": (
-                "Around AsJson AsJsonLines EngineOptions StudyChanges TrustPrograms check_file expand_options "
+                "Around AsJson AsJsonLines EngineOptions Losses StudyChanges TrustPrograms check_file expand_options "
                 "new_folder"
             ),
             "printer": "FilePrinter Printer Printers Renderings Unwrapped document_printer lines_printer",

@@ -118,6 +118,15 @@ Around = Annotated[
 ]
 
 
+Losses = Annotated[
+    str | None,
+    typer.Option(
+        metavar="strata|sampled",
+        help="Random losses are integrated, or drawn in each round; default: the study's own, of comparisons strata.",
+    ),
+]
+
+
 @dataclass(frozen=True)
 class StudyChanges:
     """Departures from a study's file, for one run."""
@@ -134,6 +143,7 @@ class StudyChanges:
     ] = None
     change: Annotated[list[str] | None, typer.Option("--set", help="KEY=VALUE, e.g. network.rtt=50ms.")] = None
     around: Around = None
+    losses: Losses = None
 
     def find(self, study: str, engine: str, begun: "Study | None" = None) -> "Study":
         """Return the study of this name or path, changed and with the contrasts that `only` names, for an engine.
@@ -149,9 +159,17 @@ class StudyChanges:
             changes=parse_changes(self.change or []),
             traces=None if begun is None else begun.traces,
             around=self.around if begun is None or self.around is not None else begun.around,
+            losses=self._losses(begun),
             engine=engine,
         )
         return with_contrasts(found, self.only or ())
+
+    def _losses(self, begun: "Study | None") -> str | None:
+        from longlook.study import SAMPLED, STRATA
+
+        if begun is None or self.losses is not None:
+            return self.losses
+        return STRATA if begun.loss_strata else SAMPLED
 
     @property
     def levels(self) -> tuple[str, ...]:

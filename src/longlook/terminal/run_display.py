@@ -120,7 +120,7 @@ def _people(result: Result) -> Iterator[RenderableType]:
     if set(result.outcomes) != {Outcome.OK}:
         yield Text(f"attempts: {', '.join(f'{count} {outcome}' for outcome, count in result.outcomes.items())}")
     if result.claims:
-        yield Text(f"published directions: {claims_in_short(result.claims)}")
+        yield Text(f"published claims: {claims_in_short(result.claims)}")
     if result.verification is not None:
         yield verification_table(result.study, result.verification)
         for trial in result.verification.diverged:

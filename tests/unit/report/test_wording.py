@@ -28,7 +28,7 @@ def test_answer_counts_verdicts_and_claims(paper: ReportContent, snapshot: Snaps
         claims=[Claim("a", "source", "quic vs tcp", {"rate": "10Mbit"}, 20.0, True)],
     )
     assert [sentence.replace("\u00a0", " ") for sentence in wording.answer(both)] == snapshot
-    assert wording.answer(paper)[-1].startswith("Of 21 published directions, ")
+    assert wording.answer(paper)[-1].startswith("Of 21 published claims: 18 same size, ")
 
 
 def test_claims_about_cells_that_were_left_out_are_counted_apart(snapshot: SnapshotAssertion) -> None:
@@ -37,11 +37,11 @@ def test_claims_about_cells_that_were_left_out_are_counted_apart(snapshot: Snaps
         *(Claim(rate, "source", "quic vs tcp", {"rate": rate}, 20.0, True) for rate in ("50Mbit", "100Mbit")),
     ]
     cut = small_content({("10Mbit",): {"tcp": TEN, "quic": FASTER}}, claims=claims)
-    told = "The one published direction about a cell that was run is reproduced. "
-    assert wording.answer(cut)[-1] == f"{told}2 published directions are about cells that were left out."
+    told = "The one published claim about a cell that was run: same size. "
+    assert wording.answer(cut)[-1] == f"{told}2 published claims are about cells that were left out."
     assert text.claims_in_short(cut.claims) == snapshot
     elsewhere = small_content({("10Mbit",): {"tcp": TEN, "quic": FASTER}}, claims=claims[1:2])
-    lone = "One published direction is about a cell that was left out, so none is judged."
+    lone = "One published claim is about a cell that was left out, so none is judged."
     assert wording.answer(elsewhere)[-1] == lone
     assert text.claims_in_short(elsewhere.claims) == snapshot
 

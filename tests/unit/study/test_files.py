@@ -296,3 +296,19 @@ def test_what_a_claim_about_a_level_lacks_is_reported(tmp_path: Path, old: str, 
 def test_a_direction_needs_no_number(tmp_path: Path) -> None:
     claims = read(study_file(tmp_path, ('large = "ns"', 'large = "-"'))).claims
     assert [(claim.effect_pct, claim.direction) for claim in claims] == [(45.0, None), (None, Verdict.WORSE)]
+
+
+def test_a_claim_counts_under_a_name_with_the_levels_of_its_cell(tmp_path: Path) -> None:
+    named = 'uncertainty = "2%"\ncounts_as = "fig. 1: {rate}, {size}"'
+    claims = read(study_file(tmp_path, ('uncertainty = "2%"', named))).claims
+    assert [claim.statement for claim in claims] == ["fig. 1: 10Mbit, small", "fig. 1: 10Mbit, large"]
+    once = read(study_file(tmp_path, ('uncertainty = "2%"', 'uncertainty = "2%"\ncounts_as = "once"'))).claims
+    assert {claim.statement for claim in once} == {"once"}
+    level = read(study_file(tmp_path, more=LEVELS.replace('arm = "quic"', 'arm = "quic"\ncounts_as = "at {rate}"')))
+    assert [claim.statement for claim in level.claims if claim.expected is not None] == ["at 10Mbit", "at 10Mbit"]
+
+
+def test_a_name_to_count_under_has_only_factors_of_its_cell(tmp_path: Path) -> None:
+    wrong = 'uncertainty = "2%"\ncounts_as = "fig. 1: {rates}"'
+    found = problems(study_file(tmp_path, ('uncertainty = "2%"', wrong)))
+    assert any("counts_as" in line and "no factor here" in line and "rate" in line for line in found), found

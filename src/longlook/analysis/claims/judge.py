@@ -1,18 +1,15 @@
-"""Published claims beside our estimates: reproduced, contradicted, inconclusive, not testable or not run
+"""Published claims beside our values: found again with its size, in its direction alone, contradicted or open
 (docs/explanation/method.md).
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from longlook.core import ArmLevel, Claim, ClaimResult, Estimate, ExpectedLevel, Study, Verdict
+from longlook.analysis.claims.sizes import compare_sizes, is_clipped
+from longlook.core import Agreement, ArmLevel, Claim, ClaimKind, ClaimResult, Estimate, ExpectedLevel, Study, Verdict
 
-REPRODUCED = "reproduced"
-CONTRADICTED = "contradicted"
-INCONCLUSIVE = "inconclusive"
-NOT_TESTABLE = "not testable"
-NOT_RUN = "not run"
-"""The run left the claim's cell out, so that it says nothing about the claim."""
+NO_DIFFERENCE_PCT = 10.0
+"""An interval between ± this excludes any difference that a source means, even if it is wider than the margin."""
 
 _CELL_NOT_RUN = "this cell was not run"
 
@@ -22,18 +19,18 @@ def judge(
 ) -> list[ClaimResult]:
     """Return one result per claim, in their order.
 
-    A claim about an effect is judged by its direction; the reason adds whether the size agrees. `levels` has the levels
-    of the arms and metrics that claims about levels name.
+    `estimates` are about the contrasts of the study, each on its own metric. `levels` has the levels of the arms and
+    metrics that claims about levels name.
     """
     return [_judge_any(claim, estimates, study, levels) for claim in claims]
 
 
 def _judge_any(claim: Claim, estimates: Sequence[Estimate], study: Study, levels: Sequence[ArmLevel]) -> ClaimResult:
     if claim.untestable is not None:
-        return ClaimResult(claim, None, NOT_TESTABLE, claim.untestable)
+        return ClaimResult(claim, None, Agreement.NOT_TESTABLE, claim.untestable)
     if claim.expected is not None:
         return _judge_level(claim, claim.expected, study, levels)
-    return _judge(claim, estimates, study)
+    return _judge_effect(claim, estimates, study)
 
 
 def _judge_level(claim: Claim, expected: ExpectedLevel, study: Study, levels: Sequence[ArmLevel]) -> ClaimResult:
@@ -43,19 +40,19 @@ def _judge_level(claim: Claim, expected: ExpectedLevel, study: Study, levels: Se
     found = [level for level in found if all(level.cell.get(name) == label for name, label in claim.cell.items())]
     if len(found) != 1:
         if not found:
-            return ClaimResult(claim, None, NOT_RUN, _CELL_NOT_RUN)
-        return ClaimResult(claim, None, NOT_TESTABLE, f"the claim's cell names {len(found)} cells of this study")
+            return ClaimResult(claim, None, Agreement.NOT_RUN, _CELL_NOT_RUN)
+        return ClaimResult(claim, None, Agreement.NOT_TESTABLE, _fits_several(len(found)))
     (level,) = found
     if level.median is None:
         reason = f"no trial of {expected.arm} has {expected.metric}: no kept artefact holds it"
-        return ClaimResult(claim, None, NOT_TESTABLE, reason, level)
+        return ClaimResult(claim, None, Agreement.NOT_TESTABLE, reason, level)
     if level.n < study.analysis.min_rounds:
         reason = f"{level.n} rounds, at least {study.analysis.min_rounds} are needed (median {level.median:.4g})"
-        return ClaimResult(claim, None, NOT_TESTABLE, reason, level)
+        return ClaimResult(claim, None, Agreement.NOT_TESTABLE, reason, level)
     low = level.median if level.low is None else level.low
     high = level.median if level.high is None else level.high
     inside = lies_within(low, high, expected.at_least, expected.at_most)
-    result = INCONCLUSIVE if inside is None else REPRODUCED if inside else CONTRADICTED
+    result = Agreement.OPEN if inside is None else Agreement.WITHIN_BOUNDS if inside else Agreement.CONTRADICTED
     ours = f"ours {level.median:.4g} ({low:.4g} … {high:.4g}) {level.unit}".rstrip()
     return ClaimResult(claim, None, result, f"{_expected(claim.origin, expected)}, {ours}", level)
 
@@ -79,82 +76,120 @@ def _expected(origin: str, expected: ExpectedLevel) -> str:
     return taken if expected.published is None else f"{origin} {expected.published:g}, {taken}"
 
 
-def _judge(claim: Claim, estimates: Sequence[Estimate], study: Study) -> ClaimResult:
+def _fits_several(count: int) -> str:
+    return f"the claim's cell names {count} cells of this study"
+
+
+def _judge_effect(claim: Claim, estimates: Sequence[Estimate], study: Study) -> ClaimResult:
     matching = [item for item in estimates if item.contrast == claim.contrast and _covers(claim, item)]
     if not matching:
-        return ClaimResult(claim, None, NOT_RUN, _CELL_NOT_RUN)
+        return ClaimResult(claim, None, Agreement.NOT_RUN, _CELL_NOT_RUN)
     if len(matching) > 1:
-        return ClaimResult(claim, None, NOT_TESTABLE, f"the claim's cell names {len(matching)} cells of this study")
+        return ClaimResult(claim, None, Agreement.NOT_TESTABLE, _fits_several(len(matching)))
     (estimate,) = matching
     if estimate.effect_pct is None or estimate.n_pairs < max(2, study.analysis.min_rounds):
-        return ClaimResult(claim, estimate, NOT_TESTABLE, estimate.reason or "no effect could be computed")
-    if claim.significant and not claim.effect_pct and claim.direction is None:
-        return ClaimResult(claim, estimate, NOT_TESTABLE, "the source states a difference but not its direction")
-    judge_kind = _judge_difference if claim.significant else _judge_no_difference
-    result, reason = judge_kind(claim, estimate, study)
-    size = _size(claim, estimate)
-    return ClaimResult(claim, estimate, result, f"{reason}; {size}" if size else reason)
+        return ClaimResult(claim, estimate, Agreement.NOT_TESTABLE, estimate.reason or "no effect could be computed")
+    if claim.kind is ClaimKind.NO_DIFFERENCE:
+        return _judge_no_difference(claim, estimate, estimate.effect_pct, study)
+    published = _side(claim.effect_pct) or claim.direction
+    if published is None:
+        reason = "the source states a difference but not its direction"
+        return ClaimResult(claim, estimate, Agreement.NOT_TESTABLE, reason)
+    return _judge_difference(claim, published, estimate, estimate.effect_pct, study)
 
 
 def _covers(claim: Claim, estimate: Estimate) -> bool:
     return all(estimate.cell.get(factor) == level for factor, level in claim.cell.items())
 
 
-def _judge_difference(claim: Claim, estimate: Estimate, _study: Study) -> tuple[str, str]:
-    published = claim.direction or (Verdict.BETTER if (claim.effect_pct or 0) > 0 else Verdict.WORSE)
-    if estimate.verdict is Verdict.INCONCLUSIVE:
-        return INCONCLUSIVE, f"published {published}, ours is undecided"
-    result = REPRODUCED if estimate.verdict is published else CONTRADICTED
-    return result, f"published {published}, ours {estimate.verdict}"
-
-
-def _judge_no_difference(_claim: Claim, estimate: Estimate, study: Study) -> tuple[str, str]:
-    effect, low, high = estimate.effect_pct, estimate.ci_low_pct, estimate.ci_high_pct
-    published = "published no significant difference"
-    if estimate.verdict is Verdict.EQUIVALENT:
-        return REPRODUCED, f"{published}, ours equivalent"
-    if estimate.verdict is Verdict.INCONCLUSIVE:
-        if low is not None and high is not None and low <= 0 <= high:
-            return REPRODUCED, f"{published}, ours neither, and our interval contains 0"
-        return INCONCLUSIVE, f"{published}, ours not significant, but our interval does not contain 0"
-    margin_pct = study.analysis.equivalence_margin_pct
-    if effect is not None and abs(effect) > margin_pct:
-        return CONTRADICTED, f"{published}, ours {estimate.verdict}"
-    return INCONCLUSIVE, f"{published}, ours {estimate.verdict} by less than the margin of {margin_pct:g} %"
-
-
-def is_clipped(claim: Claim) -> bool:
-    """Return whether the published effect is at the end of the source's scale, and so a bound."""
-    clip, published = claim.clipped_at_pct, claim.effect_pct
-    return clip is not None and published is not None and abs(published) >= clip
-
-
-def size_agrees(claim: Claim, estimate: Estimate) -> bool | None:
-    """Return whether the published value lies in our interval widened by its reading error, or whether that reaches
-    beyond a clipped one; None without a value or an interval.
-    """
-    low, high, published = estimate.ci_low_pct, estimate.ci_high_pct, claim.effect_pct
-    if published is None or low is None or high is None:
+def _side(effect_pct: float | None) -> Verdict | None:
+    """Return which verdict an effect has the sign of; None without one."""
+    if not effect_pct:
         return None
-    low, high = low - claim.uncertainty_pct, high + claim.uncertainty_pct
-    if is_clipped(claim):
-        clip = claim.clipped_at_pct or 0.0
-        return high >= clip if published > 0 else low <= -clip
-    return low <= published <= high
+    return Verdict.BETTER if effect_pct > 0 else Verdict.WORSE
 
 
-def _size(claim: Claim, estimate: Estimate) -> str | None:
-    """Return the same as text."""
-    agrees, published = size_agrees(claim, estimate), claim.effect_pct
+def _decided_side(estimate: Estimate, study: Study) -> Verdict | None:
+    """Return the direction of our effect if that is certain, which it may be although the size is below the margin."""
+    if estimate.verdict in (Verdict.BETTER, Verdict.WORSE):
+        return estimate.verdict
+    low, high, p = estimate.ci_low_pct, estimate.ci_high_pct, estimate.p_adjusted
+    if estimate.verdict is not Verdict.EQUIVALENT or p is None or low is None or high is None:
+        return None
+    return _side(estimate.effect_pct) if p < study.analysis.alpha and not low <= 0 <= high else None
+
+
+def _is_near_zero(estimate: Estimate) -> bool:
+    """Return whether the whole interval lies between ± NO_DIFFERENCE_PCT."""
     low, high = estimate.ci_low_pct, estimate.ci_high_pct
-    if agrees is None or published is None or low is None or high is None:
-        return None
-    low, high = low - claim.uncertainty_pct, high + claim.uncertainty_pct
-    ours = f"our interval {low:+.1f} … {high:+.1f} % (reading error included)"
-    if is_clipped(claim):
-        sign = "≥ +" if published > 0 else "≤ −"
-        return f"{claim.origin} {sign}{claim.clipped_at_pct:g} % {'agrees with' if agrees else 'is beyond'} {ours}"
-    return f"{claim.origin} {published:+g} % is {'inside' if agrees else 'outside'} {ours}"
+    return low is not None and high is not None and low >= -NO_DIFFERENCE_PCT and high <= NO_DIFFERENCE_PCT
+
+
+def _judge_difference(
+    claim: Claim, published: Verdict, estimate: Estimate, effect_pct: float, study: Study
+) -> ClaimResult:
+    """Return the result for a published direction, with or without a number.
+
+    A number is at least as large as its reading error leaves it; a direction without one is taken for a difference
+    beyond the margin. Ours contradicts it by the other direction or by too small a size.
+    """
+    margin_pct = study.analysis.equivalence_margin_pct
+    side, undecided = _decided_side(estimate, study), estimate.verdict is Verdict.INCONCLUSIVE
+    if side is published:
+        return _same_direction(claim, published, estimate, margin_pct)
+    least_pct = None if claim.effect_pct is None else abs(claim.effect_pct) - claim.uncertainty_pct
+    if undecided:
+        too_small = least_pct is not None and least_pct > NO_DIFFERENCE_PCT and _is_near_zero(estimate)
+        within = f", and within ±{NO_DIFFERENCE_PCT:g} %" if too_small else ""
+        return _result(claim, estimate, _refuted(too_small), f"published {published}, ours is undecided{within}")
+    if estimate.verdict is Verdict.EQUIVALENT or abs(effect_pct) <= margin_pct:
+        beyond = least_pct is None or least_pct > margin_pct
+        also = "" if beyond else f", and the published difference may be below the margin of {margin_pct:g} %"
+        return _result(claim, estimate, _refuted(beyond), f"published {published}, ours {estimate.verdict}{also}")
+    return _result(claim, estimate, Agreement.CONTRADICTED, f"published {published}, ours {estimate.verdict}")
+
+
+def _refuted(is_refuted: bool) -> Agreement:
+    return Agreement.CONTRADICTED if is_refuted else Agreement.OPEN
+
+
+def _same_direction(claim: Claim, published: Verdict, estimate: Estimate, margin_pct: float) -> ClaimResult:
+    """Return the result of a claim of which ours has the direction."""
+    small = estimate.verdict is Verdict.EQUIVALENT
+    ours = f"ours {published} by less than the margin of {margin_pct:g} %" if small else f"ours {published}"
+    reason = f"published {published}, {ours}"
+    size = compare_sizes(claim, estimate)
+    if size is None:
+        return ClaimResult(claim, estimate, Agreement.OTHER_SIZE if small else Agreement.SAME_DIRECTION, reason)
+    if is_clipped(claim) and size.agrees:
+        reason = f"{reason}; {size.interval}: the source's scale ends there, and its size is unknown"
+        return ClaimResult(claim, estimate, Agreement.SAME_DIRECTION, reason)
+    too_small = small and abs(claim.effect_pct or 0.0) - claim.uncertainty_pct > margin_pct
+    found = Agreement.SAME_SIZE if size.agrees and not too_small else Agreement.OTHER_SIZE
+    return ClaimResult(claim, estimate, found, f"{reason}; {size.reason}", factor=size.factor)
+
+
+def _judge_no_difference(claim: Claim, estimate: Estimate, effect_pct: float, study: Study) -> ClaimResult:
+    """Return the result for "no significant difference": found again only if ours excludes one that matters."""
+    published, margin_pct = "published no significant difference", study.analysis.equivalence_margin_pct
+    if estimate.verdict is Verdict.EQUIVALENT:
+        return _result(claim, estimate, Agreement.NO_DIFFERENCE, f"{published}, ours equivalent")
+    if estimate.verdict is Verdict.INCONCLUSIVE:
+        if _is_near_zero(estimate):
+            reason = f"{published}, ours undecided, and within ±{NO_DIFFERENCE_PCT:g} %"
+            return _result(claim, estimate, Agreement.NO_DIFFERENCE, reason)
+        reason = f"{published}, ours undecided, and not within ±{NO_DIFFERENCE_PCT:g} %"
+        return _result(claim, estimate, Agreement.OPEN, reason)
+    if abs(effect_pct) > margin_pct:
+        return _result(claim, estimate, Agreement.CONTRADICTED, f"{published}, ours {estimate.verdict}")
+    reason = f"{published}, ours {estimate.verdict} by less than the margin of {margin_pct:g} %"
+    return _result(claim, estimate, Agreement.OPEN, reason)
+
+
+def _result(claim: Claim, estimate: Estimate, found: Agreement, reason: str) -> ClaimResult:
+    """Return a result with the sizes in its reason, if there are two."""
+    size = compare_sizes(claim, estimate)
+    return ClaimResult(claim, estimate, found, f"{reason}; {size.interval}" if size else reason)
 
 
 WELCH_ALPHA = 0.01

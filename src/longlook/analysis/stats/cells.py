@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from longlook.analysis.samples import FACTOR_PREFIX, LOSES_AT_RANDOM, RANDOM_LOSSES
+from longlook.analysis.samples import FACTOR_PREFIX, LOSES_AT_RANDOM, RANDOM_LOSSES, UNSEEN
 from longlook.analysis.stats.procedures import Floats, advantages, effect_pct
 from longlook.core import Contrast, InputError, Outcome, Study, find_metric
 from longlook.study import COLUMN_PREFIX
@@ -36,6 +36,7 @@ class ArmData:
     failed: Mapping[int, bool]  # round → whether its last attempt failed or timed out; ok, failed and timed_out alone
     random_losses: Mapping[int, float]  # round → packets lost at random: rounds with a value, and a log that has them
     loses_at_random: bool  # whether the path of any of its rounds does
+    unseen_pct: Mapping[int, float]  # round → UNSEEN; of integrated losses, rounds with a value
 
     @property
     def array(self) -> Floats:
@@ -99,6 +100,15 @@ class CellData:
         return [arm for arm in (self.baseline, self.contender) if arm.loses_at_random]
 
     @property
+    def unseen_pct(self) -> float | None:
+        """By how much a value of a round that was not seen may be larger, in %: the mean of these rounds, for the arm
+        of which this is more. None if losses are not integrated.
+        """
+        known = [arm.unseen_pct for arm in (self.baseline, self.contender) if arm.unseen_pct]
+        means = [float(np.mean([losses[number] for number in self.rounds])) for losses in known if self.rounds]
+        return max(means, default=None)
+
+    @property
     def drawn_in_pairs(self) -> dict[str, Floats]:
         """The values of each setting that was drawn in all of these rounds, by its name: shape (pairs,) each."""
         rounds = self.rounds
@@ -141,7 +151,8 @@ class Cells:
             hint = "measure the run folder again: longlook report RUN"
             raise InputError(f"samples have no column {missing[0]!r}", hint)
         self._drawn = [str(name) for name in samples.columns if str(name).startswith(COLUMN_PREFIX)]
-        table = samples[samples["metric"].isin(set(metrics))][[*needed, *self._drawn]]
+        unseen = [UNSEEN] if UNSEEN in samples.columns else []
+        table = samples[samples["metric"].isin(set(metrics))][[*needed, *unseen, *self._drawn]]
         # Sorted, so that the order of rows can never matter.
         table = table.sort_values(["cell", "arm", "round", "attempt"], kind="stable")
         columns = {str(name): table[name].tolist() for name in table.columns}
@@ -180,6 +191,7 @@ def _arm(attempts: Sequence[_Row], name: str) -> ArmData:
         failed={row["round"]: Outcome(row["outcome"]) in FAILED for row in final if Outcome(row["outcome"]) in JUDGED},
         random_losses={row["round"]: row[RANDOM_LOSSES] for row in usable if _is_known(row.get(RANDOM_LOSSES))},
         loses_at_random=any(row.get(LOSES_AT_RANDOM, False) for row in final),
+        unseen_pct={row["round"]: row[UNSEEN] for row in usable if _is_known(row.get(UNSEEN))},
     )
 
 

@@ -24,6 +24,7 @@ class _Tested:
     is_log: bool
     fits: tuple[cliffs.Fit, ...] = ()
     random_losses: float | None = None
+    unseen_pct: float | None = None
     rounds_needed: Callable[[], int | None] | None = None
 
     @property
@@ -70,6 +71,9 @@ def _test(data: CellData, metric: Metric, study: Study) -> _Tested:
             sequential.paired, margin=margin, confidence=study.analysis.confidence, last=_all_ran(data, study)
         )
     fits = tuple(cliffs.fits(advantage, data.drawn_in_pairs, margin))
+    if (unseen_pct := data.unseen_pct) is not None:
+        paired = rare_losses.with_unseen(analyse, advantage, unseen_pct, is_log=is_log)
+        return _Tested(data, metric, len(baseline), paired, is_log, fits, unseen_pct=unseen_pct)
     losses = data.random_losses
     paired = rare_losses.analysed(analyse, advantage, losses, is_log=is_log)
     tested = _Tested(data, metric, len(baseline), paired, is_log, fits)
@@ -93,6 +97,8 @@ def _conclude(tested: _Tested, study: Study, p_adjusted: float | None) -> Estima
         verdict, reason = Verdict.INCONCLUSIVE, unlike
     reasons = [reason] if reason else []
     reasons += caveats(data, tested.is_log)
+    if tested.unseen_pct is not None:
+        reasons.append(rare_losses.sentence_of_strata(tested.unseen_pct))
     if tested.random_losses is not None:
         wanted = tested.rounds_needed if verdict is Verdict.INCONCLUSIVE else None
         needed = None if wanted is None else wanted()
@@ -141,6 +147,7 @@ def _conclude(tested: _Tested, study: Study, p_adjusted: float | None) -> Estima
         p_failures=_fails_more(data, study),
         dependences=dependences,
         random_losses=tested.random_losses,
+        unseen_pct=tested.unseen_pct,
     )
 
 

@@ -40,18 +40,19 @@ def larger_pct(losses: float) -> float:
     return 100 / math.sqrt(max(1.0, losses))
 
 
-def allowing(analyse: Analyse, advantage: Floats, losses: float, *, is_log: bool) -> Paired:
+def with_unseen(analyse: Analyse, advantage: Floats, unseen_pct: float, *, is_log: bool) -> Paired:
     """Return what `analyse` finds in the advantages, with room for one round that was not seen.
 
     The unseen round lies below or above the median, whichever is worse for the statement. The interval is the widest of
     the three, each p value the largest, and p of a difference is 1 if the round would change the sign of the mean. The
     unseen round is what makes a sample skewed, so it is allowed for once, not again by Hall's transformation. The mean
-    is over the rounds seen. `advantage` has shape (rounds,); `losses` are those a load, on average.
+    is over the rounds seen. `advantage` has shape (rounds,). One arm's value of the unseen round is larger by
+    `unseen_pct` (`larger_pct`; `analysis.integrated` if losses are integrated).
     """
     seen = analyse(advantage)
     if seen.p is None or seen.p_equivalence is None:
         return seen
-    usual, distance = float(np.median(advantage)), procedures.margin(larger_pct(losses), is_log)
+    usual, distance = float(np.median(advantage)), procedures.margin(unseen_pct, is_log)
     below, above = (analyse(np.append(advantage, usual + end), skewed=False) for end in (-distance, distance))
     against = below if seen.mean > 0 else above
     p_unseen = 1.0 if against.p is None or against.mean * seen.mean <= 0 else against.p
@@ -65,6 +66,11 @@ def allowing(analyse: Analyse, advantage: Floats, losses: float, *, is_log: bool
         ),
         constant=False,
     )
+
+
+def allowing(analyse: Analyse, advantage: Floats, losses: float, *, is_log: bool) -> Paired:
+    """Return the same with a round that loads imply which lose so many packets at random on average (`larger_pct`)."""
+    return with_unseen(analyse, advantage, larger_pct(losses), is_log=is_log)
 
 
 def analysed(analyse: Analyse, advantage: Floats, losses: Floats | None, *, is_log: bool) -> Paired:
@@ -93,6 +99,14 @@ def sentence(losses: float, needed: int | None = None) -> str:
     return (
         f"each load lost {losses:.2g} packets at random on average, and rounds may have missed the loss that costs "
         f"most: interval and tests allow for one more round with a value {larger_pct(losses):.0f} % larger{more}"
+    )
+
+
+def sentence_of_strata(unseen_pct: float) -> str:
+    """Return what a reader must know of losses that are integrated."""
+    return (
+        "losses are integrated: each round is a mean over all loads, and interval and tests allow for one more round "
+        f"with a value {unseen_pct:.2g} % larger"
     )
 
 

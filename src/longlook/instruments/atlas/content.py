@@ -1,29 +1,20 @@
 """The contents of the atlas: every study of every paper with its claims, its run and its explanations.
 
-Pure: `run` fills it from entries, and `page` draws it (docs/guide/claims.md). `kind_of` says how much of a reproduced
-claim was found again.
+Pure: `run` fills it from entries, and `page` draws it (docs/guide/claims.md).
 """
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from longlook.analysis import NOT_RUN, is_clipped, size_agrees
-from longlook.core import ClaimResult, Study, Verdict, codec
-from longlook.instruments.atlas.claims.entry import Entry
-from longlook.instruments.atlas.claims.survey import (
-    RESULTS,
-    Survey,
-    SurveyedClaim,
-    SurveyedStudy,
-    disputes_data,
-    result_counts,
-)
+from longlook.core import Agreement, ClaimResult, Study, codec
+from longlook.instruments.atlas.claims.counts import counts_by_kind, result_counts
+from longlook.instruments.atlas.claims.entry import Entry, with_statements
+from longlook.instruments.atlas.claims.survey import Survey, SurveyedClaim, SurveyedStudy, disputes_data
 from longlook.instruments.atlas.papers import Paper, paper_of
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """The version of atlas.json."""
 
 
@@ -122,6 +113,7 @@ def atlas_data(atlas: Atlas) -> dict[str, Any]:
     """Return the content of atlas.json."""
     return {
         "schema_version": SCHEMA_VERSION,
+        "statements": counts_by_kind(atlas.claims),
         "summary": result_counts(atlas.claims),
         "papers": [_paper_data(paper) for paper in atlas.papers],
         "disputes": disputes_data(atlas.survey),
@@ -176,37 +168,14 @@ def summary_rows(atlas: Atlas) -> list[SummaryRow]:
     ]
 
 
+def judged(study: Study, entry: Entry) -> list[ClaimResult]:
+    """Return the claims of a study by the values of its entry: claims that are new since then are not run."""
+    found = {item.claim.id: item for item in with_statements(entry, study).claim_results()}
+    since = (ClaimResult(claim, None, Agreement.NOT_RUN, "new") for claim in study.claims if claim.id not in found)
+    return [*found.values(), *since]
+
+
 def summary_row(study: Study, entry: Entry, plan_hash: str) -> SummaryRow:
-    """Return the row of an entry; `plan_hash` is of its study as it is now, whose new claims count as not run."""
-    found = {claim.id: claim.result for claim in entry.claims}
-    counts = Counter([*found.values(), *(NOT_RUN for claim in study.claims if claim.id not in found)])
-    by_result = {result: counts[result] for result in RESULTS}
-    return SummaryRow(study.id, paper_of(study).key, by_result, entry, earlier=entry.plan_hash != plan_hash)
-
-
-class ReplicationKind(StrEnum):
-    """How much of a published statement was found again."""
-
-    INSIDE = "an effect with a number: the number lies in our interval, reading error granted"
-    OUTSIDE = "an effect with a number: the direction agrees, and the number lies outside of our interval"
-    CLIPPED = "an effect beyond the source's scale: the direction agrees"
-    DIRECTION = "an effect without a number: the direction agrees"
-    EQUIVALENT = '"no significant difference": ours is equivalent'
-    OPEN = '"no significant difference": ours is inconclusive, and its interval holds 0'
-    LEVEL = "a level: ours lies within bounds that the study chose"
-
-
-def kind_of(found: ClaimResult) -> ReplicationKind:
-    """Return the kind of a claim that is reproduced."""
-    claim, estimate = found.claim, found.estimate
-    if claim.expected is not None:
-        return ReplicationKind.LEVEL
-    if estimate is None:
-        raise ValueError(f"claim {claim.id!r} is reproduced without an estimate")
-    if not claim.significant:
-        return ReplicationKind.EQUIVALENT if estimate.verdict is Verdict.EQUIVALENT else ReplicationKind.OPEN
-    if claim.effect_pct is None:
-        return ReplicationKind.DIRECTION
-    if is_clipped(claim):
-        return ReplicationKind.CLIPPED
-    return ReplicationKind.INSIDE if size_agrees(claim, estimate) else ReplicationKind.OUTSIDE
+    """Return the row of an entry; `plan_hash` is of its study as it is now."""
+    counts = result_counts(judged(study, entry))
+    return SummaryRow(study.id, paper_of(study).key, counts, entry, earlier=entry.plan_hash != plan_hash)

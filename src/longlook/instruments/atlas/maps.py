@@ -113,7 +113,7 @@ def _rows_of(cells: Mapping[str, Mapping[Position, Cell]], row: str) -> dict[Pos
 def without_run(item: AtlasStudy) -> ReportContent:
     """Return the content of a study that was not run: its claims alone."""
     study = item.surveyed.study
-    claims = [ClaimResult(claim.claim, None, claim.result, claim.reason) for claim in item.claims]
+    claims = [ClaimResult(claim.claim, None, claim.result, claim.reason, factor=claim.factor) for claim in item.claims]
     return ReportContent(study, pd.DataFrame(), [], claims, {}, metric_facts(study))
 
 
@@ -166,7 +166,7 @@ def _ours(
             square,
             claim.result if claim else "",
             tip=_with_claim(square, claim, "" if report or place.cell_id is None else item.surveyed.command),
-            mark=wording.RESULT_SYMBOLS.get(claim.result, "") if claim else "",
+            mark=wording.RESULT_SYMBOLS[claim.result] if claim else "",
             link=f"{report}#{anchors[key]}" if report and key in anchors else "",
             why=whys.get(key, ""),
         )
@@ -177,7 +177,7 @@ def _with_claim(square: Square, claim: ClaimResult | None, command: str) -> str:
     """Return the tip of a square of ours; `command` makes the report that it would else lead to."""
     lines = list(square.tip)
     if claim is not None:
-        lines.append(f"published {wording.published(claim.claim)}: {claim.result}")
+        lines.append(f"published {wording.published(claim.claim)}: {wording.result(claim.result, claim.factor)}")
     if command:
         lines.append(f"its report: {command}")
     return "\n".join(lines)

@@ -7,11 +7,19 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from markupsafe import Markup
 
-from longlook.analysis import NOT_RUN
-from longlook.core import ExpectedLevel
+from longlook.core import Agreement, ExpectedLevel
+from longlook.instruments.atlas.claims.counts import (
+    RESULTS,
+    RULE,
+    STATEMENT_RESULTS,
+    counts_by_kind,
+    result_counts,
+    statement_counts,
+    statements,
+)
 from longlook.instruments.atlas.claims.dispute_charts import position_colours
 from longlook.instruments.atlas.claims.page import HELD_SYMBOLS, made, ours_text, pieces_of
-from longlook.instruments.atlas.claims.survey import RESULTS, SurveyedClaim, command_for, result_counts
+from longlook.instruments.atlas.claims.survey import SurveyedClaim, command_for
 from longlook.instruments.atlas.content import Atlas, AtlasStudy, PageState, SummaryRow
 from longlook.instruments.atlas.maps import maps_of, without_run
 from longlook.report import (
@@ -64,7 +72,7 @@ def _bar(item: SurveyedClaim, expected: ExpectedLevel, low: float, high: float) 
     def place(value: float) -> float:
         return round(_EDGE + (value - low) / (high - low) * (WIDTH - 2 * _EDGE), 1)
 
-    shade = RESULT_COLOURS.get(item.result, RESULT_COLOURS["not testable"])
+    shade = RESULT_COLOURS[item.result]
     left = 0.0 if expected.at_least is None else place(expected.at_least)
     right = float(WIDTH) if expected.at_most is None else place(expected.at_most)
     parts = [
@@ -110,6 +118,11 @@ def atlas_page(
         total=result_counts(atlas.claims),
         result_counts=result_counts,
         results=RESULTS,
+        statement_results=STATEMENT_RESULTS,
+        by_kind=counts_by_kind(atlas.claims),
+        stated=statement_counts(atlas.claims),
+        statement_counts=statement_counts,
+        rule=RULE,
         maps={
             item.id: maps_of(item, contents.get(item.id) or without_run(item), anchors.get(item.id, {}))
             for item in atlas.studies
@@ -140,11 +153,11 @@ def headline(atlas: Atlas) -> str:
     counts = result_counts(atlas.claims)
     ran = [item for item in atlas.studies if item.surveyed.run is not None]
     papers = [paper for paper in atlas.papers if any(study.claims for study in paper.studies)]
-    tested = len(atlas.claims) - counts[NOT_RUN]
+    tested = len(atlas.claims) - counts[Agreement.NOT_RUN]
     return (
-        f"{len(atlas.claims)} published findings of {len(papers)} papers, as executable claims; "
-        f"{tested} of them tested today by {_counted(len(ran), 'study', 'studies')} of real programs "
-        "over an emulated network."
+        f"{len(statements(atlas.claims))} published numbers and sentences of {len(papers)} papers, as "
+        f"{len(atlas.claims)} executable claims about cells; {tested} of these tested today by "
+        f"{_counted(len(ran), 'study', 'studies')} of real programs over an emulated network."
     )
 
 

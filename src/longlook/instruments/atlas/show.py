@@ -7,12 +7,19 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from longlook.analysis import CONTRADICTED, INCONCLUSIVE, REPRODUCED
-from longlook.core import codec
+from longlook.core import Agreement, codec
+from longlook.instruments.atlas.claims.counts import (
+    RESULTS,
+    STATEMENT_RESULTS,
+    Judged,
+    counts_by_kind,
+    result_counts,
+    statement_counts,
+)
 from longlook.instruments.atlas.claims.dispute_flips import Flip
 from longlook.instruments.atlas.claims.page import ours_text
 from longlook.instruments.atlas.claims.page import summary_rows as rows_by_claim
-from longlook.instruments.atlas.claims.survey import RESULTS, Survey, SurveyedRun, result_counts, survey_data
+from longlook.instruments.atlas.claims.survey import Survey, SurveyedRun, survey_data
 from longlook.instruments.atlas.content import atlas_data, summary_rows
 from longlook.instruments.atlas.run import Built, ToRun
 from longlook.report import wording
@@ -23,23 +30,30 @@ def atlas_shown(built: Built) -> Renderings:
     """Return claims by study and result, and the place of the page; as JSON one line with the content of atlas.json."""
     line = {"event": "atlas", "page": str(built.page), "failed": dict(built.failed)}
     return Renderings(
-        people=lambda: [_claims_by_study(built), f"atlas: {built.page}"],
+        people=lambda: [_claims_by_study(built), statements_table(built.atlas.claims), f"atlas: {built.page}"],
         lines=lambda: [{**line, **atlas_data(built.atlas)}],
     )
 
 
 def _claims_by_study(built: Built) -> Table:
-    table = Table(title="Published claims", header_style="bold")
+    table = Table(title="Claims about cells", header_style="bold")
     table.add_column("study", overflow="fold")
-    for result in RESULTS:
+    results, total = _occurring(RESULTS, result_counts(built.atlas.claims))
+    for result in results:
         table.add_column(result, justify="right")
     table.add_column("results")
     for row in summary_rows(built.atlas):
         digest = (row.entry.results or "")[:16] if row.entry else row.state
-        table.add_row(Text(row.study), *map(str, row.counts.values()), digest)
+        table.add_row(Text(row.study), *(str(row.counts[result]) for result in results), digest)
     table.add_section()
-    table.add_row("all", *map(str, result_counts(built.atlas.claims).values()), "", style="bold")
+    table.add_row("all", *map(str, total), "", style="bold")
     return table
+
+
+def _occurring(results: Sequence[str], total: Mapping[str, int]) -> tuple[list[str], list[int]]:
+    """Return the results that occur at all, which a terminal has room for, and the number of each."""
+    found = [result for result in results if total[result]]
+    return found, [total[result] for result in found]
 
 
 def to_run_shown(found: Sequence[ToRun], left_out: Mapping[str, str]) -> Renderings:
@@ -74,7 +88,15 @@ def _minutes(item: ToRun) -> str:
     return f"{item.minutes:.1f}" if item.minutes < 10 else f"{item.minutes:.0f}"
 
 
-_STYLES = {REPRODUCED: "green", CONTRADICTED: "red", INCONCLUSIVE: "yellow"}
+_STYLES = {
+    Agreement.SAME_SIZE: "green",
+    Agreement.OTHER_SIZE: "cyan",
+    Agreement.SAME_DIRECTION: "green",
+    Agreement.NO_DIFFERENCE: "green",
+    Agreement.WITHIN_BOUNDS: "green",
+    Agreement.CONTRADICTED: "red",
+    Agreement.OPEN: "yellow",
+}
 
 
 def claims_shown(survey: Survey, page: Path) -> Renderings:
@@ -84,6 +106,7 @@ def claims_shown(survey: Survey, page: Path) -> Renderings:
 
 def _people(survey: Survey, page: Path) -> Iterator[RenderableType]:
     yield summary_table(survey)
+    yield statements_table(survey.claims)
     for item in survey.disputes:
         yield Text(f"\n{item.dispute.question}", style="bold")
         yield Text(f"  → {item.conclusion.text}")
@@ -121,14 +144,31 @@ def flip_text(flip: Flip) -> str:
 
 def summary_table(survey: Survey) -> Table:
     """Return the claims by result for each study and in total."""
-    table = Table(title="Published claims", header_style="bold")
+    table = Table(title="Claims about cells", header_style="bold")
     table.add_column("study", overflow="fold")
-    for result in (*RESULTS, "all"):
+    results, total = _occurring(RESULTS, result_counts(survey.claims))
+    for result in (*results, "all"):
         table.add_column(result, justify="right")
     for name, counts in rows_by_claim(survey):
-        table.add_row(Text(name), *_numbers(counts.values()))
+        table.add_row(Text(name), *_numbers(counts[result] for result in results))
     table.add_section()
-    table.add_row("total", *_numbers(result_counts(survey.claims).values()), style="bold")
+    table.add_row("total", *_numbers(total), style="bold")
+    return table
+
+
+def statements_table(claims: Iterable[Judged]) -> Table:
+    """Return what sources state by kind and result: a number or a sentence counts once, whatever cells repeat it."""
+    table = Table(title="Published numbers and sentences, each once", header_style="bold")
+    table.add_column("published")
+    known = list(claims)
+    results, total = _occurring(STATEMENT_RESULTS, statement_counts(known))
+    for result in (*results, "all"):
+        table.add_column(result, justify="right")
+    for kind, counts in counts_by_kind(known).items():
+        if any(counts.values()):
+            table.add_row(kind, *_numbers(counts[result] for result in results))
+    table.add_section()
+    table.add_row("all", *_numbers(total), style="bold")
     return table
 
 
@@ -144,9 +184,7 @@ def claims_table(survey: Survey) -> Table:
     for study in survey.covered:
         for item in study.claims:
             value, interval = ours_text(item.ours)
-            mark = Text(
-                f"{wording.RESULT_SYMBOLS.get(item.result, '○')} {item.result}", style=_STYLES.get(item.result, "dim")
-            )
+            mark = Text(wording.result(item.result, item.factor), style=_STYLES.get(item.result, "dim"))
             welch = wording.welch(item.welch)
             why = Text(item.reason, style="dim")
             table.add_row(mark, Text(item.statement), item.published, value, interval, welch, why)

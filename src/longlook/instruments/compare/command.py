@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from longlook.core import InputError, InterruptedByUserError
-from longlook.terminal import Around, AsJsonLines, EngineOptions, check_file, expand_options, new_folder
+from longlook.terminal import Around, AsJsonLines, EngineOptions, Losses, check_file, expand_options, new_folder
 
 if TYPE_CHECKING:
     from longlook.explain import Answer
@@ -57,11 +57,12 @@ class ComparisonOptions:
     seed: Annotated[int, typer.Option(min=0, help="Seed of the links' randomness.")] = 1
 
     around: Around = None
+    losses: Losses = None
 
     def spec(self, baseline: str, contender: str, engine: str) -> "ComparisonSpec":
         """Return the comparison of two sides such as `quic-go@0.65.0`; InputError if an option cannot be."""
         from longlook.instruments.compare import spec
-        from longlook.study import catalogue, default_around
+        from longlook.study import catalogue, default_around, default_losses
 
         roles = (*spec.ROLES, spec.BOTH)
         if self.role not in roles:
@@ -83,6 +84,7 @@ class ComparisonOptions:
             alpha=self.alpha,
             seed=self.seed,
             around=self.around or default_around(engine),
+            losses=self.losses or default_losses(engine),
         )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from longlook.core import InputError, Problems, Scalar, Stopping, Study, find_protocol, nearest, units
 from longlook.network import PRESET, PRESETS
-from longlook.study import STANDARD, Catalogue, ComparedSide, installed, parse_study, toml_value
+from longlook.study import SAMPLED, STANDARD, Catalogue, ComparedSide, installed, parse_study, toml_value
 
 BASELINE, CONTENDER = "baseline", "contender"
 ROLES = ("server", "client")
@@ -47,6 +47,7 @@ class ComparisonSpec:
     timeout: str = "60s"
     seed: int = 1
     around: str = STANDARD  # or NONE: rounds that draw nothing
+    losses: str = SAMPLED  # or STRATA: random losses are integrated
     alpha: float = 0.05
 
 
@@ -148,6 +149,7 @@ def make_study(spec: ComparisonSpec, catalogue: Catalogue | None = None) -> Stud
         **({"rounds": "decide", "max_rounds": spec.max_rounds} if spec.rounds is None else {"rounds": spec.rounds}),
         "seed": spec.seed,
         "around": spec.around,
+        "losses": spec.losses,
         "timeout": spec.timeout,
         "metrics": list(spec.metrics),
         "arms": {BASELINE: _arm(spec, BASELINE, known), CONTENDER: _arm(spec, CONTENDER, known)},

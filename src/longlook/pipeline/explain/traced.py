@@ -40,7 +40,7 @@ def with_traces(study: Study, gap: CellGap) -> Study:
     """Return the study of both arms of a gap alone, traced at both ends and measured by its metric."""
     arms = tuple(arm for arm in study.arms if arm.name in (gap.loser, gap.winner))
     capture = replace(study.capture, qlog=True, tcp=True)
-    alone = replace(study, arms=arms, contrasts=(gap.contrast,), claims=(), stopping=None)
+    alone = replace(study, arms=arms, contrasts=(gap.contrast,), claims=(), stopping=None, loss_strata=False)
     return replace(alone, metrics=(gap.contrast.metric,), capture=capture)
 
 

@@ -6,7 +6,7 @@ colour shows.
 
 from collections.abc import Sequence
 
-from longlook.core import Verdict
+from longlook.core import Agreement, Verdict
 
 CLIP_PCT = 100.0
 """Effects at or beyond ± this have the darkest colour; the number in the cell is never clipped."""
@@ -95,12 +95,17 @@ WORK_COLOURS = {
 """Kinds of work that CPU time goes to (longlook.timeline.cpu_work): the kernel blue, programs green."""
 
 RESULT_COLOURS = {
-    "reproduced": "#23764b",
-    "contradicted": "#a1340f",
-    "inconclusive": "#8a6d00",
-    "not testable": "#77736d",
-    "not run": "#77736d",
+    Agreement.SAME_SIZE: "#23764b",
+    Agreement.OTHER_SIZE: "#1f6f8b",
+    Agreement.SAME_DIRECTION: "#4d7a1f",
+    Agreement.NO_DIFFERENCE: "#4d7a1f",
+    Agreement.WITHIN_BOUNDS: "#4d7a1f",
+    Agreement.CONTRADICTED: "#a1340f",
+    Agreement.OPEN: "#8a6d00",
+    Agreement.NOT_TESTABLE: "#77736d",
+    Agreement.NOT_RUN: "#77736d",
 }
+"""Green: a number with its size, blue: a number without its size, yellow-green: what has no size."""
 
 
 def arm_colours(arms: Sequence[str], baseline: str | None = None, contender: str | None = None) -> dict[str, str]:

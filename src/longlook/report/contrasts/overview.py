@@ -5,7 +5,7 @@ from typing import Any
 
 import altair as alt
 
-from longlook.core import ClaimResult, Contrast, Estimate
+from longlook.core import Agreement, ClaimResult, Contrast, Estimate
 from longlook.report import wording
 from longlook.report.charts import colours
 from longlook.report.content import ReportContent
@@ -131,7 +131,12 @@ def _square_domain(values: Sequence[dict[str, Any]]) -> list[float]:
 
 
 _CLAIM_TOOLTIP = (("cell", "cell"), ("source", "published"), ("shown", "ours"), ("result", "result"))
-_CLAIM_SHAPES = {"reproduced": "circle", "contradicted": "cross", "inconclusive": "diamond", "not testable": "square"}
+_CLAIM_SHAPES = {
+    Agreement.OTHER_SIZE: "triangle-up",
+    Agreement.CONTRADICTED: "cross",
+    Agreement.OPEN: "diamond",
+    Agreement.NOT_TESTABLE: "square",
+}
 
 
 def _is_drawn(item: ClaimResult) -> bool:
@@ -151,7 +156,7 @@ def _claim_row(item: ClaimResult) -> dict[str, Any]:
         "low": _clip(estimate.ci_low_pct),
         "high": _clip(estimate.ci_high_pct),
         "shown": f"{wording.effect(estimate.effect_pct)} ({span})",
-        "result": item.result,
-        "colour": colours.RESULT_COLOURS.get(item.result, colours.INK_SOFT),
+        "result": wording.result(item.result, item.factor),
+        "colour": colours.RESULT_COLOURS[item.result],
         "shape": _CLAIM_SHAPES.get(item.result, "circle"),
     }

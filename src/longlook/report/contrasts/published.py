@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import pandas as pd
 
 from longlook.analysis import welch_verdict
-from longlook.core import ClaimResult
+from longlook.core import Agreement, ClaimResult
 from longlook.report import wording
 from longlook.report.charts.theme import page_specification
 from longlook.report.content import ReportContent
@@ -73,7 +73,7 @@ class PublishedSection(Section):
         return {
             "section": self,
             "named": len(self.content.study.contrasts) > 1,
-            "counts": [(wording.RESULT_SYMBOLS[name], counts[name], name) for name in wording.RESULTS if counts[name]],
+            "counts": [(wording.RESULT_SYMBOLS[name], counts[name], name) for name in Agreement if counts[name]],
             "others": [_row(item) for item in self.content.claims if item.claim.id not in placed],
         }
 
@@ -157,5 +157,6 @@ def _table_row(content: ReportContent, item: ClaimResult) -> dict[str, Any]:
         "welch_verdict": welch.verdict if welch else None,
         "p_welch": welch.p if welch else None,
         "result": item.result,
+        "factor": item.factor,
         "reason": item.reason,
     }

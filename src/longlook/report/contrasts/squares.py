@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from longlook.analysis import sentence
-from longlook.core import Claim, ClaimResult, Contrast, Estimate
+from longlook.core import Agreement, Claim, ClaimResult, Contrast, Estimate
 from longlook.report import wording
 from longlook.report.charts import colours
 from longlook.report.content import ReportContent
@@ -31,19 +31,19 @@ class Square:
 
 @dataclass(frozen=True)
 class PublishedValue:
-    """A published value in words, and its comparison with our run: the result, its symbol and the reason."""
+    """A published value in words, and its comparison with our run: the result, also in words, and the reason."""
 
     text: str
     source: str
-    result: str
-    mark: str
+    result: Agreement
+    words: str
     reason: str
 
 
 def published_value(item: ClaimResult) -> PublishedValue:
     """Return a claim and its result in words."""
-    mark = wording.RESULT_SYMBOLS.get(item.result, "")
-    return PublishedValue(wording.published(item.claim), item.claim.source, item.result, mark, item.reason)
+    words = wording.result(item.result, item.factor)
+    return PublishedValue(wording.published(item.claim), item.claim.source, item.result, words, item.reason)
 
 
 def measured_squares(content: ReportContent, grid: Grid) -> dict[tuple[str, str], Square]:
@@ -115,7 +115,7 @@ def _published(place: Place, result: ClaimResult | None) -> Square:
         fill=fill,
         ink=colours.text_colour(fill) if coloured else colours.INK_SOFT,
         text=wording.published(claim),
-        mark=wording.RESULT_SYMBOLS.get(result.result, ""),
+        mark=wording.RESULT_SYMBOLS[result.result],
         note=result.result,
         tip=(cell_label(place.cell), f"published {wording.published(claim)}", f"{result.result}: {result.reason}"),
     )

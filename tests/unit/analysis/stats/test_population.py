@@ -5,9 +5,10 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from longlook.analysis.claims.judge import CONTRADICTED, NOT_RUN, REPRODUCED, judge
+from longlook.analysis.claims.judge import judge
 from longlook.analysis.stats.population import population_curves, population_levels
 from longlook.core.model import Claim, ExpectedLevel, Population, Study
+from longlook.core.results import Agreement
 from tests.data.samples import rows, study
 
 SHARES = {"wide": 70.0, "narrow": 20.0, "blocked": 10.0}
@@ -75,12 +76,12 @@ def test_a_stratum_that_was_not_run_leaves_no_share() -> None:
 @pytest.mark.parametrize(
     ("asked", "result", "words"),
     [
-        (claim(1400, at_most=30), REPRODUCED, "taken as ≤ 30, ours 30"),
-        (claim(1400, at_most=29.9), CONTRADICTED, "ours 30"),
-        (claim(1460, at_least=99), REPRODUCED, "ours 100"),
+        (claim(1400, at_most=30), Agreement.WITHIN_BOUNDS, "taken as ≤ 30, ours 30"),
+        (claim(1400, at_most=29.9), Agreement.CONTRADICTED, "ours 30"),
+        (claim(1460, at_least=99), Agreement.WITHIN_BOUNDS, "ours 100"),
     ],
 )
-def test_claims_are_judged_by_the_share(asked: Claim, result: str, words: str) -> None:
+def test_claims_are_judged_by_the_share(asked: Claim, result: Agreement, words: str) -> None:
     own = made(asked)
     (found,) = judge(own.claims, [], own, population_levels(samples(), own))
     assert found.result == result
@@ -91,7 +92,7 @@ def test_a_claim_about_a_population_takes_no_level_of_a_cell() -> None:
     own = made(claim(1400, at_most=30))
     levels = [replace(level, below=None) for level in population_levels(samples(), own)]
     (found,) = judge(own.claims, [], own, levels)
-    assert found.result == NOT_RUN
+    assert found.result is Agreement.NOT_RUN
 
 
 def test_without_a_population_there_are_no_shares() -> None:

@@ -2,36 +2,33 @@ from dataclasses import replace
 
 import pytest
 
-from longlook.core.model import Claim, ExpectedLevel, Verdict
-from longlook.core.results import ClaimResult, Estimate
-from longlook.instruments.atlas.content import ReplicationKind, kind_of
-from tests.unit.analysis.claims.test_judge import CLAIM, ESTIMATE, NONE, one
+from longlook.core.results import Agreement
+from longlook.instruments.atlas.claims.entries import make_entry
+from longlook.instruments.atlas.claims.entry import Entry
+from longlook.instruments.atlas.content import judged, summary_row
+from longlook.study.files import find_study
+from tests.data.atlas import made_up_run
 
-EQUIVALENT = replace(ESTIMATE, verdict=Verdict.EQUIVALENT, effect_pct=0.5, ci_low_pct=-1.0, ci_high_pct=2.0)
-OPEN = replace(EQUIVALENT, verdict=Verdict.INCONCLUSIVE, ci_low_pct=-20.0, ci_high_pct=20.0)
-
-
-@pytest.mark.parametrize(
-    ("claim", "estimate", "kind"),
-    [
-        (CLAIM, ESTIMATE, ReplicationKind.INSIDE),
-        (replace(CLAIM, effect_pct=47.0), ESTIMATE, ReplicationKind.INSIDE),  # 45 and a reading error of 2
-        (replace(CLAIM, effect_pct=47.1), ESTIMATE, ReplicationKind.OUTSIDE),
-        (replace(CLAIM, effect_pct=32.9), ESTIMATE, ReplicationKind.OUTSIDE),
-        (replace(CLAIM, effect_pct=99.0), ESTIMATE, ReplicationKind.CLIPPED),
-        (replace(CLAIM, effect_pct=None, direction=Verdict.BETTER), ESTIMATE, ReplicationKind.DIRECTION),
-        (NONE, EQUIVALENT, ReplicationKind.EQUIVALENT),
-        (NONE, OPEN, ReplicationKind.OPEN),
-    ],
-)
-def test_kind_says_how_much_was_found_again(claim: Claim, estimate: Estimate, kind: ReplicationKind) -> None:
-    found = one(claim, estimate)
-    assert found.result == "reproduced"
-    assert kind_of(found) is kind
+EFFECTS = "kakhki2017-fig10"
 
 
-def test_a_level_has_bounds_of_the_studys_choice() -> None:
-    level = replace(
-        CLAIM, contrast="", effect_pct=None, expected=ExpectedLevel("quic", "page_load_time", 1.0, at_most=2.0)
-    )
-    assert kind_of(ClaimResult(level, None, "reproduced", "within")) is ReplicationKind.LEVEL
+@pytest.fixture(scope="module")
+def entry(tmp_path_factory: pytest.TempPathFactory) -> Entry:
+    return make_entry(made_up_run(tmp_path_factory.mktemp("runs") / EFFECTS, find_study(EFFECTS)), [])
+
+
+def test_a_claim_that_is_newer_than_an_entry_is_not_run(entry: Entry) -> None:
+    study = find_study(EFFECTS)
+    first, *_ = study.claims
+    newer = replace(study, claims=(*study.claims, replace(first, id="new")))
+    found = judged(newer, entry)
+    assert [item.claim.id for item in found] == [claim.id for claim in newer.claims]
+    assert found[-1].result is Agreement.NOT_RUN and Agreement.NOT_RUN not in [item.result for item in found[:-1]]
+    assert summary_row(newer, entry, entry.plan_hash).counts[Agreement.NOT_RUN] == 1
+
+
+def test_a_claim_counts_as_the_study_says_today(entry: Entry) -> None:
+    study = find_study(EFFECTS)
+    renamed = replace(study, claims=tuple(replace(claim, counts_as="one") for claim in study.claims))
+    assert {item.claim.statement for item in judged(renamed, entry)} == {"one"}
+    assert len({item.claim.statement for item in judged(study, entry)}) == len(study.claims)

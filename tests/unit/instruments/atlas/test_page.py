@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from longlook.analysis.claims.judge import NOT_RUN
 from longlook.core.model import Claim, ExpectedLevel, Study
+from longlook.core.results import Agreement
 from longlook.engines.fake import FakeEngine
 from longlook.explain.answer import Answer, Status
 from longlook.instruments.atlas.claims.survey import Ours, SurveyedClaim
@@ -123,10 +123,10 @@ def test_thirty_studies_fit_into_five_megabytes(built: Built) -> None:
 def test_levels_are_drawn_beside_what_was_published() -> None:
     claim = Claim("c", "paper", "", {}, None, True, expected=ExpectedLevel("quic", "share_of_used", 62.6, at_least=55))
     ours = Ours("level", 80.0, 78.0, 83.0, "%", 30)
-    item = SurveyedClaim("s", "QUIC has much.", "62.6", claim, ours, "reproduced", "", None)
-    other = replace(item, claim=replace(claim, id="<d>"), ours=None, result=NOT_RUN)
+    item = SurveyedClaim("s", "QUIC has much.", "62.6", claim, ours, Agreement.WITHIN_BOUNDS, "", None)
+    other = replace(item, claim=replace(claim, id="<d>"), ours=None, result=Agreement.NOT_RUN)
     bars = level_bars([item, other])
-    assert bars["c"].count("<circle") == 1 and "#23764b" in bars["c"] and "<path" in bars["c"]
+    assert bars["c"].count("<circle") == 1 and "#4d7a1f" in bars["c"] and "<path" in bars["c"]
     assert "<circle" not in bars["<d>"]
     x = float(re.search(r'<circle cx="([\d.]+)"', bars["c"])[1])  # type: ignore[index]
     published = float(re.search(r'<path d="M([\d.]+)', bars["c"])[1])  # type: ignore[index]

@@ -11,6 +11,7 @@ import pytest
 from longlook.core.errors import InputError, MachineError
 from longlook.core.job import Job
 from longlook.core.model import Run, Study
+from longlook.core.results import Agreement
 from longlook.core.run_folder import RunFolder
 from longlook.engines.fake import FakeEngine
 from longlook.instruments.atlas import runs as atlas_runs
@@ -92,7 +93,7 @@ def test_every_study_runs_once_and_the_page_has_what_was_found(tmp_path: Path) -
     assert built.page == out / "index.html" and not built.failed
     first = of(built, FIRST)
     assert first.state is PageState.RUN and first.results is None  # no made-up result is exact
-    assert {claim.result for claim in first.claims} == {"reproduced", "contradicted"}
+    assert {claim.result for claim in first.claims} == {Agreement.OTHER_SIZE, Agreement.CONTRADICTED}
     page = built.page.read_text()
     assert f'href="runs/{FIRST}/report/index.html#c1-1"' in page
     assert "a paper <b>of" not in page and "a paper &lt;b&gt;of" in page
@@ -101,7 +102,7 @@ def test_every_study_runs_once_and_the_page_has_what_was_found(tmp_path: Path) -
     assert [item["study"] for item in paper["studies"]] == [FIRST, SECOND]
     assert paper["studies"][0]["command"] == f"longlook run {FIRST}"
     row = next(line for line in (out / SUMMARY).read_text().splitlines() if line.startswith(f"| {FIRST} "))
-    assert [cell.strip() for cell in row.split("|")[2:9]] == ["smith2030", "1", "1", "0", "0", "0", "40"]
+    assert [cell.strip() for cell in row.split("|")[2:13]] == ["smith2030", *"010001000", "40"]
     again = Faked()
     folder(out, again).run(Observer())
     assert again.ran == []

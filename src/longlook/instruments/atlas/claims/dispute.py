@@ -5,7 +5,7 @@ them: first by the schema (pydantic), then what must hold between a file's parts
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
@@ -29,6 +29,9 @@ class HoldsTable(SchemaTable):
     at_most: Number | None = None
     trend: Literal["rises", "falls", "constant"] | None = None
     tolerance: Annotated[Number, Field(ge=0)] | None = None
+    over: Text | None = None
+    ends_at_least: Number | None = None
+    ends_at_most: Number | None = None
 
 
 class PositionTable(SchemaTable):
@@ -40,8 +43,16 @@ class PositionTable(SchemaTable):
     holds: HoldsTable | None = None
 
 
+class ControlTable(SchemaTable):
+    """`control` of a piece of evidence: what all positions predict of it, and why they do."""
+
+    why: Text
+    holds: HoldsTable
+
+
 class EvidenceTable(SchemaTable):
-    """`[[evidence]]`: values of one study over the levels of one factor that can decide the dispute."""
+    """`[[evidence]]`: values of one study over the levels of one factor, which can decide the dispute or are a
+    control."""
 
     study: str
     contrast: str | None = None
@@ -50,6 +61,7 @@ class EvidenceTable(SchemaTable):
     factor: str
     levels: Annotated[list[str], Field(min_length=1)] | None = None
     cell: dict[str, str] = Field(default_factory=dict)
+    control: ControlTable | None = None
 
 
 class UndecidableTable(SchemaTable):
@@ -80,18 +92,25 @@ class DisputeTable(SchemaTable):
 
 RISES, FALLS, CONSTANT = "rises", "falls", "constant"
 
+PREDICTED = "as predicted"
+"""The name of the condition of a control, beside the names of positions."""
+
 
 @dataclass(frozen=True)
 class Holds:
     """The condition under which a position holds: bounds of a value, or its trend over the levels, in the value's unit.
 
-    Differences of up to `tolerance` count as none.
+    Differences of up to `tolerance` count as none. A trend may also bound the value at the last level (`ends_at_least`,
+    `ends_at_most`), and may be about one factor alone (`over`): evidence along another says nothing about it.
     """
 
     at_least: float | None = None
     at_most: float | None = None
     trend: str | None = None  # rises | falls | constant
     tolerance: float = 0.0
+    over: str | None = None
+    ends_at_least: float | None = None
+    ends_at_most: float | None = None
 
 
 @dataclass(frozen=True)
@@ -105,6 +124,14 @@ class Position:
 
 
 @dataclass(frozen=True)
+class Control:
+    """The condition that all positions predict of a piece of evidence, and why: it decides nothing between them."""
+
+    why: str
+    holds: Holds
+
+
+@dataclass(frozen=True)
 class DisputeEvidence:
     """Values over the levels of a factor: a contrast's effect in percent, or an arm's level in its metric's unit."""
 
@@ -115,6 +142,7 @@ class DisputeEvidence:
     cell: Mapping[str, str] = field(default_factory=dict)  # levels of all other factors
     contrast: str | None = None
     arm: str | None = None
+    control: Control | None = None
 
     @property
     def sides(self) -> dict[str, str]:
@@ -184,6 +212,7 @@ def read_dispute(path: Path, studies: Mapping[str, Study]) -> Dispute:
         )
         _check_decides(table, problems)
         _check(dispute, problems)
+        _check_controls(dispute, problems)
     problems.raise_if_any()
     if dispute is None:  # parse_table has reported the reason
         raise InputError(f"{path.name} is no dispute")
@@ -218,15 +247,29 @@ def _position(entry: PositionTable, has_evidence: bool, problems: Problems) -> P
     if holds is None:
         problems.add(where, "missing: evidence is compared with it")
         return Position(entry.name, entry.source, entry.says)
+    return Position(entry.name, entry.source, entry.says, _holds(holds, where, problems))
+
+
+def _holds(holds: HoldsTable, where: str, problems: Problems) -> Holds:
     bounds = [bound for bound in (holds.at_least, holds.at_most) if bound is not None]
+    ends = [bound for bound in (holds.ends_at_least, holds.ends_at_most) if bound is not None]
     if holds.trend is None:
         _check_bounds(holds, bounds, where, problems)
     elif bounds:
-        problems.add(where, "has both bounds and a trend: one of them")
+        problems.add(where, "has both bounds and a trend: one of them, or ends_at_least and ends_at_most of the trend")
     elif holds.trend == CONSTANT and not holds.tolerance:
         problems.add(f"{where}.tolerance", "missing: no two values are the same, so constant needs one above 0")
-    made = Holds(holds.at_least, holds.at_most, holds.trend, holds.tolerance or 0.0)
-    return Position(entry.name, entry.source, entry.says, made)
+    if len(ends) == 2 and ends[0] > ends[1]:
+        problems.add_value(f"{where}.ends_at_least", ends[0], "lies above ends_at_most")
+    return Holds(
+        holds.at_least,
+        holds.at_most,
+        holds.trend,
+        holds.tolerance or 0.0,
+        holds.over,
+        holds.ends_at_least,
+        holds.ends_at_most,
+    )
 
 
 def _check_bounds(holds: HoldsTable, bounds: list[float], where: str, problems: Problems) -> None:
@@ -234,8 +277,9 @@ def _check_bounds(holds: HoldsTable, bounds: list[float], where: str, problems: 
         problems.add(where, "has no condition: give at_least, at_most or both, or trend")
     if len(bounds) == 2 and bounds[0] > bounds[1]:
         problems.add_value(f"{where}.at_least", bounds[0], "lies above at_most")
-    if holds.tolerance is not None:
-        problems.add_value(f"{where}.tolerance", holds.tolerance, "is of a trend, and this position has bounds")
+    for key in ("tolerance", "over", "ends_at_least", "ends_at_most"):
+        if (value := getattr(holds, key)) is not None:
+            problems.add_value(f"{where}.{key}", value, "is of a trend, and this position has bounds")
 
 
 def _evidence(
@@ -261,7 +305,12 @@ def _evidence(
     if excluded and (entry.levels or not ran):
         problems.add_value(f"{where}.levels", excluded[0], "the study excludes this cell")
         return None
-    return DisputeEvidence(entry.study, metric, entry.factor, tuple(ran), entry.cell, entry.contrast, entry.arm)
+    control = None
+    if entry.control is not None:
+        control = Control(entry.control.why, _holds(entry.control.holds, f"{where}.control.holds", problems))
+    return DisputeEvidence(
+        entry.study, metric, entry.factor, tuple(ran), entry.cell, entry.contrast, entry.arm, control
+    )
 
 
 def _metric(entry: EvidenceTable, where: str, study: Study, problems: Problems) -> str:
@@ -313,8 +362,31 @@ def _check(dispute: Dispute, problems: Problems) -> None:
         if bool(evidence.contrast) != bool(first.contrast) or unit_of(evidence) != unit_of(first):
             kind_text = f"is {kind} in {unit_of(evidence) or 'no unit'}"
             problems.add(f"evidence[{number}]", f"{kind_text}: positions can only be about values of one kind and unit")
-        if len(evidence.levels) < 2 and any(position.holds.trend for position in dispute.positions):
+        if len(evidence.levels) < 2 and any(holds.trend for holds in judged_by(evidence, dispute.positions).values()):
             problems.add(f"evidence[{number}].levels", "a trend needs two levels or more")
+
+
+def judged_by(evidence: DisputeEvidence, positions: Sequence[Position]) -> dict[str, Holds]:
+    """Return the conditions that the values of a piece of evidence are compared with: the prediction of a
+    control (`PREDICTED`), else the condition of each position.
+    """
+    if evidence.control is not None:
+        return {PREDICTED: evidence.control.holds}
+    return {position.name: position.holds for position in positions}
+
+
+def _check_controls(dispute: Dispute, problems: Problems) -> None:
+    """Add a problem if nothing but controls is given, or if a factor that a trend is over is along no evidence."""
+    deciding = [evidence for evidence in dispute.evidence if evidence.control is None]
+    if dispute.evidence and not deciding:
+        problems.add("evidence", "is controls alone, which decide nothing: add what can decide, or give [undecidable]")
+    along = {evidence.factor for evidence in deciding}
+    for position in dispute.positions:
+        over = position.holds.over
+        if over is not None and over not in along:
+            problems.add_value(
+                f"positions.{position.name}.holds.over", over, f"no evidence is along it; {allowed(over, along)}"
+            )
 
 
 def _repeated(names: Iterable[str]) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import altair as alt
 
-from longlook.instruments.atlas.claims.dispute import Dispute, Position, unit_of
+from longlook.instruments.atlas.claims.dispute import PREDICTED, Dispute, Holds, judged_by, unit_of
 from longlook.instruments.atlas.claims.dispute_judge import JudgedEvidence, Point
 from longlook.instruments.atlas.claims.survey import SurveyedDispute
 from longlook.report import SIGNED, colours, unit_axis, wording
@@ -20,8 +20,11 @@ SEVERAL = colours.INK
 
 
 def position_colours(dispute: Dispute) -> dict[str, str]:
-    """Return a colour for each position; blue and red mean baseline and contender everywhere, so these are others."""
-    return colours.arm_colours([position.name for position in dispute.positions], None, None)
+    """Return a colour for each position, and grey for what is predicted of controls; blue and red mean baseline and
+    contender everywhere, so these are others.
+    """
+    names = [position.name for position in dispute.positions]
+    return {**colours.arm_colours(names, None, None), PREDICTED: UNDECIDED}
 
 
 def dispute_figure(item: SurveyedDispute, titles: Sequence[str]) -> Any:
@@ -67,7 +70,7 @@ def evidence_chart(judged: JudgedEvidence, dispute: Dispute, width: int | str) -
     shades = position_colours(dispute)
     values = [_row(judged, number, unit, shades) for number in range(len(judged.points))]
     drawn = [row for row in values if row["value"] is not None]
-    bounds = _bounds(dispute.positions, shades)
+    bounds = _bounds(judged_by(evidence, dispute.positions), shades)
     y = alt.Y(
         "value:Q",
         title="effect (positive: contender better)" if evidence.contrast else evidence.metric.replace("_", " "),
@@ -121,7 +124,10 @@ def _row(judged: JudgedEvidence, number: int, unit: str, shades: Mapping[str, st
     signed = judged.evidence.contrast is not None
     names = [name for name in shades if answer and name in answer]
     if answer is None:
-        colour, shape, holds = UNDECIDED, "circle", point.missing or "undecided, or no position applies"
+        without = (
+            "undecided, or no position applies" if judged.evidence.control is None else "a control decides nothing"
+        )
+        colour, shape, holds = UNDECIDED, "circle", point.missing or without
     else:
         colour = shades[names[0]] if len(names) == 1 else SEVERAL
         shape, holds = ("circle" if names else "cross"), " and ".join(names) or "none"
@@ -140,11 +146,11 @@ def _row(judged: JudgedEvidence, number: int, unit: str, shades: Mapping[str, st
     }
 
 
-def _bounds(positions: Sequence[Position], shades: Mapping[str, str]) -> list[dict[str, Any]]:
+def _bounds(conditions: Mapping[str, Holds], shades: Mapping[str, str]) -> list[dict[str, Any]]:
     return [
-        {"value": bound, "colour": shades[position.name], "bound": f"{position.name}: {words} {bound:g}"}
-        for position in positions
-        for words, bound in (("at least", position.holds.at_least), ("at most", position.holds.at_most))
+        {"value": bound, "colour": shades[name], "bound": f"{name}: {words} {bound:g}"}
+        for name, holds in conditions.items()
+        for words, bound in (("at least", holds.at_least), ("at most", holds.at_most))
         if bound is not None
     ]
 

@@ -16,6 +16,8 @@ from longlook.instruments.atlas.claims.dispute_judge import (
     DisputeConclusion,
     JudgedEvidence,
     conclude_all,
+    controls_text,
+    how_many_decide,
 )
 
 Coordinates = Mapping[str, str]
@@ -95,14 +97,14 @@ def conclude_dispute(dispute: Dispute, judged: Sequence[JudgedEvidence], flips: 
     if (
         found.kind not in (ConclusionKind.FLIPS, ConclusionKind.DIFFERS)
         or len(flips) < SEVERAL_FLIPS
-        or len(judged) == 1
+        or found.judged == 1
     ):
         return found
     *most, last = dict.fromkeys(flip.what for flip in flips)
     names = f"{', '.join(most)} and {last}" if most else last
-    part = "" if found.decided == found.judged else f" (by {found.decided} of {found.judged} pieces of evidence)"
-    text = f"it depends on {names}: {len(flips)} changes of one thing alone flip the answer{part}"
-    return replace(found, kind=ConclusionKind.FLIPS, text=text)
+    text = f"it depends on {names}: {len(flips)} changes of one thing alone flip the answer"
+    rest = f"{how_many_decide(found.decided, found.judged)}{controls_text(judged)}"
+    return replace(found, kind=ConclusionKind.FLIPS, text=f"{text}{rest}")
 
 
 def _answered(judged: Sequence[JudgedEvidence]) -> Iterator[_Answered]:

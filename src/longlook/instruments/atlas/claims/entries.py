@@ -30,9 +30,9 @@ from longlook.instruments.atlas.claims.entry import (
     Effort,
     Entry,
     Explained,
-    claim_found,
     entry_of,
     entry_text,
+    with_statements,
     without_drawn,
 )
 from longlook.pipeline import ALTERED, check_analysed, read_answers
@@ -114,6 +114,11 @@ def _is_about(item: Estimate | ArmLevel, evidence: DisputeEvidence) -> bool:
     return (item.arm, item.metric) == (evidence.arm, evidence.metric)
 
 
+def stated_as(found: Found, study: Study | None) -> Found:
+    """Return a run whose claims count as the installed study says, whatever plan either has."""
+    return found if study is None else replace(found, entry=with_statements(found.entry, study))
+
+
 def read_found(path: Path, disputes: Iterable[Dispute]) -> Found:
     """Return the run of a run folder after its analysis, or of the file of an entry.
 
@@ -140,25 +145,18 @@ def make_entry(path: Path, disputes: Iterable[Dispute]) -> Entry:
     read. It has values for the disputes that ask for any.
     """
     folder = RunFolder.open(path)
-    if (path / CLAIMS).exists():
-        check_analysed(folder, (CLAIMS, SAMPLES, _ESTIMATES))
-    again = f"longlook report {path}"
-    try:
-        data = files.read_json(path / CLAIMS)
-        claims = [codec.decode(ClaimResult, claim) for claim in data]
-    except FileNotFoundError as error:
-        raise InputError(f"{path} has not been analysed: no {Path(error.filename).name}", f"first {again}") from error
-    except (ValueError, OSError) as error:
-        raise InputError(f"{path} cannot be read: {error}", f"{again} writes its tables again") from error
+    if not (path / CLAIMS).exists():
+        raise InputError(f"{path} has not been analysed: no {CLAIMS}", f"first longlook report {path}")
+    check_analysed(folder, (CLAIMS, SAMPLES, _ESTIMATES))
     study, manifest = folder.study, folder.manifest
     samples = _table(path, SAMPLES)
     dependences = _table(path, DEPENDENCES) if (path / DEPENDENCES).is_file() else None
     estimates = estimates_from_table(_table(path, _ESTIMATES), dependences)
     asked = [item for dispute in disputes for item in dispute.evidence if item.study == study.id]
-    levels = {item.claim.expected.metric for item in claims if item.claim.expected is not None}
+    levels = {claim.expected.metric for claim in study.claims if claim.expected is not None}
     levels |= {item.metric for item in asked if item.arm is not None}
     effort = manifest.get("effort")
-    entry = Entry(
+    return Entry(
         study=study,
         plan_hash=str(manifest.get("plan_hash", "")),
         results=manifest.get("results", {}).get("digest"),
@@ -177,16 +175,10 @@ def make_entry(path: Path, disputes: Iterable[Dispute]) -> Entry:
             *arm_levels(samples, study, [name for name in study.metrics if name in levels]),
             *population_levels(samples, study),
         ),
-        claims=tuple(map(claim_found, claims)),
         explanations=tuple(
             Explained(each.contrast, each.cell_id, sentence(each)) for each in read_answers(path / EXPLANATIONS)
         ),
     )
-    try:
-        entry.claim_results()
-    except ValueError as error:
-        raise InputError(f"{path}: {CLAIMS} and the tables differ: {error}", f"first {again}") from error
-    return entry
 
 
 def _on_other_metrics(asked: Sequence[DisputeEvidence], samples: pd.DataFrame, study: Study) -> list[Estimate]:

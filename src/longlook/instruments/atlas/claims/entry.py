@@ -8,29 +8,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from longlook.analysis import judge
 from longlook.core import ArmLevel, ClaimResult, Estimate, Study, codec
 
-SCHEMA_VERSION = 1
-"""The version of entries."""
+SCHEMA_VERSION = 2
+"""The version of entries.
+
+Entries of version 1 also have what their analysis said of claims, which is left out here. Claims are judged from
+effects and levels whenever an entry is read, so that a better rule needs no new run.
+"""
+
+_READABLE = (1, SCHEMA_VERSION)
 
 _LINE = 160
 """Data that fit into this number of characters stand on one line of the file."""
 
 _TABLE = {"columns of", "rows"}
-
-
-@dataclass(frozen=True)
-class ClaimFound:
-    """The finding about a claim of the study, with the place of our value: of an effect `cell_id`, of a level also
-    `arm` and `metric`; None if there is no value.
-    """
-
-    id: str
-    result: str
-    reason: str
-    cell_id: str | None = None
-    arm: str | None = None
-    metric: str | None = None
 
 
 @dataclass(frozen=True)
@@ -74,7 +67,6 @@ class Entry:
     cells: Mapping[str, Mapping[str, str]]
     estimates: tuple[Estimate, ...]
     levels: tuple[ArmLevel, ...]
-    claims: tuple[ClaimFound, ...]
     explanations: tuple[Explained, ...] = ()
     altered: int = field(
         default=0, metadata={"omitted_when_empty": True}
@@ -86,30 +78,10 @@ class Entry:
         return datetime.datetime.fromtimestamp(self.made_unix_s, datetime.UTC).date().isoformat()
 
     def claim_results(self) -> list[ClaimResult]:
-        """Return the claims with our values; ValueError if the entry contradicts itself."""
-        claims = {claim.id: claim for claim in self.study.claims}
-        metrics = {contrast.name: contrast.metric for contrast in self.study.contrasts}
-        estimates = {(item.contrast, item.metric, item.cell_id): item for item in self.estimates}
-        levels = {(item.arm, item.metric, item.cell_id): item for item in self.levels}
-        found = []
-        for item in self.claims:
-            try:
-                claim = claims[item.id]
-                level = None if item.arm is None else levels[item.arm, str(item.metric), str(item.cell_id)]
-                effect = item.cell_id is not None and item.arm is None
-                place = claim.contrast, metrics.get(claim.contrast, ""), str(item.cell_id)
-                found.append(ClaimResult(claim, estimates[place] if effect else None, item.result, item.reason, level))
-            except KeyError as error:
-                raise ValueError(f"claim {item.id!r}: nothing is at {error}") from error
-        return found
-
-
-def claim_found(item: ClaimResult) -> ClaimFound:
-    """Return what an entry keeps of a judged claim."""
-    if item.level is not None:
-        level = item.level
-        return ClaimFound(item.claim.id, item.result, item.reason, level.cell_id, level.arm, level.metric)
-    return ClaimFound(item.claim.id, item.result, item.reason, None if item.estimate is None else item.estimate.cell_id)
+        """Return the claims of the study, judged by our values."""
+        own = {contrast.name: contrast.metric for contrast in self.study.contrasts}
+        estimates = [item for item in self.estimates if own.get(item.contrast) == item.metric]
+        return judge(self.study.claims, estimates, self.study, self.levels)
 
 
 def without_drawn(item: Estimate) -> Estimate:
@@ -127,6 +99,13 @@ def worded_as(entry: Entry, study: Study) -> Entry:
     return replace(entry, study=reworded)
 
 
+def with_statements(entry: Entry, study: Study) -> Entry:
+    """Return an entry whose claims count as the claims of the study with the same ids."""
+    names = {claim.id: claim.counts_as for claim in study.claims}
+    claims = tuple(replace(claim, counts_as=names.get(claim.id, claim.counts_as)) for claim in entry.study.claims)
+    return replace(entry, study=replace(entry.study, claims=claims))
+
+
 def entry_text(entry: Entry) -> str:
     """Return the file of an entry: the same entry gives the same text."""
     data = codec.encode(entry)
@@ -139,13 +118,13 @@ def entry_of(text: str) -> Entry:
     data = _unpacked(json.loads(text))
     if not isinstance(data, dict) or "schema_version" not in data:
         raise ValueError("it is no entry of an atlas")
-    if (version := data.pop("schema_version")) != SCHEMA_VERSION:
+    if (version := data.pop("schema_version")) not in _READABLE:
         raise ValueError(f"it has schema version {version}, this Longlook reads {SCHEMA_VERSION}")
     if (digest := data.pop("digest", None)) != codec.content_hash(data):
         raise ValueError(f"its content is not the one of its digest {digest}")
-    entry = codec.decode(Entry, data)
-    entry.claim_results()
-    return entry
+    if version == 1:
+        del data["claims"]
+    return codec.decode(Entry, data)
 
 
 def _packed(data: Any) -> Any:

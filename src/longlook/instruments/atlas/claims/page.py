@@ -12,16 +12,17 @@ from typing import Any
 
 from longlook.core import Study
 from longlook.instruments.atlas.claims import dispute_charts as disputes
+from longlook.instruments.atlas.claims.counts import (
+    RESULTS,
+    RULE,
+    STATEMENT_RESULTS,
+    counts_by_kind,
+    result_counts,
+    statements,
+)
 from longlook.instruments.atlas.claims.dispute import DisputeEvidence, unit_of
 from longlook.instruments.atlas.claims.dispute_judge import Held, JudgedEvidence
-from longlook.instruments.atlas.claims.survey import (
-    RESULTS,
-    Ours,
-    Survey,
-    SurveyedDispute,
-    SurveyedRun,
-    result_counts,
-)
+from longlook.instruments.atlas.claims.survey import Ours, Survey, SurveyedDispute, SurveyedRun
 from longlook.report import (
     asset,
     embedded_json,
@@ -39,8 +40,8 @@ HELD_SYMBOLS = {Held.WITHIN: "✓", Held.OUTSIDE: "✗", Held.ACROSS: "?", Held.
 
 @dataclass(frozen=True)
 class EvidenceRow:
-    """A level of a piece of evidence: our value, its interval or the reason for none, and its relation to each
-    position.
+    """A level of a piece of evidence: our value, its interval or the reason for none, the study's verdict about an
+    effect, and its relation to each position.
     """
 
     level: str
@@ -48,6 +49,7 @@ class EvidenceRow:
     interval: str
     is_missing: bool
     rounds: str
+    verdict: str
     held: Mapping[str, Held]
 
 
@@ -77,6 +79,9 @@ def write_claims_page(survey: Survey, out: Path) -> Path:
         total=result_counts(survey.claims),
         result_counts=result_counts,
         results=RESULTS,
+        by_kind=counts_by_kind(survey.claims),
+        statement_results=STATEMENT_RESULTS,
+        rule=RULE,
         arms={name: [(arm.name, arm.label or arm.name) for arm in study.arms] for name, study in studies.items()},
         pieces=pieces,
         shades={item.dispute.id: disputes.position_colours(item.dispute) for item in survey.disputes},
@@ -100,8 +105,8 @@ def headline(survey: Survey) -> str:
     claims = [item for study in survey.covered for item in study.claims]
     runs, studies = len(survey.runs), len([item for item in survey.covered if item.claims])
     return (
-        f"{len(claims)} published claims of {studies} {'study' if studies == 1 else 'studies'} beside what "
-        f"{runs} {'run' if runs == 1 else 'runs'} found."
+        f"{len(statements(claims))} published numbers and sentences, {len(claims)} claims about cells of {studies} "
+        f"{'study' if studies == 1 else 'studies'}, beside what {runs} {'run' if runs == 1 else 'runs'} found."
     )
 
 
@@ -142,6 +147,7 @@ def _row(judged: JudgedEvidence, place: int) -> EvidenceRow:
         interval=point.missing or disputes.shown_interval(point, unit, signed=signed),
         is_missing=point.missing is not None,
         rounds=str(point.n or wording.DASH),
+        verdict="" if point.judgement is None else str(point.judgement.verdict),
         held={name: held[place] for name, held in judged.held.items()},
     )
 

@@ -6,12 +6,22 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
 
-from longlook.analysis import NOT_RUN, welch_verdict
-from longlook.core import ArmLevel, Claim, ClaimResult, Contrast, Estimate, InputError, MachineError, Study, write_json
+from longlook.analysis import welch_verdict
+from longlook.core import (
+    Agreement,
+    Claim,
+    ClaimResult,
+    Contrast,
+    InputError,
+    MachineError,
+    Study,
+    write_json,
+)
 from longlook.instruments.atlas.claims.dispute import Dispute, DisputeEvidence, list_disputes
 from longlook.instruments.atlas.claims.dispute_flips import changes, conclude_dispute, find_flips
-from longlook.instruments.atlas.claims.dispute_judge import JudgedEvidence, Point, judge_evidence
-from longlook.instruments.atlas.claims.entries import CLAIMS, Found, read_found
+from longlook.instruments.atlas.claims.dispute_judge import Point, judge_evidence
+from longlook.instruments.atlas.claims.dispute_points import points_of
+from longlook.instruments.atlas.claims.entries import CLAIMS, Found, read_found, stated_as
 from longlook.instruments.atlas.claims.page import write_claims_page
 from longlook.instruments.atlas.claims.survey import (
     Ours,
@@ -61,7 +71,7 @@ def refuse_run_folder(out: Path) -> None:
 
 def survey(found: Sequence[Found], installed: Mapping[str, Study], disputes: Sequence[Dispute], out: Path) -> Survey:
     """Return the findings of runs on every claim of the installed studies, and on the disputes."""
-    by_path = {str(run.path): run for run in found}
+    by_path = {str(run.path): stated_as(run, installed.get(run.study.id)) for run in found}
     runs = _ranked([_surveyed(run, installed, out) for run in by_path.values()])
     counting = {run.study: run for run in runs if run.replaced_by is None}
     read = {study: by_path[run.path] for study, run in counting.items()}
@@ -116,6 +126,7 @@ def _covered(run: Found, surveyed: SurveyedRun, installed: Study | None) -> Surv
             reason=found.reason,
             link=_link(run, surveyed, found),
             welch=welch_verdict(found),
+            factor=found.factor,
         )
         for found in run.claims
     ]
@@ -135,7 +146,7 @@ def _not_covered(study: Study) -> SurveyedStudy:
 
 def _open(claim: Claim, study: Study, reason: str) -> SurveyedClaim:
     text = statement(claim, study, metric_facts(study))
-    return SurveyedClaim(study.id, text, published(claim), claim, None, NOT_RUN, reason, None)
+    return SurveyedClaim(study.id, text, published(claim), claim, None, Agreement.NOT_RUN, reason, None)
 
 
 def _ours(found: ClaimResult) -> Ours | None:
@@ -166,38 +177,15 @@ def _shows(contrast: Contrast, found: ClaimResult) -> bool:
 
 
 def _judged(dispute: Dispute, read: Mapping[str, Found], installed: Mapping[str, Study]) -> SurveyedDispute:
-    judged = [_judged_evidence(evidence, dispute, read.get(evidence.study)) for evidence in dispute.evidence]
+    judged = [
+        judge_evidence(evidence, dispute.positions, _points(evidence, read.get(evidence.study)))
+        for evidence in dispute.evidence
+    ]
     lacking = [item.evidence.study for item in judged if any(point.missing for point in item.points)]
     commands = tuple(command_for(study) for study in dict.fromkeys(lacking) if study in installed)
     flips = find_flips(dispute, judged, installed)
     return SurveyedDispute(dispute, tuple(judged), conclude_dispute(dispute, judged, flips), commands, flips)
 
 
-def _judged_evidence(evidence: DisputeEvidence, dispute: Dispute, run: Found | None) -> JudgedEvidence:
-    values = None if run is None else run.values(evidence)
-    if run is None:
-        points = [Point(level, missing=f"{evidence.study} was not run") for level in evidence.levels]
-    elif values is None:
-        points = [Point(level, missing="the entry has no such value") for level in evidence.levels]
-    else:
-        points = [_point(evidence, level, values, run.study) for level in evidence.levels]
-    return judge_evidence(evidence, dispute.positions, points)
-
-
-def _point(evidence: DisputeEvidence, level: str, values: Sequence[Estimate | ArmLevel], study: Study) -> Point:
-    cell = {**evidence.cell, evidence.factor: level}
-    found = [item for item in values if dict(item.cell) == cell]
-    if len(found) != 1:
-        return Point(level, missing="this cell was not run")
-    (item,) = found
-    if isinstance(item, Estimate):
-        value, low, high, n = item.effect_pct, item.ci_low_pct, item.ci_high_pct, item.n_pairs
-    else:
-        value, low, high, n = item.median, item.low, item.high, item.n
-    if value is None:
-        return Point(level, n=n, missing="no round gave a value")
-    if n < study.analysis.min_rounds or low is None or high is None:
-        return Point(
-            level, value, n=n, missing=f"{n} rounds are too few, the study asks for {study.analysis.min_rounds}"
-        )
-    return Point(level, value, low, high, n)
+def _points(evidence: DisputeEvidence, run: Found | None) -> list[Point]:
+    return points_of(evidence, None, None) if run is None else points_of(evidence, run.values(evidence), run.study)

@@ -1,20 +1,18 @@
 """Several runs beside everything that was published: the contents of the claims page (docs/guide/claims.md)."""
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from longlook.analysis import CONTRADICTED, INCONCLUSIVE, NOT_RUN, NOT_TESTABLE, REPRODUCED, WelchVerdict
-from longlook.core import Claim, Study, codec
+from longlook.analysis import WelchVerdict
+from longlook.core import Agreement, Claim, Study, codec
+from longlook.instruments.atlas.claims.counts import counts_by_kind, result_counts
 from longlook.instruments.atlas.claims.dispute import Dispute
 from longlook.instruments.atlas.claims.dispute_flips import Flip
 from longlook.instruments.atlas.claims.dispute_judge import DisputeConclusion, JudgedEvidence
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 """The version of the page's claims.json."""
-
-RESULTS = (REPRODUCED, CONTRADICTED, INCONCLUSIVE, NOT_TESTABLE, NOT_RUN)
 
 
 @dataclass(frozen=True)
@@ -62,10 +60,11 @@ class SurveyedClaim:
     published: str
     claim: Claim
     ours: Ours | None
-    result: str
+    result: Agreement
     reason: str
     link: str | None
     welch: WelchVerdict | None = None
+    factor: float | None = None  # between the published ratio of the arms and ours
 
 
 @dataclass(frozen=True)
@@ -76,11 +75,6 @@ class SurveyedStudy:
     run: SurveyedRun | None
     claims: tuple[SurveyedClaim, ...]
     command: str
-
-    @property
-    def counts(self) -> Counter[str]:
-        """The number of claims by result."""
-        return Counter(item.result for item in self.claims)
 
 
 @dataclass(frozen=True)
@@ -126,17 +120,12 @@ def command_for(study_id: str) -> str:
     return f"longlook run {study_id}"
 
 
-def result_counts(claims: Iterable[SurveyedClaim]) -> dict[str, int]:
-    """Return the number of claims by result, for every result."""
-    counts = Counter(item.result for item in claims)
-    return {result: counts[result] for result in RESULTS}
-
-
 def survey_data(survey: Survey) -> dict[str, Any]:
     """Return the content of claims.json."""
     return {
         "schema_version": SCHEMA_VERSION,
         "summary": {
+            "statements": counts_by_kind(survey.claims),
             "total": result_counts(survey.claims),
             "studies": {item.study.id: result_counts(item.claims) for item in survey.studies},
         },

@@ -7,9 +7,13 @@ import pytest
 from longlook.core.errors import InputError
 from longlook.core.model import Study
 from longlook.instruments.atlas.claims.dispute import (
+    PREDICTED,
+    Control,
     Dispute,
     DisputeTable,
+    Holds,
     SchemaTable,
+    judged_by,
     list_disputes,
     read_dispute,
     unit_of,
@@ -123,6 +127,37 @@ def test_what_is_wrong_is_reported(
     reported = f"{caught.value.message}\n{caught.value.hint}"
     assert "example.toml" in reported
     assert all(message in reported for message in messages), reported
+
+
+CONTROLLED = EXAMPLE + EXAMPLE[EXAMPLE.index("\n[[evidence]]") :].replace("10Mbit", "50Mbit")
+CONTROL = 'control = { why = "both say so", holds = { at_least = 3 } }\n'
+
+
+def test_a_control_has_what_all_positions_predict(tmp_path: Path, studies: dict[str, Study]) -> None:
+    dispute = read(tmp_path, CONTROLLED + CONTROL, studies)
+    deciding, control = dispute.evidence
+    assert deciding.control is None and control.control == Control("both say so", Holds(at_least=3))
+    assert judged_by(deciding, dispute.positions).keys() == {"shrinks", "positive"}
+    assert judged_by(control, dispute.positions) == {PREDICTED: Holds(at_least=3)}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (EXAMPLE + CONTROL, "is controls alone, which decide nothing"),
+        (CONTROLLED + CONTROL.replace("at_least = 3", ""), "evidence[1].control.holds: has no condition"),
+        (CONTROLLED + "control = { holds = { at_least = 3 } }\n", "evidence[1].control.why: missing"),
+        (EXAMPLE.replace("tolerance = 3", 'tolerance = 3, over = "rate"'), "no evidence is along it"),
+        (EXAMPLE.replace("at_least = 0", "at_least = 0, ends_at_least = 1"), "is of a trend"),
+        (EXAMPLE.replace("tolerance = 3", "tolerance = 3, ends_at_least = 2, ends_at_most = 1"), "lies above"),
+    ],
+)
+def test_wrong_controls_and_ends_are_reported(
+    tmp_path: Path, studies: dict[str, Study], text: str, message: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        read(tmp_path, text, studies)
+    assert message in caught.value.message
 
 
 def test_values_of_two_units_are_not_compared(tmp_path: Path, studies: dict[str, Study]) -> None:

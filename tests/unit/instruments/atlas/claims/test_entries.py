@@ -49,6 +49,20 @@ def test_an_entry_has_the_claims_as_the_analysis_judged_them(runs: dict[str, Pat
     assert made.day == "2026-11-21"
 
 
+def test_an_entry_of_the_former_schema_is_judged_again(entry: Entry) -> None:
+    data = codec.encode(entry)
+    data["claims"] = [{"id": data["study"]["claims"][0]["id"], "result": "reproduced", "reason": "as it was"}]
+    former = json.dumps({"schema_version": 1, "digest": codec.content_hash(data), **data})
+    assert entry_of(former) == entry and entry_of(former).claim_results() == entry.claim_results()
+    with pytest.raises(ValueError, match="its content is not the one"):
+        entry_of(former.replace("as it was", "as it is"))
+
+
+def test_effects_that_disputes_look_at_on_another_metric_judge_no_claim(entry: Entry) -> None:
+    others = tuple(replace(item, metric="throughput", effect_pct=-9e9) for item in entry.estimates)
+    assert replace(entry, estimates=(*others, *entry.estimates)).claim_results() == entry.claim_results()
+
+
 def test_the_same_run_gives_the_same_bytes_and_few_of_them(runs: dict[str, Path], entry: Entry) -> None:
     text = entry_text(entry)
     assert text == entry_text(make_entry(runs[EFFECTS], [])) == entry_text(entry_of(text))
@@ -99,8 +113,8 @@ def test_an_entry_has_what_trials_took_and_the_sentences_of_explanations(tmp_pat
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (lambda text: text.replace("reproduced", "contradicted", 1), "its content is not the one of its digest"),
-        (lambda text: text.replace('"schema_version":1', '"schema_version":9', 1), "schema version 9, this Longlook"),
+        (lambda text: text.replace('"trials":', '"trials":1', 1), "its content is not the one of its digest"),
+        (lambda text: text.replace('"schema_version":2', '"schema_version":9', 1), "schema version 9, this Longlook"),
         (lambda text: text[:5000], "cannot be read"),
         (lambda _text: "[]", "it is no entry of an atlas"),
         (lambda _text: "[" * 100_000, "cannot be read"),

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from longlook.analysis.claims.judge import NOT_RUN
 from longlook.core.errors import InputError
-from longlook.core.model import Claim, ExpectedLevel, Verdict
+from longlook.core.model import Claim, ClaimKind, ExpectedLevel, Verdict
+from longlook.core.results import Agreement
 from longlook.core.run_folder import write_json
+from longlook.instruments.atlas.claims.counts import result_counts
 from longlook.instruments.atlas.claims.entries import EntryFolder, make_entry
 from longlook.instruments.atlas.claims.run import make_survey, survey_runs
 from longlook.instruments.atlas.claims.survey import Survey, survey_data
@@ -54,10 +55,10 @@ def test_every_claim_of_every_installed_study_is_there(survey: Survey) -> None:
     assert [item.study.id for item in survey.covered] == ["kakhki2017-fig6a", "kakhki2017-fig6b"]
     assert {item.study.id for item in survey.not_run} >= {"demo", "kakhki2017-fig8a", "kakhki2017-fig3"}
     sizes, counts = survey.covered
-    assert len(sizes.claims) == 21 and sizes.counts[NOT_RUN] == 0
-    assert counts.counts[NOT_RUN] == 12  # two rates that were not run
+    assert len(sizes.claims) == 21 and result_counts(sizes.claims)[Agreement.NOT_RUN] == 0
+    assert result_counts(counts.claims)[Agreement.NOT_RUN] == 12  # two rates that were not run
     (open_study,) = [item for item in survey.not_run if item.study.id == "kakhki2017-fig8a"]
-    assert {item.result for item in open_study.claims} == {NOT_RUN}
+    assert {item.result for item in open_study.claims} == {Agreement.NOT_RUN}
     assert all(item.reason == "not run: longlook run kakhki2017-fig8a" for item in open_study.claims)
 
 
@@ -92,8 +93,14 @@ def test_the_page_loads_nothing_and_its_links_lead_somewhere(survey: Survey, out
 def test_the_json_says_the_same(survey: Survey, out: Path) -> None:
     data = json.loads((out / "claims.json").read_text())
     assert data == survey_data(survey)
-    assert data["schema_version"] == 3
+    assert data["schema_version"] == 4
     assert sum(data["summary"]["total"].values()) == len(data["claims"]) == len(survey.claims)
+    stated = data["summary"]["statements"]
+    assert set(stated) == set(ClaimKind)
+    names = {item.claim.statement for item in survey.claims}
+    assert sum(sum(counts.values()) for counts in stated.values()) == len(names) < len(survey.claims)
+    same = [claim for claim in data["claims"] if claim["result"] == "same size"]
+    assert same and all(claim["factor"] >= 1 for claim in same)
     assert data["not_run"]["kakhki2017-fig8a"] == "longlook run kakhki2017-fig8a"
     assert {claim["welch"]["verdict"] for claim in data["claims"] if claim["welch"]} >= {"better"}
     sizes = next(item for item in data["disputes"] if item["id"] == "file-size")
@@ -110,10 +117,12 @@ def test_disputes_are_judged_by_the_runs_there_are(survey: Survey, out: Path) ->
     slow = disputes["file-size"].evidence[0]
     assert slow.conclusion.positions == ("shrinks",)
     counts = disputes["many-small-objects"]
-    assert counts.evidence[1].conclusion.text.startswith("page flips the answer between")
+    assert counts.evidence[1].conclusion.positions == ("TCP is faster",)
+    few = next(item for item in counts.evidence if item.evidence.control and item.evidence.cell == {"rate": "50Mbit"})
+    assert few.conclusion.text == "control, decides nothing: as all positions predict"
     assert counts.evidence[0].points[0].missing == "this cell was not run"
     assert counts.commands[0] == "longlook run kakhki2017-fig6b"
-    assert disputes["loss"].conclusion.text.startswith("undecided")
+    assert disputes["loss"].conclusion.text.startswith("open")
     assert disputes["loss"].commands[:2] == ("longlook run kakhki2017-fig8a", "longlook run kakhki2017-fig8d")
     figures = {path.name for path in (out / "figures").iterdir()}
     assert {f"dispute-file-size.{ending}" for ending in ("svg", "png", "pdf")} <= figures
@@ -182,7 +191,7 @@ def test_a_run_that_departs_from_its_study_says_so(tmp_path: Path) -> None:
         "arms.quic.connection = cold instead of 0rtt",
         "analysis.alpha = 0.05 instead of 0.01",)  # fmt: skip
     assert "network.rtt = 112ms instead of 36ms" in page.read_text()
-    assert study.claims[-1].result == NOT_RUN
+    assert study.claims[-1].result is Agreement.NOT_RUN
     assert study.claims[-1].reason == (
         "not part of the run: its study did not have this claim yet, or --only left its contrast out"
     )
@@ -214,7 +223,7 @@ def test_the_papers_own_test_stands_beside_each_effect(survey: Survey, out: Path
     ("broken", "messages"),
     [
         (lambda run: (run / "claims.json").unlink(), ["has not been analysed", "longlook report"]),
-        (lambda run: (run / "claims.json").write_text("[{}]"), ["cannot be read", "longlook report"]),
+        (lambda run: (run / "estimates.parquet").write_text("no"), ["estimates.parquet", "longlook report"]),
         (lambda run: (run / "samples.parquet").write_text("no"), ["samples.parquet", "longlook report"]),
         (lambda run: write_json(run / "manifest.json", {"schema_version": 9}), ["schema version 9"]),
         (lambda run: (run / "manifest.json").unlink(), ["is not a run folder"]),

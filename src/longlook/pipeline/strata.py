@@ -1,0 +1,183 @@
+"""The stage of strata: trials with planned losses in place of random ones, where losses can be integrated.
+
+First every arm runs without loss at the stated point of each cell, then with single losses. What these trials show
+decides which patterns of losses the rounds get (`analysis.strata_plan`). The plan of the run folder then has all of
+these trials, and `strata.json` has the strata. All of it follows from the study, so that a run that was stopped goes
+on where it stopped.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from longlook.analysis import (
+    NONE,
+    ONE,
+    CellStrata,
+    Packet,
+    Traffic,
+    is_point,
+    laws_of,
+    measure_trials,
+    patterns,
+    plan_strata,
+    singles_to_try,
+)
+from longlook.core import STATED, TIMELINE, Outcome, Plan, RunFolder, Trial, codec, files, find_metric, write_json
+from longlook.network import LossLaws
+from longlook.pipeline.options import Observer
+from longlook.run import Tally
+from longlook.study import with_lost
+from longlook.timeline import Timeline
+
+STRATA = "strata.json"
+
+Run = Callable[[Sequence[Trial]], None]
+
+
+def read_strata(folder: RunFolder) -> tuple[CellStrata, ...]:
+    """Return the strata of a run's cells; none if the run's losses are not integrated."""
+    if not folder.study.loss_strata:
+        return ()
+    data = files.read_json(folder.path / STRATA)
+    return tuple(codec.decode(CellStrata, item) for item in data)
+
+
+def run_stated(plan: Plan, folder: RunFolder, tally: Tally, run: Run, engine: str, observer: Observer) -> Plan:
+    """Run the trials at the stated points of all cells; return the plan with them and with the patterns of all rounds.
+
+    `engine` runs the trials that name none. A cell whose losses cannot be integrated keeps its ordinary rounds, and the
+    observer hears why. The run folder gets this plan, too, and its strata.
+    """
+    stated: dict[str, list[Trial]] = {}
+    rounds: dict[str, list[Trial]] = {}
+    for trial in plan.trials:
+        (stated if trial.round == STATED else rounds).setdefault(trial.cell_id, []).append(trial)
+    compares = any(find_metric(name).compare is not None for name in folder.study.metrics)
+    cells = {
+        cell_id: _Cell(trials, rounds[cell_id], "a metric compares arms" if compares else laws_of(trials, engine))
+        for cell_id, trials in stated.items()
+    }
+    tally.leave_out(len(plan.trials))
+
+    def try_all(trials: Iterable[Trial]) -> dict[str, "_Tried"]:
+        chosen = list(trials)
+        tally.leave_out(-len(chosen))
+        run(chosen)
+        return {
+            entry.trial.id: _Tried.of(folder, entry.trial, entry.run.outcome, exact=entry.run.exact)
+            for entry in measure_trials(folder, folder.study, chosen, lambda _done, _total: None)
+        }
+
+    calm = try_all(trial for cell in cells.values() for trial in cell.calm())
+    singles = try_all(trial for cell in cells.values() for trial in cell.singles(calm))
+    found = [cell.plan(calm, singles) for cell in cells.values()]
+    for cell in found:
+        if cell.why_sampled:
+            observer.say(f"losses are sampled in {cell.cell_id}: {cell.why_sampled}")
+    kept = {cell.cell_id: cell for cell in found}
+    trials = [trial for cell in cells.values() for trial in cell.ran if not kept[trial.cell_id].why_sampled]
+    trials += _patterns(folder.study.seed, kept, [trial for trial in plan.trials if trial.round != STATED])
+    tally.leave_out(-sum(trial.round != STATED for trial in trials))
+    grown = Plan(plan.study, codec.content_hash([trial.id for trial in trials]), tuple(trials))
+    write_json(folder.path / STRATA, codec.encode(found))
+    folder.replan(grown)
+    folder.seal([STRATA])
+    return grown
+
+
+def _patterns(seed: int, cells: Mapping[str, CellStrata], rounds: Sequence[Trial]) -> list[Trial]:
+    """Return the trials of all rounds in the order of the plan, each in the patterns that its cell has in its round."""
+    drawn: dict[tuple[str, int], list[tuple[str, dict[str, list[int]]]]] = {}
+    trials = []
+    for trial in rounds:
+        cell, key = cells[trial.cell_id], (trial.cell_id, trial.round)
+        if cell.why_sampled:
+            trials.append(trial)
+            continue
+        if key not in drawn:
+            drawn[key] = [
+                (pattern.stratum, _by_direction(pattern.lost))
+                for pattern in patterns(cell, seed, trial.cell_id, trial.round)
+            ]
+        trials += [with_lost(trial, stratum, lost["up"], lost["down"]) for stratum, lost in drawn[key]]
+    return list({trial.id: trial for trial in trials}.values())  # two draws of a round may be one pattern
+
+
+def _by_direction(packets: Iterable[Packet]) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {"up": [], "down": []}
+    for direction, number in packets:
+        found[direction].append(number)
+    return found
+
+
+@dataclass(frozen=True)
+class _Tried:
+    """A trial at a stated point: its traffic, or why it says nothing."""
+
+    traffic: Traffic | None
+    problem: str
+
+    @classmethod
+    def of(cls, folder: RunFolder, trial: Trial, outcome: Outcome, *, exact: bool) -> "_Tried":
+        if not exact:
+            return cls(None, "its programs do not repeat exactly")
+        if outcome is not Outcome.OK:
+            return cls(None, f"a load without random losses ended {outcome}")
+        traffic = Traffic.of(Timeline.read(folder.trials / trial.id / TIMELINE))
+        return cls(traffic, "" if traffic else "the link's log does not number all packets")
+
+
+class _Cell:
+    """The stated trials of a cell, one for each arm, and what became of them."""
+
+    def __init__(self, stated: Sequence[Trial], rounds: Sequence[Trial], laws: LossLaws | str) -> None:
+        self._stated, self._rounds, self._laws = stated, rounds, laws
+        self.ran: list[Trial] = []
+        self._single: dict[str, dict[Packet, Trial]] = {}
+
+    def calm(self) -> list[Trial]:
+        """Return a trial of each arm without any loss; none if the losses are not integrated."""
+        if isinstance(self._laws, str):
+            return []
+        self.ran = [with_lost(trial, NONE, (), ()) for trial in self._stated]
+        return list(self.ran)
+
+    def singles(self, calm: Mapping[str, _Tried]) -> list[Trial]:
+        """Return the trials of each arm with a single loss."""
+        if isinstance(self._laws, str) or any(calm[trial.id].problem for trial in self.ran):
+            return []
+        point = is_point(self._rounds[0], self._laws)
+        for stated, without_loss in zip(self._stated, list(self.ran), strict=True):
+            load = _load(calm[without_loss.id])
+            self._single[stated.arm] = {
+                packet: with_lost(stated, ONE, *_by_direction([packet]).values())
+                for packet in singles_to_try(load, self._laws, point=point)
+            }
+        self.ran += [trial for trials in self._single.values() for trial in trials.values()]
+        return [trial for trials in self._single.values() for trial in trials.values()]
+
+    def plan(self, calm: Mapping[str, _Tried], singles: Mapping[str, _Tried]) -> CellStrata:
+        """Return the strata, or why the cell is sampled."""
+        cell_id = self._stated[0].cell_id
+        if isinstance(self._laws, str):
+            return CellStrata(cell_id, self._laws)
+        without_loss = {trial.arm: calm[trial.id] for trial in self.ran if trial.id in calm}
+        for arm, tried in without_loss.items():
+            if tried.problem:
+                return CellStrata(cell_id, f"arm {arm}: {tried.problem}")
+            for packet, trial in self._single[arm].items():
+                other = singles[trial.id].traffic
+                if other is not None and tried.traffic is not None and not tried.traffic.repeats_until(packet, other):
+                    packet_name = f"{packet[0]} {packet[1]}"
+                    return CellStrata(
+                        cell_id, f"arm {arm} is not deterministic: it differed before its packet {packet_name} was lost"
+                    )
+        loads = {arm: _load(tried) for arm, tried in without_loss.items()}
+        own = {trial.id for trials in self._single.values() for trial in trials.values()}
+        others = [_load(tried) for name, tried in singles.items() if name in own and tried.traffic is not None]
+        point = is_point(self._rounds[0], self._laws)
+        return plan_strata(cell_id, self._laws, loads, others, point=point)
+
+
+def _load(tried: _Tried) -> list[Packet]:
+    return tried.traffic.load() if tried.traffic is not None else []
