@@ -13,6 +13,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -268,7 +269,7 @@ class SimulatedContrast:
     contender: SimulatedLoad
     tape: Tape
 
-    @property
+    @cached_property
     def truth(self) -> float:
         """The true mean advantage of the contender (`procedures.advantages`): by how much its logarithm is less."""
         return self.baseline.mean_log(self.tape) - self.contender.mean_log(self.tape)
