@@ -10,8 +10,9 @@ A comment behind a sentence binds numbers of the text before it, a comment befor
 A line of a comment that begins with `from STUDY:` goes on with another study. `TEXT = PLACE` is about the last such
 text before the comment that stands left of the next item's. An item without `=` holds for all items after it. The words
 of a place, between bars, are those of scripts/entry_values.py. A table has a place for each row and for each of its
-last columns; – binds nothing. A cell that shows no verdict is decided, unless `silent` stands among the items; `open`,
-`undecided`, `inconclusive` and (?) are one verdict, `equivalent` another.
+last columns; – binds nothing. A text with `equivalent` is about equivalent cells, and one with `open`, `undecided`,
+`inconclusive` or (?) about inconclusive ones. A cell of a table that says neither is decided, unless `silent` stands
+among the items.
 
 The number behind a command that runs a study whole is the number of the entry's trials, without a comment.
 """
@@ -132,7 +133,7 @@ def checked(name: str, text: str) -> Page:
             where = binding.place.entry.study.id
             try:
                 right = shown(now, binding.place, words=binding.in_words)
-                if binding.verdict and (wrong := _wrong_verdict(now, binding.place)):
+                if wrong := _wrong_verdict(now, binding.place, needed=binding.verdict):
                     faults.append(Fault(name, line, now, None, f"{where}: the verdict is {wrong}"))
             except PlaceError as error:
                 faults.append(Fault(name, line, now, None, f"{where}: {error}"))
@@ -306,9 +307,11 @@ def _table_lines(text: str, begin: int) -> list[tuple[int, str]]:
     return found[2:]
 
 
-def _wrong_verdict(text: str, place: Place) -> str | None:
-    """Return the verdict of the one estimate of a place, if a text says another one."""
-    (found,) = place.estimates()
+def _wrong_verdict(text: str, place: Place, *, needed: bool) -> str | None:
+    """Return the verdict of an estimate of a place, if a text says another one, or says none although it is needed."""
     said = Verdict.INCONCLUSIVE if _OPEN.search(text) else Verdict.EQUIVALENT if "equivalent" in text else None
-    decided = found.verdict in (Verdict.BETTER, Verdict.WORSE)
-    return None if found.verdict is said or (said is None and decided) else str(found.verdict)
+    if said is None and not needed:
+        return None
+    decided = {Verdict.BETTER, Verdict.WORSE}
+    allowed = decided if said is None else {said}
+    return next((str(item.verdict) for item in place.estimates() if item.verdict not in allowed), None)
