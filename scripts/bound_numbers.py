@@ -31,6 +31,8 @@ _COMMENT = re.compile(r"<!--\s+(?=(?:from|table) )(?P<inside>.*?)-->", re.S)
 _CLAUSE = re.compile(r"(?P<kind>from|table) (?P<study>[\w-]+):(?P<body>.*?)(?=\n *(?:from|table) |-->)", re.S)
 _COMMAND = re.compile(r"^ {4,}longlook run (?P<study>[\w-]+) +# (?P<trials>\d[\d,]*)(?= trials|;|$)", re.M)
 """A command that runs a study whole, and the number of its trials."""
+_KINDS = ("from", "table", "claims", "statements", "Made")
+"""The first words of comments in pages: here, in scripts/claim_counts.py, and of pages that a command makes."""
 _NOTHING = "–"
 _OPEN = re.compile(r"\bopen\b|\bundecided\b|\binconclusive\b|\(\?\)")
 _HIDDEN = re.compile(r"<!--.*?-->|^(?:    |<img ).*?$|^#.*?$|`[^`\n]*`|\]\([^)\n]*\)|https?://\S+", re.S | re.M)
@@ -143,6 +145,10 @@ def checked(name: str, text: str) -> Page:
                 changes.append((binding.start, binding.end, right))
                 if binding.written is not None:
                     changes.append((*binding.written, right))
+    for comment in re.finditer(r"<!--\s*(\w*)[^>]*", text):
+        if comment[1] not in _KINDS:
+            line = text.count("\n", 0, comment.start()) + 1
+            faults.append(Fault(name, line, comment[1], None, f"a comment begins with {' or '.join(_KINDS)}"))
     for command in _COMMAND.finditer(text):
         if (ENTRIES / f"{command['study']}.json").is_file():
             right = f"{entry_named(command['study']).trials:,}"

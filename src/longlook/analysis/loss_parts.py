@@ -49,7 +49,7 @@ class LossEffects:
     logarithms if `is_log`, else in the metric's unit. `share_pct` is the same in % of the whole. The contributions of
     a cell sum to the mean advantage over its `rounds`, to the last digits of a float. `effect_pct` is the effect among
     loads of the stratum (`core.Estimate`), and missing without logarithms. `inside` is the number of packets by which
-    strata are told apart, `is_whole` whether these are all packets of the loads.
+    strata are parted, `is_whole` whether these are all packets of the loads.
 
     `packets` has a row for each contrast, cell and packet inside: what the loss of this packet alone costs either arm,
     in the metric's unit, and the part of these loads in the advantage. Costs are those at the stated point of the cell,

@@ -207,5 +207,10 @@ def test_a_verdict_in_a_bound_text_is_the_one_of_its_cells(entry: Entry, said: s
     assert [fault.reason.rpartition(" ")[2] for fault in faults] == ([] if wrong is None else [wrong])
 
 
+def test_a_comment_that_nothing_reads_is_a_fault(entry: Entry) -> None:
+    (fault,) = bound_numbers.checked("a.md", SENTENCE.replace("from ", "form ")).faults
+    assert (fault.text, fault.line) == ("form", 3)
+
+
 def test_what_readers_see_has_no_comments() -> None:
     assert bound_numbers.visible(SENTENCE).splitlines()[-2:] == ["12 % with 10 KB.", "Not so here: 31 %."]
