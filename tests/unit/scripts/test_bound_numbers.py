@@ -200,5 +200,17 @@ def test_trials_of_a_study_that_is_run_whole_are_those_of_its_entry(entry: Entry
     assert page.corrected == (text if options else text.replace("41", "420"))
 
 
+@pytest.mark.parametrize(("said", "wrong"), [("equivalent", "better"), ("undecided", "better"), ("so", None)])
+def test_a_verdict_in_a_bound_text_is_the_one_of_its_cells(entry: Entry, said: str, wrong: str | None) -> None:
+    text = f"It gains 31 %, {said}. <!--\nfrom {STUDY}: 31 %, {said} = 10Mbit | 5KB -->\n"
+    faults = bound_numbers.checked("a.md", text).faults
+    assert [fault.reason.rpartition(" ")[2] for fault in faults] == ([] if wrong is None else [wrong])
+
+
+def test_a_comment_that_nothing_reads_is_a_fault(entry: Entry) -> None:
+    (fault,) = bound_numbers.checked("a.md", SENTENCE.replace("from ", "form ")).faults
+    assert (fault.text, fault.line) == ("form", 3)
+
+
 def test_what_readers_see_has_no_comments() -> None:
     assert bound_numbers.visible(SENTENCE).splitlines()[-2:] == ["12 % with 10 KB.", "Not so here: 31 %."]
