@@ -12,8 +12,11 @@ from longlook.analysis import judge
 from longlook.core import ArmLevel, ClaimResult, Estimate, Study, codec
 
 SCHEMA_VERSION = 2
-"""The version of entries. Those of version 1 also have what their analysis said of claims, which is left out here:
-claims are judged from effects and levels whenever an entry is read, so that a better rule needs no new run."""
+"""The version of entries.
+
+Entries of version 1 also have what their analysis said of claims, which is left out here. Claims are judged from
+effects and levels whenever an entry is read, so that a better rule needs no new run.
+"""
 
 _READABLE = (1, SCHEMA_VERSION)
 
