@@ -100,7 +100,12 @@ def worded_as(entry: Entry, study: Study) -> Entry:
 
 
 def with_statements(entry: Entry, study: Study) -> Entry:
-    """Return an entry whose claims count as the claims of the study with the same ids."""
+    """Return an entry with the claims of the same study as it is installed, so that a corrected claim needs no new run.
+
+    If more than words and claims differ, the entry keeps its own claims, which count as the installed ones do.
+    """
+    if replace(worded_as(entry, study).study, claims=study.claims) == study:
+        return replace(entry, study=replace(entry.study, claims=study.claims))
     names = {claim.id: claim.counts_as for claim in study.claims}
     claims = tuple(replace(claim, counts_as=names.get(claim.id, claim.counts_as)) for claim in entry.study.claims)
     return replace(entry, study=replace(entry.study, claims=claims))
