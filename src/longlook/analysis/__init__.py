@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from longlook.analysis.effects import unmeasured as unmeasured
     from longlook.analysis.integrated import Integrated as Integrated
     from longlook.analysis.integrated import integrate as integrate
+    from longlook.analysis.loss_parts import LossEffects as LossEffects
+    from longlook.analysis.loss_parts import loss_effects as loss_effects
     from longlook.analysis.measure import MeasuredAttempt as MeasuredAttempt
     from longlook.analysis.measure import measure_all as measure_all
     from longlook.analysis.measure import measure_trials as measure_trials
@@ -95,6 +97,7 @@ else:
             "claims.sizes": "SIZE_FACTOR is_clipped",
             "effects": "said unmeasured",
             "integrated": "Integrated integrate",
+            "loss_parts": "LossEffects loss_effects",
             "measure": "MeasuredAttempt measure_all measure_trials with_comparisons",
             "outputs": "TABLES filled_tables mean_work share_of_epochs",
             "results_digest": "ResultsDigest digest_of_results",

@@ -103,27 +103,25 @@ class _Metric:
     def patterns(self) -> list[dict[str, Any]]:
         """Return a row of PATTERN_COLUMNS for each trial."""
         found = []
+        loads = {arm: frozenset(self._plan.packets(arm)) for arm in self._arms}
         for sample in self._samples:
             arm = self._arms[sample.trial.arm]
             row = {name: sample.row[name] for name in PATTERN_COLUMNS if name in sample.row}
-            shown = sorted(packet for packet in sample.lost if packet in arm.control.costs)
+            shown = sorted(sample.lost & loads[sample.trial.arm])
             row["stratum"], row["lost"] = sample.trial.stratum, ", ".join(map(write_packet, shown))
             row["expected"] = self._in_unit(arm.base + arm.control.expected(sample.lost))
             found.append(row)
         return found
 
-    def _arm(self, name: str) -> "_Arm":
+    def _arm(self, name: str) -> "KnownArm":
         stated = [
             (sample.lost, self._scaled(sample.value))
             for sample in self._samples
             if sample.trial.arm == name and sample.trial.round == STATED and sample.value is not None
         ]
-        base = next((value for lost, value in stated if not lost), 0.0)
-        measured = {packet: value - base for lost, value in stated for packet in lost}
-        costs = interpolated(self._plan.packets(name), measured)
-        return _Arm(self._plan, base, Control.of(self._plan.strata, costs))
+        return KnownArm.of(self._plan, name, stated)
 
-    def _round(self, arm: "_Arm", samples: Sequence[_Sample]) -> dict[str, Any]:
+    def _round(self, arm: "KnownArm", samples: Sequence[_Sample]) -> dict[str, Any]:
         excess: dict[str, list[float]] = {name: [] for name in STRATA}
         for sample in samples:
             if sample.value is None:
@@ -142,12 +140,24 @@ class _Metric:
 
 
 @dataclass(frozen=True)
-class _Arm:
-    """What the stated point says of an arm: its value without loss, and the expected cost of patterns."""
+class KnownArm:
+    """What the stated point says of an arm, on the scale of its values: the value without loss, the cost of each single
+    loss that was measured, and the expected cost of patterns.
+    """
 
     plan: CellStrata
     base: float
+    measured: Mapping[Packet, float]
     control: Control
+
+    @classmethod
+    def of(cls, plan: CellStrata, name: str, stated: Sequence[tuple[Iterable[Packet], float]]) -> "KnownArm":
+        """Return the same of an arm's trials at the stated point: the lost packets, none or one, and the value."""
+        without_loss = [value for lost, value in stated if not lost]
+        base = without_loss[0] if without_loss else 0.0
+        measured = {packet: value - base for lost, value in stated for packet in lost}
+        costs = interpolated(plan.packets(name), measured)
+        return cls(plan, base, measured, Control.of(plan.strata, costs))
 
     @property
     def known(self) -> Mapping[str, float]:

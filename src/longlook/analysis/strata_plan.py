@@ -66,6 +66,11 @@ class CellStrata:
         """Return the packets of an arm's load without loss, in order of arrival at the link."""
         return [read_packet(text) for text in self.arrivals[arm]]
 
+    @cached_property
+    def is_whole(self) -> bool:
+        """Whether all packets of every arm's load without loss are inside."""
+        return all(self.strata.holds(packet) for arm in self.arrivals for packet in self.packets(arm))
+
 
 def write_packet(packet: Packet) -> str:
     """Return the text of a packet."""
@@ -242,8 +247,7 @@ def patterns(cell: CellStrata, seed: int, key: str, number: int) -> Iterator[Pat
     rounds each has had about its share, and each round by itself draws from the law.
     """
     strata = cell.strata
-    long = not all(strata.holds(packet) for arm in cell.arrivals for packet in cell.packets(arm))
-    counts = _ROUND_EXACT if cell.exact else _ROUND_LONG if long else _ROUND
+    counts = _ROUND_EXACT if cell.exact else _ROUND if cell.is_whole else _ROUND_LONG
     start = uniform(seed, "losses", key)
     for stratum, count in counts.items():
         for turn in range(count):

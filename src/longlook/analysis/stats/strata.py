@@ -95,6 +95,32 @@ class _Channel:
             state = state @ step
         return found
 
+    def lost_beside(self, count: int) -> Floats:
+        """Return the probability that each of the first packets is lost, if it is outside, and with it none, or exactly
+        one, of the packets inside: shape (count, 2); 0 for packets inside.
+        """
+        start, lost, step = self._steps
+        end = max(count, max(self.inside, default=-1) + 1)
+        before = np.zeros((end + 1, 2, len(lost)))  # by losses inside among the earlier packets, and by state
+        behind = np.zeros((end + 1, 2, len(lost)))  # by losses inside among the packets from this one on
+        before[0, 0], behind[end, 0] = start, 1.0
+        for number in range(end):
+            here = before[number]
+            if number in self.inside_set:
+                here = np.stack([here[0] * (1 - lost), here[1] * (1 - lost) + here[0] * lost])
+            before[number + 1] = here @ step
+        for number in reversed(range(end)):
+            onward = behind[number + 1] @ step.T
+            if number in self.inside_set:
+                onward = np.stack([onward[0] * (1 - lost), onward[1] * (1 - lost) + onward[0] * lost])
+            behind[number] = onward
+        found = np.zeros((count, 2))
+        for number in range(count):
+            if number not in self.inside_set:
+                here, onward = before[number] * lost, behind[number + 1] @ step.T
+                found[number] = here[0] @ onward[0], here[0] @ onward[1] + here[1] @ onward[0]
+        return found
+
     def draw(self, source: random.Random, until: int, lost_inside: frozenset[int] | None) -> list[int]:
         """Return the packets before number `until` that are lost, drawn by the law.
 
@@ -254,6 +280,26 @@ class LossStrata:
         shares = {name: channel.lost_shares(counts[name]) for name, channel in self._channels.items()}
         return {packet: float(shares[packet[0]][packet[1]]) for packet in chosen}
 
+    def lost_shares_in(self, packets: Iterable[Packet]) -> dict[Packet, Mapping[str, float]]:
+        """Return for each of these packets that is outside the probability that it is lost in a pattern of each
+        stratum: together the probability that it is lost.
+        """
+        chosen = [packet for packet in packets if not self.holds(packet)]
+        beside = {
+            name: channel.lost_beside(max(found_of(chosen, name), default=-1) + 1)
+            for name, channel in self._channels.items()
+        }
+        lost = self.lost_shares(chosen)
+        found: dict[Packet, Mapping[str, float]] = {}
+        for name, number in chosen:
+            (other,) = (channel for key, channel in self._channels.items() if key != name)
+            none, one = other.none_of(other.inside), math.fsum(other.singles().values())
+            own_none, own_one = map(float, beside[name][number])
+            shares = {NONE: own_none * none, ONE: own_one * none + own_none * one}
+            rest = lost[name, number] - math.fsum(shares.values())
+            found[name, number] = {**shares, MORE: max(0.0, rest)}
+        return found
+
 
 def found_of(packets: Iterable[Packet], direction: str) -> list[int]:
     """Return the numbers of the packets of a direction, in order."""
@@ -291,6 +337,17 @@ class Control:
         inside = [self.costs[packet] for packet in known if self.strata.holds(packet)]
         outside = math.fsum(self.costs[packet] for packet in known if not self.strata.holds(packet))
         return max(inside, default=0.0) + outside
+
+    def means(self) -> Mapping[str, float]:
+        """Return the mean over the patterns of each stratum, exact; 0 for one without any."""
+        single = {packet: share for packet, share in self.strata.singles.items() if packet in self.costs}
+        sums = {NONE: 0.0, ONE: math.fsum(self.costs[packet] * share for packet, share in single.items())}
+        for packet, shares in self.strata.lost_shares_in(self.costs).items():
+            for name in sums:
+                sums[name] += self.costs[packet] * shares[name]
+        sums[MORE] = self.mean - math.fsum(sums.values())
+        weights = self.strata.weights
+        return {name: total / weights[name] if weights[name] > 0 else 0.0 for name, total in sums.items()}
 
 
 def interpolated(order: Sequence[Packet], measured: Mapping[Packet, float]) -> dict[Packet, float]:

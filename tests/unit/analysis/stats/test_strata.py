@@ -95,6 +95,30 @@ def test_the_mean_of_a_control_is_exact(law: str) -> None:
     assert control.mean == pytest.approx(mean, abs=1e-12)
 
 
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("up", ["independent", "gilbert_elliott"])
+def test_the_means_of_a_control_in_each_stratum_are_exact(law: str, up: str) -> None:
+    laws = laws_of(law, up)
+    strata = LossStrata(laws, {"up": [1], "down": [0, 2]})
+    costs = {("up", 0): 1.9, ("up", 1): -0.1, ("down", 0): 0.4, ("down", 1): 0.2, ("down", 3): 0.7}
+    control = Control.of(strata, costs)
+    sums = dict.fromkeys((NONE, ONE, MORE), 0.0)
+    lost_in: dict[Packet, dict[str, float]] = {}
+    for lost, share in patterns(laws, 2, 4):
+        stratum = stratum_of(strata, lost)
+        sums[stratum] += share * control.expected(lost)
+        for packet in costs:
+            if packet in lost and not strata.holds(packet):
+                own = lost_in.setdefault(packet, dict.fromkeys(sums, 0.0))
+                own[stratum] += share
+    expected = {name: total / strata.weights[name] for name, total in sums.items()}
+    assert dict(control.means()) == pytest.approx(expected, abs=1e-12)
+    found = strata.lost_shares_in(costs)
+    assert {packet: dict(shares) for packet, shares in found.items()} == {
+        packet: pytest.approx(shares, abs=1e-12) for packet, shares in lost_in.items()
+    }
+
+
 def test_a_place_finds_each_packet_for_its_share() -> None:
     strata = LossStrata(laws_of("gilbert_elliott"), {"up": [0], "down": [0, 1, 2]})
     one = strata.weights[ONE]
