@@ -5,6 +5,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from longlook.analysis.stats.stopping import margin_in_unit
 from longlook.core import ArmLevel, Claim, ClaimResult, Estimate, ExpectedLevel, Study, Verdict
 
 REPRODUCED = "reproduced"
@@ -86,7 +87,7 @@ def _judge(claim: Claim, estimates: Sequence[Estimate], study: Study) -> ClaimRe
     if len(matching) > 1:
         return ClaimResult(claim, None, NOT_TESTABLE, f"the claim's cell names {len(matching)} cells of this study")
     (estimate,) = matching
-    if estimate.effect_pct is None or estimate.n_pairs < max(2, study.analysis.min_rounds):
+    if estimate.effect is None or estimate.n_pairs < max(2, study.analysis.min_rounds):
         return ClaimResult(claim, estimate, NOT_TESTABLE, estimate.reason or "no effect could be computed")
     if claim.significant and not claim.effect_pct and claim.direction is None:
         return ClaimResult(claim, estimate, NOT_TESTABLE, "the source states a difference but not its direction")
@@ -109,7 +110,8 @@ def _judge_difference(claim: Claim, estimate: Estimate, _study: Study) -> tuple[
 
 
 def _judge_no_difference(_claim: Claim, estimate: Estimate, study: Study) -> tuple[str, str]:
-    effect, low, high = estimate.effect_pct, estimate.ci_low_pct, estimate.ci_high_pct
+    found = estimate.effect
+    effect, low, high = (None, None, None) if found is None else (found.value, found.low, found.high)
     published = "published no significant difference"
     if estimate.verdict is Verdict.EQUIVALENT:
         return REPRODUCED, f"{published}, ours equivalent"
@@ -117,10 +119,11 @@ def _judge_no_difference(_claim: Claim, estimate: Estimate, study: Study) -> tup
         if low is not None and high is not None and low <= 0 <= high:
             return REPRODUCED, f"{published}, ours neither, and our interval contains 0"
         return INCONCLUSIVE, f"{published}, ours not significant, but our interval does not contain 0"
-    margin_pct = study.analysis.equivalence_margin_pct
-    if effect is not None and abs(effect) > margin_pct:
+    margin = margin_in_unit(estimate, study.analysis)
+    if effect is not None and abs(effect) > margin:
         return CONTRADICTED, f"{published}, ours {estimate.verdict}"
-    return INCONCLUSIVE, f"{published}, ours {estimate.verdict} by less than the margin of {margin_pct:g} %"
+    unit = "" if found is None else found.unit
+    return INCONCLUSIVE, f"{published}, ours {estimate.verdict} by less than the margin of {margin:g} {unit}"
 
 
 def is_clipped(claim: Claim) -> bool:
@@ -177,9 +180,10 @@ def welch_verdict(result: ClaimResult) -> WelchVerdict | None:
     None for a claim about the level of one arm, without an effect, or with too few values for the test.
     """
     estimate = result.estimate
-    if estimate is None or estimate.p_welch is None or estimate.effect_pct is None:
+    effect = None if estimate is None else estimate.effect
+    if estimate is None or estimate.p_welch is None or effect is None:
         return None
     if estimate.p_welch >= WELCH_ALPHA:
         return WelchVerdict(NO_DIFFERENCE, estimate.p_welch)
-    verdict = Verdict.BETTER if estimate.effect_pct > 0 else Verdict.WORSE
+    verdict = Verdict.BETTER if effect.value > 0 else Verdict.WORSE
     return WelchVerdict(str(verdict), estimate.p_welch)

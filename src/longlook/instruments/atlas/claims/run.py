@@ -141,6 +141,9 @@ def _open(claim: Claim, study: Study, reason: str) -> SurveyedClaim:
 def _ours(found: ClaimResult) -> Ours | None:
     if found.estimate is not None:
         item = found.estimate
+        if item.difference is not None:
+            own = item.difference
+            return Ours("effect", own.value, own.low, own.high, own.unit, item.n_pairs)
         return Ours("effect", item.effect_pct, item.ci_low_pct, item.ci_high_pct, "%", item.n_pairs)
     if found.level is not None:
         level = found.level
@@ -190,6 +193,8 @@ def _point(evidence: DisputeEvidence, level: str, values: Sequence[Estimate | Ar
     if len(found) != 1:
         return Point(level, missing="this cell was not run")
     (item,) = found
+    if isinstance(item, Estimate) and item.difference is not None:
+        return Point(level, n=item.n_pairs, missing=f"the effect is in {item.difference.unit}, positions are in %")
     if isinstance(item, Estimate):
         value, low, high, n = item.effect_pct, item.ci_low_pct, item.ci_high_pct, item.n_pairs
     else:
