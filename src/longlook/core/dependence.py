@@ -25,7 +25,7 @@ class Dependence:
     """The effect of one contrast in one cell as a step or a line over the values that one setting drew.
 
     Values of the setting are in the unit that its name ends in, as in `network.rtt_ms`. An effect is None if it is
-    too large for a float. Where the contrast's effect is a difference, so are both ends, in `difference`.
+    too large for a float. Both ends are in `difference` if the contrast's effect is a difference.
     """
 
     setting: str  # its column of samples without `drawn.`

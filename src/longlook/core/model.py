@@ -213,7 +213,7 @@ class Analysis:
 
     @property
     def margin_pct(self) -> float:
-        """The margin of times in this study: its own, else that of every study."""
+        """The margin of times in this study: its own, else the margin of every study."""
         return OF_TIMES.size if self.equivalence_margin_pct is None else self.equivalence_margin_pct
 
 

@@ -1,4 +1,4 @@
-"""What a metric measures, which decides how two arms are compared, and which difference in it matters."""
+"""The kind of number that a metric is, which decides how two arms are compared, and its margin of equivalence."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -34,7 +34,7 @@ OF_TIMES = Margin(
     "users notice a difference in a waiting time from about 20 % on (Seow, Designing and Engineering Time, 2008); "
     "3 % stays well below",
 )
-OF_RATES = Margin(3.0, "a load takes its bytes by its rate, so the margin is that of times")
+OF_RATES = Margin(3.0, "a load takes its bytes by its rate, so the margin is the same as for times")
 OF_SHARES = Margin(1.0, "one of a hundred")
 OF_LOSSES = Margin(
     0.1,

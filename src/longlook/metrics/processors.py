@@ -8,7 +8,7 @@ from longlook.timeline import Kind, Timeline
 
 _GB = 1e9
 
-OF_COSTS = Margin(3.0, "a processor carries its capacity by the cost of a byte, so the margin is that of rates")
+OF_COSTS = Margin(3.0, "a processor carries its capacity by the cost of a byte, so the margin is the same as for rates")
 
 
 def cpu_s(timeline: Timeline, end: Vantage) -> float | None:

@@ -104,8 +104,8 @@ def margin_of(item: Estimate, analysis: Analysis) -> str:
 
 
 def verdict(item: Estimate, analysis: Analysis) -> str:
-    """Return the verdict with its symbol: `▲ better`. Of an effect whose direction is known and whose size is below
-    the margin both are said: `≈ equivalent (better, below the margin)`.
+    """Return the verdict with its symbol: `▲ better`; if the direction of an effect is known and its size is below the
+    margin, both: `≈ equivalent (better, below the margin)`.
     """
     direction = known_direction(item, analysis)
     return f"{SYMBOLS[item.verdict]} {item.verdict}{'' if direction is None else f' ({direction}, below the margin)'}"

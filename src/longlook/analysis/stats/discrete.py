@@ -11,11 +11,10 @@ drawn is missed by n draws with a probability of (1 − q)ⁿ. So here nothing i
   for any B (Phipson and Smyth, SAGMB 9, 2010).
 - **Interval.** Gaffke's bounds of a mean (Mathematical Methods of Statistics 14, 2005), which assume no shape but that
   nothing lies beyond an end. Between the n ordered advantages and that end lie n + 1 parts of the probability, as
-  between the order statistics of n uniform draws; a bound is a quantile of the mean over these parts. Of values that
-  are 0 or the end it is exactly Clopper and Pearson's (Biometrika 26, 1934). The ends are ± the largest advantage seen:
-  an unseen round may be as bad as the worst one was good. If advantages
-  have several sizes, the largest seen need not be the end; the interval is then the wider of Gaffke's and that of
-  `procedures.paired`.
+  between the order statistics of n uniform draws; a bound is a quantile of the mean over these parts. It is exactly
+  Clopper and Pearson's if values are 0 or the end (Biometrika 26, 1934). The ends are ± the largest advantage seen: an
+  unseen round may be as bad as the worst one was good. If advantages have several sizes, the largest seen need not be
+  the end; the interval is then the wider of Gaffke's and the one by `procedures.paired`.
 - **Equivalence.** The larger p of these procedures, and at least 1/2ⁿ: if most of what could be drawn were beyond the
   margin, n rounds within it would have at most this probability.
 
@@ -35,6 +34,8 @@ EXACT = 12
 """Up to this number of rounds all ways of flipping signs are counted: 4,096."""
 
 FLIPS = 19_999
+"""The number of random ways beyond that."""
+
 _DRAWS = 20_000
 """The number of uniform samples behind Gaffke's bounds; a bound at 97.5 % then errs by 0.1 % of the probability."""
 
@@ -44,7 +45,7 @@ _EQUAL = 1 - 1e-9
 
 
 def repeats(advantage: Floats) -> bool:
-    """Return whether an advantage is 0, or two of them are equal but for their sign: no continuous law gives these.
+    """Return whether an advantage is 0, or two of them are equal except for their sign: no continuous law gives these.
 
     `advantage` has shape (rounds,) and at least one round.
     """

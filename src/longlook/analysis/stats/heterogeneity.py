@@ -93,7 +93,7 @@ def heterogeneity_table(found: Sequence[Heterogeneity]) -> pd.DataFrame:
 def welch_anova(means: Sequence[float], variances: Sequence[float], rounds: Sequence[int]) -> tuple[float, float]:
     """Return Cochran's Q of two or more means and Welch's p of their being equal.
 
-    `variances` are those of the means, above 0; `rounds` are the numbers of values behind them, 2 or more.
+    `variances` are of the means and above 0; `rounds` are the numbers of values behind them, 2 or more.
     """
     count, weights = len(means), 1 / np.array(variances, np.float64)
     total = float(np.sum(weights))

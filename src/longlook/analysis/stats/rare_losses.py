@@ -47,7 +47,7 @@ def allowing(analyse: Analyse, advantage: Floats, losses: float, *, is_log: bool
     the three, each p value the largest, and p of a difference is 1 if the round would change the sign of the mean. The
     unseen round is what makes a sample skewed, so it is allowed for once, not again by Hall's transformation. The mean
     is over the rounds seen. `advantage` has shape (rounds,); `losses` are those a load, on average. If advantages are
-    differences, `magnitude` is that of the values on their scale.
+    differences, `magnitude` is the mean magnitude of the values on their scale.
     """
     seen = analyse(advantage)
     if seen.p is None or seen.p_equivalence is None:

@@ -11,7 +11,7 @@ from longlook.core import Analysis, Better, Effect, Ends, Metric, Quantity, marg
 PERCENT = "%"
 _LEAST_INDEX = 1e-9
 _MOST = 1e6
-"""A margin so many times the largest value is none that could be missed, and nothing overflows with it."""
+"""The largest margin in units of the largest value: no difference reaches it, and nothing overflows with it."""
 
 
 @dataclass(frozen=True)
