@@ -85,6 +85,19 @@ def metrics() -> str:
     )
 
 
+def _whole(text: str) -> str:
+    return "\n".join(_cut(text))
+
+
+_QUANTITIES = {
+    "ratio": "a ratio",
+    "amount": "an amount by differences",
+    "count": "a count by differences",
+    "share": "a share by differences",
+    "index": "an index by its distance from 1",
+}
+
+
 def metric_section(metric: "Metric") -> str:
     """Return a metric as a section of Markdown with one sentence a line."""
     needs = ", ".join(f"`{kind}`" for kind in metric.needs)
@@ -92,7 +105,10 @@ def metric_section(metric: "Metric") -> str:
     without = "\nHas no meaning in virtual time without processors ([processors](../explanation/processors.md))."
     engine = without if metric.real_time else ""
     engine += "\nIn real time alone." if metric.counted else ""
-    return f"## `{metric.name}`\n{facts}\n{sentences(metric.summary)}{engine}\n"
+    margin = f"{metric.margin.size:g} {metric.effect_unit}"
+    compared = f"Compared as {_QUANTITIES[metric.quantity.value]}; a difference within {margin} does not matter."
+    reason = f"Reason: {metric.margin.reason}."
+    return f"## `{metric.name}`\n{facts}\n{sentences(metric.summary)}{engine}\n{compared}\n{_whole(reason)}\n"
 
 
 def causes() -> str:

@@ -49,9 +49,12 @@ if TYPE_CHECKING:
     from longlook.analysis.stats.drawn_settings import scale_of as scale_of
     from longlook.analysis.stats.drawn_settings import sentence as sentence
     from longlook.analysis.stats.estimates import estimate as estimate
+    from longlook.analysis.stats.frames import columns_of as columns_of
     from longlook.analysis.stats.frames import dependences_table as dependences_table
     from longlook.analysis.stats.frames import estimates_from_table as estimates_from_table
     from longlook.analysis.stats.frames import estimates_table as estimates_table
+    from longlook.analysis.stats.heterogeneity import Heterogeneity as Heterogeneity
+    from longlook.analysis.stats.heterogeneity import heterogeneity_table as heterogeneity_table
     from longlook.analysis.stats.joint import joint_effect as joint_effect
     from longlook.analysis.stats.joint import joint_level as joint_level
     from longlook.analysis.stats.levels import FAIR as FAIR
@@ -67,10 +70,13 @@ if TYPE_CHECKING:
     from longlook.analysis.stats.procedures import effect_pct as effect_pct
     from longlook.analysis.stats.procedures import exact_interval as exact_interval
     from longlook.analysis.stats.procedures import paired as paired
+    from longlook.analysis.stats.scales import Scale as Scale
+    from longlook.analysis.stats.scales import compared as compared
     from longlook.analysis.stats.stopping import AllowedSide as AllowedSide
     from longlook.analysis.stats.stopping import beyond_doubt as beyond_doubt
     from longlook.analysis.stats.stopping import failures_side as failures_side
     from longlook.analysis.stats.stopping import looks as looks
+    from longlook.analysis.stats.stopping import margin_in_unit as margin_in_unit
     from longlook.analysis.stats.stopping import metric_side as metric_side
     from longlook.analysis.stats.stopping import undecided as undecided
     from longlook.analysis.stats.strata import MORE as MORE
@@ -81,6 +87,7 @@ if TYPE_CHECKING:
     from longlook.analysis.stats.tails import TailEffect as TailEffect
     from longlook.analysis.stats.tails import spread_table as spread_table
     from longlook.analysis.stats.verdicts import decide as decide
+    from longlook.analysis.stats.verdicts import known_direction as known_direction
     from longlook.analysis.strata_plan import CellStrata as CellStrata
     from longlook.analysis.strata_plan import Traffic as Traffic
     from longlook.analysis.strata_plan import is_point as is_point
@@ -106,15 +113,17 @@ else:
             "stats.cells": "Cells RoundEffects effects_by_round",
             "stats.drawn_settings": "name_of scale_of sentence",
             "stats.estimates": "estimate",
-            "stats.frames": "dependences_table estimates_from_table estimates_table",
+            "stats.frames": "columns_of dependences_table estimates_from_table estimates_table",
+            "stats.heterogeneity": "Heterogeneity heterogeneity_table",
             "stats.joint": "joint_effect joint_level",
             "stats.levels": "FAIR PART arm_levels metrics_by_arm",
             "stats.population": "population_curves population_levels",
             "stats.procedures": "Floats Paired adjust advantages effect_pct exact_interval paired",
-            "stats.stopping": "AllowedSide beyond_doubt failures_side looks metric_side undecided",
+            "stats.scales": "Scale compared",
+            "stats.stopping": "AllowedSide beyond_doubt failures_side looks margin_in_unit metric_side undecided",
             "stats.strata": "MORE NONE ONE Packet",
             "stats.tails": "RoundsWon TailEffect spread_table",
-            "stats.verdicts": "decide",
+            "stats.verdicts": "decide known_direction",
             "strata_plan": "CellStrata Traffic is_point laws_of patterns plan_strata singles_to_try",
         },
         "stats.libraries stats.procedures stats.rare_losses stats.sequential",

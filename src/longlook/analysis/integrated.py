@@ -9,9 +9,10 @@ from typing import Any
 import pandas as pd
 
 from longlook.analysis.samples import LIKE, UNSEEN, UNSEEN_BESIDE
+from longlook.analysis.stats.scales import by_ratios
 from longlook.analysis.stats.strata import MORE, NONE, ONE, STRATA, Control, Packet, interpolated, round_value
 from longlook.analysis.strata_plan import CellStrata, write_packet
-from longlook.core import STATED, Outcome, Trial
+from longlook.core import STATED, Outcome, Trial, find_metric
 from longlook.network import dropped
 
 PATTERN_COLUMNS = (
@@ -62,7 +63,7 @@ def integrate(samples: pd.DataFrame, trials: Iterable[Trial], cells: Iterable[Ce
     """Return samples in which each arm has one row a round and metric, in place of its patterns of losses.
 
     `samples` are those of all trials (`samples_table`). The value of a round is a mean over all loads: of logarithms if
-    all values of the metric in the cell are positive, else of the values. It is missing if a trial of the round did not
+    the metric is compared by ratios (`stats.scales`), else of the values. It is missing if a trial of the round did not
     go well, with the first such outcome and reason. Cells that are not integrated stay as they are.
     """
     plans = {cell.cell_id: cell for cell in cells if not cell.why_sampled}
@@ -93,8 +94,8 @@ class _Metric:
 
     def __init__(self, plan: CellStrata, samples: Sequence[_Sample]) -> None:
         self._plan, self._samples = plan, samples
-        values = [sample.value for sample in samples if sample.value is not None]
-        self._is_log = bool(values) and min(values) > 0
+        metric = find_metric(str(samples[0].row["metric"]))
+        self._is_log = by_ratios(metric, [sample.value for sample in samples if sample.value is not None])
         self._arms = {arm: self._arm(arm) for arm in plan.arrivals}
         self._distances: dict[tuple[str, str], float] = {}
 

@@ -16,6 +16,7 @@ import pandas as pd
 from longlook.analysis.integrated import KnownArm
 from longlook.analysis.stats.cells import FAILED
 from longlook.analysis.stats.procedures import effect_pct
+from longlook.analysis.stats.scales import by_ratios
 from longlook.analysis.stats.strata import NONE, ONE, STRATA, Packet
 from longlook.analysis.strata_plan import CellStrata, read_packet
 from longlook.core import STATED, Better, Contrast, Outcome, Study, find_metric
@@ -132,7 +133,7 @@ class _Metric:
         self.plan, self.name = plan, name
         self.unit = str(patterns[0].row["unit"])
         values = [pattern.value for pattern in patterns if pattern.value is not None]
-        self.is_log = bool(values) and min(values) > 0
+        self.is_log = by_ratios(find_metric(name), values)
         by_arm: dict[str, list[_Pattern]] = {}
         for pattern in patterns:
             by_arm.setdefault(str(pattern.row["arm"]), []).append(pattern)

@@ -17,6 +17,7 @@ import pandas as pd
 
 from longlook.analysis.measure_cache import code_of_measurements
 from longlook.analysis.stats import arm_levels, estimate
+from longlook.analysis.stats.heterogeneity import Heterogeneity, heterogeneity
 from longlook.analysis.stats.population import population_levels
 from longlook.analysis.stats.tails import RoundsWon, TailEffect, rounds_won, tail_effects
 from longlook.core import ArmLevel, ContentStore, DerivedCache, Estimate, Study, code_digest, codec, files
@@ -35,6 +36,7 @@ class Statistics:
     estimates: tuple[Estimate, ...]
     wins: tuple[RoundsWon, ...]
     tails: tuple[TailEffect, ...]
+    heterogeneity: tuple[Heterogeneity, ...]
     levels: tuple[ArmLevel, ...]
     drawn_levels: tuple[ArmLevel, ...]
 
@@ -52,6 +54,7 @@ def statistics_of(samples: pd.DataFrame, file: Path, study: Study, drawn: Sequen
         estimates=tuple(estimate(samples, study)),
         wins=tuple(rounds_won(samples, study)),
         tails=tuple(tail_effects(samples, study)),
+        heterogeneity=tuple(heterogeneity(samples, study)),
         levels=(*arm_levels(samples, study), *population_levels(samples, study)),
         drawn_levels=tuple(arm_levels(samples, study, drawn)),
     )

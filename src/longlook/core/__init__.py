@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from longlook.core.cpus import times as times
     from longlook.core.cpus import usable_cpus as usable_cpus
     from longlook.core.dependence import Dependence as Dependence
+    from longlook.core.dependence import Ends as Ends
     from longlook.core.dependence import Shape as Shape
     from longlook.core.digests import code_digest as code_digest
     from longlook.core.digests import file_digest as file_digest
@@ -108,6 +109,7 @@ if TYPE_CHECKING:
     from longlook.core.metric import Metric as Metric
     from longlook.core.metric import MetricOf as MetricOf
     from longlook.core.metric import find_metric as find_metric
+    from longlook.core.metric import margin_of as margin_of
     from longlook.core.model import DOTS as DOTS
     from longlook.core.model import MATRIX as MATRIX
     from longlook.core.model import POPULATION as POPULATION
@@ -170,6 +172,15 @@ if TYPE_CHECKING:
     from longlook.core.protocol import find_protocol as find_protocol
     from longlook.core.provenance import Component as Component
     from longlook.core.provenance import Made as Made
+    from longlook.core.quantity import OF_DELAYS as OF_DELAYS
+    from longlook.core.quantity import OF_LOSSES as OF_LOSSES
+    from longlook.core.quantity import OF_PACKETS as OF_PACKETS
+    from longlook.core.quantity import OF_RATES as OF_RATES
+    from longlook.core.quantity import OF_SHARES as OF_SHARES
+    from longlook.core.quantity import OF_STALLS as OF_STALLS
+    from longlook.core.quantity import OF_TIMES as OF_TIMES
+    from longlook.core.quantity import Margin as Margin
+    from longlook.core.quantity import Quantity as Quantity
     from longlook.core.registry import ModulePlace as ModulePlace
     from longlook.core.registry import add_plugins as add_plugins
     from longlook.core.registry import load_only as load_only
@@ -178,6 +189,7 @@ if TYPE_CHECKING:
     from longlook.core.results import Agreement as Agreement
     from longlook.core.results import ArmLevel as ArmLevel
     from longlook.core.results import ClaimResult as ClaimResult
+    from longlook.core.results import Effect as Effect
     from longlook.core.results import Estimate as Estimate
     from longlook.core.run_folder import DEPENDENCES as DEPENDENCES
     from longlook.core.run_folder import EVENTS as EVENTS
@@ -234,7 +246,7 @@ else:
             "codec": "content_hash encode",
             "content_store": "ContentStore",
             "cpus": "COSTS OFF text_of times usable_cpus",
-            "dependence": "Dependence Shape",
+            "dependence": "Dependence Ends Shape",
             "digests": "code_digest file_digest folder_digest source_digest",
             "document": "check_document read_toml",
             "engine": "Engine",
@@ -255,7 +267,7 @@ else:
                 "link_file link_of names_in"
             ),
             "lock": "Lock",
-            "metric": "Metric MetricOf find_metric",
+            "metric": "Metric MetricOf find_metric margin_of",
             "model": (
                 "Analysis Arm Better Capture Claim ClaimKind ConnectionState Contrast DOTS Endpoint ExpectedLevel "
                 "Factor Figure Flow Json Level Link MATRIX Outcome POPULATION PUBLISHED Plan Population Processor "
@@ -267,8 +279,9 @@ else:
             "programs": "ask_link box_program link_program trace_program wheel_programs",
             "protocol": "EITHER Protocol QUIC_ECHO UDP UDP_ECHO find_protocol",
             "provenance": "Component Made",
+            "quantity": "Margin OF_DELAYS OF_LOSSES OF_PACKETS OF_RATES OF_SHARES OF_STALLS OF_TIMES Quantity",
             "registry": "ModulePlace add_plugins load_only nearest toml_files",
-            "results": "Agreement ArmLevel ClaimResult Estimate",
+            "results": "Agreement ArmLevel ClaimResult Effect Estimate",
             "run_folder": (
                 "DEPENDENCES EVENTS FLOWS FREE_BYTES_NEEDED LEDGER POINTS RATES RunFolder SAMPLES STATES TIMELINE "
                 "write_json write_text"

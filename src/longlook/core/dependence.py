@@ -1,6 +1,6 @@
 """How an effect depends on a setting that each round draws from its neighbourhood (docs/explanation/method.md)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 
@@ -12,11 +12,20 @@ class Shape(StrEnum):
 
 
 @dataclass(frozen=True)
+class Ends:
+    """The two effects between which a dependence goes, in the unit of a difference."""
+
+    low: float | None
+    high: float | None
+    unit: str
+
+
+@dataclass(frozen=True)
 class Dependence:
     """The effect of one contrast in one cell as a step or a line over the values that one setting drew.
 
     Values of the setting are in the unit that its name ends in, as in `network.rtt_ms`. An effect is None if it is
-    too large for a float.
+    too large for a float. Both ends are in `difference` if the contrast's effect is a difference.
     """
 
     setting: str  # its column of samples without `drawn.`
@@ -31,3 +40,9 @@ class Dependence:
     p: float  # of no dependence on any drawn setting, adjusted for all of them and all their splits
     p_cliff: float | None  # of a difference within the margin, adjusted alike; None where the found one is within it
     is_cliff: bool  # p and p_cliff are both below the study's alpha
+    difference: Ends | None = field(default=None, metadata={"omitted_when_empty": True})
+
+    @property
+    def ends(self) -> Ends:
+        """The effects at both ends, in their own unit."""
+        return self.difference or Ends(self.effect_low_pct, self.effect_high_pct, "%")

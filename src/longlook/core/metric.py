@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from longlook.core import registry
-from longlook.core.model import Better
+from longlook.core.model import Analysis, Better
+from longlook.core.quantity import OF_TIMES, Margin, Quantity
 
 TimelineT = TypeVar("TimelineT")
 PointsT = TypeVar("PointsT")
@@ -35,6 +36,23 @@ class MetricOf(Generic[TimelineT, PointsT]):
     """
     real_time: bool = False  # has a meaning only if computing takes time: refused in virtual time without processors
     counted: bool = False  # counted by the host's kernel: refused in virtual time
+    quantity: Quantity = Quantity.RATIO
+    margin: Margin = OF_TIMES
+    """Fixed with the metric, before there is data; a study's own `equivalence_margin` replaces that of a RATIO."""
+
+    @property
+    def difference_unit(self) -> str:
+        """The unit of a difference between two values: of shares percentage points, of an index the spread of its
+        parts.
+        """
+        if self.quantity is Quantity.INDEX:
+            return "points of spread"
+        return "points" if self.unit == "%" else self.unit
+
+    @property
+    def effect_unit(self) -> str:
+        """The unit of effects and of the margin: % of a RATIO, else `difference_unit`."""
+        return "%" if self.quantity is Quantity.RATIO else self.difference_unit
 
 
 Metric = MetricOf[Any, Any]
@@ -45,3 +63,11 @@ def find_metric(name: str) -> Metric:
     """Return the metric of this name; InputError with the nearest name if there is none."""
     found: Metric = registry.get("metrics", name)
     return found
+
+
+def margin_of(metric: Metric, analysis: Analysis) -> Margin:
+    """Return the margin of equivalence of a metric in a study."""
+    own = analysis.equivalence_margin_pct
+    if own is None or metric.quantity is not Quantity.RATIO:
+        return metric.margin
+    return Margin(own, "the study's own")

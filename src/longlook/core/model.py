@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Any
 
 from longlook.core.links import BEHIND, MAIN, SECOND
+from longlook.core.quantity import OF_TIMES
 
 Scalar = str | int | float | bool
 
@@ -245,10 +246,15 @@ class Analysis:
 
     alpha: float = 0.01
     confidence: float = 0.95
-    equivalence_margin_pct: float = 3.0
+    equivalence_margin_pct: float | None = None  # of metrics compared by ratios; None: each metric's own margin
     correction: str = "holm"  # holm | fdr_bh | none
     min_rounds: int = 10
     reference: str | None = None  # the arm that metrics which compare arms compare with
+
+    @property
+    def margin_pct(self) -> float:
+        """The margin of times in this study: its own, else the margin of every study."""
+        return OF_TIMES.size if self.equivalence_margin_pct is None else self.equivalence_margin_pct
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,27 @@ from longlook.core.model import Claim, Verdict
 
 
 @dataclass(frozen=True)
+class Effect:
+    """An effect with its interval and its unit: above 0 the contender is better.
+
+    `margin` is the margin of equivalence in the same unit; 0 if none was fixed, None if it is not known here. A bound
+    is None if there is none.
+    """
+
+    value: float
+    low: float | None
+    high: float | None
+    unit: str
+    margin: float | None = None
+
+
+@dataclass(frozen=True)
 class Estimate:
-    """One contrast in one cell. `effect_pct` > 0 means the contender is better; None if it cannot be computed.
+    """One contrast in one cell. `effect` above 0 means the contender is better; None if it cannot be computed.
+
+    Metrics that are compared by ratios have `effect_pct` and its interval, in %; all others have a `difference`, in
+    the unit that it names, and none of these. A ratio metric has a difference in a cell with a value that is not
+    positive.
 
     If lower is better for the metric, effect_pct = 100·(1 − exp(mean ln(contender/baseline))), the share by which the
     contender's value is smaller. If higher is better, effect_pct = 100·(exp(mean ln(contender/baseline)) − 1).
@@ -52,6 +71,14 @@ class Estimate:
         None  # by how much a round that was not seen may be larger; None: losses are not integrated
     )
     dependences: tuple[Dependence, ...] = ()  # on each drawn setting that varied, the largest share first
+    difference: Effect | None = field(default=None, metadata={"omitted_when_empty": True})
+
+    @property
+    def effect(self) -> Effect | None:
+        """The effect in its own unit; None if there is none, or if it is too large for a float."""
+        if self.difference is not None or self.effect_pct is None:
+            return self.difference
+        return Effect(self.effect_pct, self.ci_low_pct, self.ci_high_pct, "%")
 
     @property
     def cliff(self) -> Dependence | None:

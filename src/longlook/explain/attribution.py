@@ -116,7 +116,7 @@ def closed(parts: Parts, analysis: Analysis, losses: float | None = None, look: 
     1982).
     """
     difference, is_log = parts.closed, parts.is_log
-    margin = procedures.margin(analysis.equivalence_margin_pct, is_log)
+    margin = procedures.margin(analysis.margin_pct, is_log)
     analyse: rare_losses.Analyse = partial(_paired, margin=margin, confidence=analysis.confidence, look=look)
     unseen = None if losses is None or not difference.any() else np.full(len(difference), losses)
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from longlook.analysis import Cells, advantages, effect_pct
-from longlook.core import Better, Contrast, InputError, Outcome, Study, Trial
+from longlook.analysis import Cells, compared
+from longlook.core import Contrast, InputError, Outcome, Study, Trial, find_metric
 from longlook.study import cells_named
 
 ALL = "all"
@@ -24,12 +24,13 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Round:
-    """A round, from 0. `contrast` and `effect_pct` show how it was chosen; both are None if the user named it."""
+    """A round, from 0. `contrast` and `effect`, in `unit`, show how it was chosen; None if the user named it."""
 
     number: int
     of: int  # rounds with a value on both arms, or with any trial that went well
     contrast: Contrast | None = None
-    effect_pct: float | None = None
+    effect: float | None = None
+    unit: str = ""
 
 
 def wanted(cells: Sequence[str], round_number: int | None) -> Wanted | None:
@@ -51,7 +52,7 @@ def find_cells(trials: Iterable[Trial], names: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def choose_round(samples: pd.DataFrame, study: Study, better: Mapping[str, Better], cell_id: str) -> Round:
+def choose_round(samples: pd.DataFrame, study: Study, cell_id: str) -> Round:
     """Return the round whose effect is the median of the cell's rounds on the study's first contrast that has one.
 
     With an even number of rounds it is the lower of the two in the middle. If no contrast has a pair, it is the first
@@ -62,10 +63,10 @@ def choose_round(samples: pd.DataFrame, study: Study, better: Mapping[str, Bette
         for cell in cells.of(contrast):
             if not (rounds := sorted(cell.baseline.values.keys() & cell.contender.values.keys())):
                 continue
-            effects, is_log = advantages(*cell.pairs, better[contrast.metric])
-            ranked = sorted(zip(effects.tolist(), rounds, strict=True))
+            advantages, scale = compared(*cell.pairs, find_metric(contrast.metric), study.analysis)
+            ranked = sorted(zip(advantages.tolist(), rounds, strict=True))
             advantage, number = ranked[(len(ranked) - 1) // 2]
-            return Round(number, len(rounds), contrast, effect_pct(advantage, better[contrast.metric], is_log))
+            return Round(number, len(rounds), contrast, scale.effect(advantage), scale.unit)
     good = samples[(samples["cell"] == cell_id) & (samples["outcome"] == str(Outcome.OK))]["round"]
     if good.empty:
         raise InputError(f"no trial of cell {cell_id} went well", "its outcomes in the report say why")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from longlook.core import Better
+from longlook.core import OF_DELAYS, OF_LOSSES, OF_RATES, OF_SHARES, Better, Margin, Quantity
 from longlook.metrics import Metric
 from longlook.timeline import Competition, Kind, Numbers, Timeline, jain
 
@@ -123,6 +123,8 @@ class _Pair:
     better: Better
     of: _OfFlows
     summary: str
+    margin: Margin
+    quantity: Quantity = Quantity.RATIO
     needs: tuple[str, ...] = (Kind.PACKET_DELIVERED,)
     subject: str = ""
     competitor: str = ""
@@ -140,6 +142,8 @@ class _Pair:
             label=self.label.format(flows=short),
             unit=self.unit,
             better=self.better,
+            quantity=self.quantity,
+            margin=self.margin,
             needs=self.needs,
             measure=_of_flows(self.of, competitors=side == "competitor"),
             summary=f"{self.summary.format(flows=flows)} {further}".strip(),
@@ -158,6 +162,8 @@ METRICS = (
         label="Share of the link",
         unit="%",
         better=Better.HIGHER,
+        quantity=Quantity.SHARE,
+        margin=OF_SHARES,
         needs=(Kind.PACKET_DELIVERED,),
         measure=_share_of_link,
         summary="IP bytes that left the link towards the clients of the arm's first group of flows, in % of what "
@@ -168,6 +174,8 @@ METRICS = (
         label="Share of what was used",
         unit="%",
         better=Better.HIGHER,
+        quantity=Quantity.SHARE,
+        margin=OF_SHARES,
         needs=(Kind.PACKET_DELIVERED,),
         measure=_share_of_used,
         summary="IP bytes that left the link towards the clients of the arm's first group of flows, in % of the "
@@ -179,6 +187,8 @@ METRICS = (
         label="Utilisation",
         unit="%",
         better=Better.HIGHER,
+        quantity=Quantity.SHARE,
+        margin=OF_SHARES,
         needs=(Kind.PACKET_DELIVERED,),
         measure=_utilisation,
         summary="IP bytes of all flows, including cross traffic, that left the link towards the clients, in % of "
@@ -189,6 +199,8 @@ METRICS = (
         label="Jain's index",
         unit="of 1",
         better=Better.HIGHER,
+        quantity=Quantity.INDEX,
+        margin=Margin(3.0, "rates that spread by 3 % more, the margin of rates"),
         needs=(Kind.PACKET_DELIVERED,),
         measure=_jain_index,
         summary="(Σx)² / (n·Σx²) of the competing flows' mean rates while all flows competed (Jain, Chiu and "
@@ -210,6 +222,7 @@ METRICS = (
         label="Fair share reached",
         unit="%",
         better=Better.HIGHER,
+        margin=OF_RATES,
         needs=(Kind.PACKET_DELIVERED,),
         measure=_of_flows(_fair_share_pct, competitors=False),
         summary="Mean rate of the flows of the arm's first group, in % of one flow's max-min fair share of the "
@@ -221,6 +234,7 @@ METRICS = (
         label="Fair share of the competing flows",
         unit="%",
         better=Better.HIGHER,
+        margin=OF_RATES,
         needs=(Kind.PACKET_DELIVERED,),
         measure=_of_flows(_fair_share_pct, competitors=True),
         summary="Mean rate of the competing flows outside the arm's first group, in % of one flow's max-min fair "
@@ -231,6 +245,7 @@ METRICS = (
         label="Goodput of the {flows}",
         unit="Mbit/s",
         better=Better.HIGHER,
+        margin=OF_RATES,
         of=_goodput_mbps,
         summary=f"New payload that left the link towards the clients. {_MEAN}",
         subject="Against an arm in which the first group is alone, the effect is the harm that the others do to it "
@@ -243,6 +258,8 @@ METRICS = (
         label="Loss of the {flows}",
         unit="%",
         better=Better.LOWER,
+        quantity=Quantity.SHARE,
+        margin=OF_LOSSES,
         of=_lost_pct,
         summary=f"Share of the packets towards the clients that the link dropped. {_MEAN}",
         needs=(Kind.PACKET_DROPPED,),
@@ -252,6 +269,8 @@ METRICS = (
         label="Median queueing delay of the {flows}",
         unit="ms",
         better=Better.LOWER,
+        quantity=Quantity.AMOUNT,
+        margin=OF_DELAYS,
         of=lambda competition, flows: competition.waits_ms(flows, 0.5),
         summary=f"The median {_WAITED}",
     ).both(),
@@ -260,6 +279,8 @@ METRICS = (
         label="99 % queueing delay of the {flows}",
         unit="ms",
         better=Better.LOWER,
+        quantity=Quantity.AMOUNT,
+        margin=OF_DELAYS,
         of=lambda competition, flows: competition.waits_ms(flows, 0.99),
         summary=f"The 99th percentile {_WAITED}",
     ).both(),
@@ -268,6 +289,8 @@ METRICS = (
         label="Retransmission of the {flows}",
         unit="%",
         better=Better.LOWER,
+        quantity=Quantity.SHARE,
+        margin=OF_LOSSES,
         of=Competition.repeated_pct,
         summary="Share of the payload of the {flows} that reached the link and had done so before. This is the mean "
         "over the TCP flows among them, while all flows competed. Only TCP flows count, as QUIC repeats data in "
@@ -278,6 +301,8 @@ METRICS = (
         label="Packets of the {flows} marked",
         unit="%",
         better=Better.LOWER,
+        quantity=Quantity.SHARE,
+        margin=OF_LOSSES,
         of=Competition.marked_pct,
         summary="Share of the packets delivered to the clients that a queue of the link marked with congestion "
         f"experienced (ECN). {_MEAN}",

@@ -1,6 +1,6 @@
 """The similarity of the first groups of an arm and of a reference arm."""
 
-from longlook.core import Better
+from longlook.core import Better, Margin, Quantity
 from longlook.metrics import Metric
 from longlook.timeline import Kind, Timeline, compare
 
@@ -15,6 +15,8 @@ METRIC = Metric(
     label="Conformance",
     unit="%",
     better=Better.HIGHER,
+    quantity=Quantity.SHARE,
+    margin=Margin(5.0, "five points in a hundred, as an envelope of few round trips moves by that"),
     needs=(Kind.PACKET_DELIVERED,),
     measure=measure,
     compare=compare,

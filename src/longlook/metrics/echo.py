@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from statistics import median
 
-from longlook.core import Better
+from longlook.core import OF_PACKETS, OF_SHARES, Better, Margin, Quantity
 from longlook.metrics import Metric
 from longlook.timeline import Kind, Timeline
 
@@ -79,6 +79,8 @@ METRICS = (
         label="Sizes answered",
         unit="%",
         better=Better.HIGHER,
+        quantity=Quantity.SHARE,
+        margin=OF_SHARES,
         needs=(Kind.ECHO_STARTED, Kind.ECHO_ANSWERED),
         measure=_answered,
         summary="Echo: share of the sizes tried to which at least one of the tries brought an answer. A size that the "
@@ -89,6 +91,7 @@ METRICS = (
         label="Usable payload",
         unit="B",
         better=Better.HIGHER,
+        margin=OF_PACKETS,
         needs=(Kind.ECHO_STARTED, Kind.ECHO_ANSWERED),
         measure=_usable_payload,
         summary="Echo: the largest UDP payload that was answered, with every smaller one of the sweep answered, too. "
@@ -99,6 +102,8 @@ METRICS = (
         label="Sizes answered beyond the first that was not",
         unit="sizes",
         better=Better.LOWER,
+        quantity=Quantity.COUNT,
+        margin=Margin(0.1, "a size in ten sweeps"),
         needs=(Kind.ECHO_STARTED, Kind.ECHO_ANSWERED),
         measure=_echo_gaps,
         summary="Echo: how many sizes were answered although a smaller one was not: 0 if a path has one largest "

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from longlook.core import Better, Vantage
+from longlook.core import Better, Margin, Quantity, Vantage
 from longlook.metrics import Metric
 from longlook.timeline import EventKind, Kind, Timeline, among, overlap_ns, tcp_waits, waits
 
@@ -76,6 +76,8 @@ METRIC = Metric(
     label="Stall behind a missing packet",
     unit="s",
     better=Better.LOWER,
+    quantity=Quantity.AMOUNT,
+    margin=Margin(0.01, "less than a frame of a display with 60 Hz (16.7 ms)"),
     needs=(Kind.REQUEST_SENT, Kind.OBJECT_DONE, Kind.PACKET_DELIVERED, EventKind.STREAM_DATA),
     measure=measure,
     summary="Time in which data had arrived at the client and could not be delivered, because an earlier byte was "

@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from longlook.core import Better
+from longlook.core import OF_DELAYS, OF_LOSSES, OF_PACKETS, OF_RATES, OF_SHARES, Better, Quantity
 from longlook.metrics import Metric
 from longlook.timeline import OVER_SECOND, EventKind, Kind, Timeline, among, are_marked, new_payload_bytes
 
@@ -92,6 +92,7 @@ METRICS = (
         label="Goodput",
         unit="Mbit/s",
         better=Better.HIGHER,
+        margin=OF_RATES,
         needs=(Kind.PACKET_DELIVERED,),
         measure=_goodput,
         summary="Payload that left the link towards the client during the load, divided by the load's time. TCP "
@@ -103,6 +104,8 @@ METRICS = (
         label="Packets dropped",
         unit="%",
         better=Better.LOWER,
+        quantity=Quantity.SHARE,
+        margin=OF_LOSSES,
         needs=(Kind.PACKET_DELIVERED, Kind.PACKET_DROPPED),
         measure=_packet_loss,
         summary="Share of the packets towards the client that the link dropped during the load, at random or "
@@ -113,6 +116,8 @@ METRICS = (
         label="Mean queueing delay",
         unit="ms",
         better=Better.LOWER,
+        quantity=Quantity.AMOUNT,
+        margin=OF_DELAYS,
         needs=(Kind.PACKET_DELIVERED,),
         measure=_queue_delay,
         summary="Mean time that a packet towards the client waited in the link's queues during the load, until "
@@ -123,6 +128,8 @@ METRICS = (
         label="Packets marked",
         unit="%",
         better=Better.LOWER,
+        quantity=Quantity.SHARE,
+        margin=OF_LOSSES,
         needs=(Kind.PACKET_DELIVERED,),
         measure=_ce_marked,
         summary="Share of the packets delivered to the client that a queue of the link marked with congestion "
@@ -133,6 +140,8 @@ METRICS = (
         label="Segments retransmitted",
         unit="%",
         better=Better.LOWER,
+        quantity=Quantity.SHARE,
+        margin=OF_LOSSES,
         needs=(EventKind.PACKET_RETRANSMITTED,),
         measure=_retransmitted,
         summary="Share of TCP's segments with payload that the server's kernel sent again during the load, from "
@@ -143,6 +152,8 @@ METRICS = (
         label="Share over the second link",
         unit="%",
         better=Better.HIGHER,
+        quantity=Quantity.SHARE,
+        margin=OF_SHARES,
         needs=(Kind.PACKET_DELIVERED, Kind.REQUEST_SENT, Kind.PAGE_STARTED),
         measure=_second_link_share,
         summary="Share of the bytes of IP packets delivered to the client in the load that came over the second "
@@ -153,6 +164,7 @@ METRICS = (
         label="Largest packet",
         unit="B",
         better=Better.HIGHER,
+        margin=OF_PACKETS,
         needs=(Kind.PACKET_DELIVERED,),
         measure=_largest_packet,
         summary="Size of the largest IP packet that the link delivered to the client during the load: the path MTU "

@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow.compute as pc
 
-from longlook.core import Better, ConnectionState, Vantage
+from longlook.core import OF_RATES, OF_SHARES, Better, ConnectionState, Quantity, Vantage
 from longlook.metrics import Metric
 from longlook.timeline import Kind, Timeline
 
@@ -173,6 +173,7 @@ METRICS = (
         label="Throughput",
         unit="Mbit/s",
         better=Better.HIGHER,
+        margin=OF_RATES,
         needs=(Kind.REQUEST_SENT, Kind.OBJECT_DONE),
         measure=_throughput,
         summary="Body bytes of all objects that arrived, divided by the time from the first request to the last byte.",
@@ -193,6 +194,8 @@ METRICS = (
         label="Objects over QUIC",
         unit="%",
         better=Better.HIGHER,
+        quantity=Quantity.SHARE,
+        margin=OF_SHARES,
         needs=(Kind.OBJECT_DONE,),
         measure=_quic_share,
         summary="Share of the objects that came over QUIC, by the client's word for each. "
@@ -203,6 +206,8 @@ METRICS = (
         label="Early data accepted",
         unit="%",
         better=Better.HIGHER,
+        quantity=Quantity.SHARE,
+        margin=OF_SHARES,
         needs=(Kind.HANDSHAKE_DONE,),
         measure=_early_data_accepted,
         summary="Share of the load's QUIC connections whose early data (0-RTT) the server took, by the server's own "

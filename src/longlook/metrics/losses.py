@@ -1,6 +1,6 @@
 """Which packets were lost at the link, and what could have been done about them."""
 
-from longlook.core import Better
+from longlook.core import OF_SHARES, Better, Quantity
 from longlook.metrics import Metric
 from longlook.timeline import Kind, Timeline, loss_epochs_of, tails
 
@@ -39,6 +39,8 @@ METRICS = (
         label="Loss epochs of one packet",
         unit="%",
         better=Better.HIGHER,
+        quantity=Quantity.SHARE,
+        margin=OF_SHARES,
         needs=(Kind.PACKET_DELIVERED, Kind.PACKET_DROPPED),
         measure=_single_loss_epochs,
         summary="Share of the loss epochs that lost exactly one packet towards the client (Langley et al., SIGCOMM "
@@ -50,6 +52,8 @@ METRICS = (
         label="Losses that parity would recover",
         unit="%",
         better=Better.HIGHER,
+        quantity=Quantity.SHARE,
+        margin=OF_SHARES,
         needs=(Kind.PACKET_DELIVERED, Kind.PACKET_DROPPED),
         measure=_recoverable_losses,
         summary="Share of the packets lost towards the client that an XOR of all packets of their loss epoch would "
@@ -62,6 +66,8 @@ METRICS = (
         label="Losses that parity on quiescence would recover",
         unit="%",
         better=Better.HIGHER,
+        quantity=Quantity.SHARE,
+        margin=OF_SHARES,
         needs=(Kind.PACKET_DELIVERED, Kind.PACKET_DROPPED),
         measure=_recoverable_at_quiescence,
         summary="Share of the packets lost towards the client that were lost alone in the last round trip before the "
@@ -75,6 +81,8 @@ METRICS = (
         label="Losses of last packets",
         unit="%",
         better=Better.LOWER,
+        quantity=Quantity.SHARE,
+        margin=OF_SHARES,
         needs=(Kind.PACKET_DELIVERED, Kind.PACKET_DROPPED),
         measure=_losses_of_last_packets,
         summary="Share of the packets lost towards the client after which the server sent nothing for longer than a "

@@ -2,7 +2,7 @@
 
 from statistics import fmean
 
-from longlook.core import Better
+from longlook.core import OF_RATES, OF_SHARES, OF_STALLS, Better, Quantity
 from longlook.metrics import Metric
 from longlook.timeline import Kind, Playback, Timeline
 
@@ -40,6 +40,8 @@ METRICS = (
         label="Share of the bitrates",
         unit="%",
         better=Better.HIGHER,
+        quantity=Quantity.SHARE,
+        margin=OF_SHARES,
         needs=(Kind.REQUEST_SENT, Kind.PLAYBACK, Kind.SEGMENT_REQUESTED, Kind.SEGMENT_ARRIVED),
         measure=_bitrate_share,
         summary="Competing players: mean bitrate shown by the players of the arm's first group, as a share of the sum "
@@ -50,6 +52,7 @@ METRICS = (
         label="Bitrate shown by the others",
         unit="Mbit/s",
         better=Better.HIGHER,
+        margin=OF_RATES,
         needs=(Kind.REQUEST_SENT, Kind.PLAYBACK, Kind.SEGMENT_REQUESTED, Kind.SEGMENT_ARRIVED),
         measure=_competitor_bitrate,
         summary="Competing players: mean over the players outside the arm's first group of the bitrate that they show. "
@@ -60,6 +63,8 @@ METRICS = (
         label="Share of time in stalls of the others",
         unit="%",
         better=Better.LOWER,
+        quantity=Quantity.SHARE,
+        margin=OF_STALLS,
         needs=(Kind.REQUEST_SENT, Kind.PLAYBACK),
         measure=_competitor_stall_share,
         summary="Competing players: time in stalls as a share of stalls and playing, as a mean over the players "

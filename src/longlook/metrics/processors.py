@@ -2,11 +2,13 @@
 
 import pyarrow.compute as pc
 
-from longlook.core import Better, Vantage
+from longlook.core import Better, Margin, Vantage
 from longlook.metrics import Metric
 from longlook.timeline import Kind, Timeline
 
 _GB = 1e9
+
+OF_COSTS = Margin(3.0, "a processor carries its capacity by the cost of a byte, so the margin is the same as for rates")
 
 
 def cpu_s(timeline: Timeline, end: Vantage) -> float | None:
@@ -33,6 +35,7 @@ METRICS = (
         label="Client CPU time",
         unit="s",
         better=Better.LOWER,
+        margin=OF_COSTS,
         needs=(Kind.CPU_USED,),
         measure=lambda timeline: cpu_s(timeline, Vantage.CLIENT),
         summary="User and system CPU seconds of the client's processes during the trial. The kernel charges the "
@@ -45,6 +48,7 @@ METRICS = (
         label="Server CPU time",
         unit="s",
         better=Better.LOWER,
+        margin=OF_COSTS,
         needs=(Kind.CPU_USED,),
         measure=lambda timeline: cpu_s(timeline, Vantage.SERVER),
         summary="User and system CPU seconds of the server's processes during the trial. The kernel charges the "
@@ -57,6 +61,7 @@ METRICS = (
         label="Client CPU time per gigabyte",
         unit="s/GB",
         better=Better.LOWER,
+        margin=OF_COSTS,
         needs=(Kind.CPU_USED, Kind.OBJECT_DONE),
         measure=lambda timeline: per_gb(timeline, Kind.CPU_USED, Vantage.CLIENT),
         summary="CPU seconds of the client's processes in the whole trial (`client_cpu`), divided by the body bytes "
@@ -69,6 +74,7 @@ METRICS = (
         label="Server CPU time per gigabyte",
         unit="s/GB",
         better=Better.LOWER,
+        margin=OF_COSTS,
         needs=(Kind.CPU_USED, Kind.OBJECT_DONE),
         measure=lambda timeline: per_gb(timeline, Kind.CPU_USED, Vantage.SERVER),
         summary="CPU seconds of the server's processes in the whole trial (`server_cpu`), divided by the body bytes "
@@ -81,6 +87,7 @@ METRICS = (
         label="System calls of the client, per gigabyte",
         unit="calls/GB",
         better=Better.LOWER,
+        margin=OF_COSTS,
         needs=(Kind.SYSTEM_CALLS, Kind.OBJECT_DONE),
         measure=lambda timeline: per_gb(timeline, Kind.SYSTEM_CALLS, Vantage.CLIENT),
         summary="System calls of the client's processes in the whole trial, divided by the body bytes of all objects "
@@ -92,6 +99,7 @@ METRICS = (
         label="Packets that the client's kernel handles, per gigabyte",
         unit="packets/GB",
         better=Better.LOWER,
+        margin=OF_COSTS,
         needs=(Kind.PACKETS_TAKEN, Kind.OBJECT_DONE),
         measure=lambda timeline: per_gb(timeline, Kind.PACKETS_TAKEN, Vantage.CLIENT),
         summary="Packets that the client's kernel took from its device in the whole trial, divided by the body bytes "

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from longlook.core import Better
+from longlook.core import OF_SHARES, Better, Margin, Quantity
 from longlook.metrics import Metric
 from longlook.timeline import CLOCKS_AGREE_NS, EventKind, Kind, Timeline, among, round_trips_of, with_samples
 
@@ -71,12 +71,15 @@ def _impossible_rtt_samples(timeline: Timeline) -> float | None:
     return 100.0 * impossible / samples if samples else None
 
 
+OF_ROUND_TRIPS = Margin(3.0, "less than the ± 5 % within which rounds draw the round trip of the path")
+
 METRICS = (
     Metric(
         name="server_min_rtt",
         label="Minimum round trip time at the server",
         unit="ms",
         better=Better.LOWER,
+        margin=OF_ROUND_TRIPS,
         needs=(EventKind.METRICS,),
         measure=_server_min_rtt,
         summary="The minimum round trip time in the load as the server's stack or kernel estimates it (RFC 9002, "
@@ -87,6 +90,7 @@ METRICS = (
         label="Smoothed round trip time at the server",
         unit="ms",
         better=Better.LOWER,
+        margin=OF_ROUND_TRIPS,
         needs=(EventKind.METRICS,),
         measure=_server_srtt,
         summary="Mean over the load of the smoothed round trip time as the server's stack or kernel estimates it "
@@ -98,6 +102,8 @@ METRICS = (
         label="Error of the server's round trip time",
         unit="%",
         better=Better.LOWER,
+        quantity=Quantity.AMOUNT,
+        margin=Margin(1.0, "a point of the round trip, less than its neighbourhood of ± 5 %"),
         needs=(EventKind.METRICS, Kind.PACKET_DELIVERED),
         measure=_server_rtt_error,
         summary="Mean distance of the smoothed round trip time, as the server's stack or kernel estimates it, from "
@@ -110,6 +116,8 @@ METRICS = (
         label="Impossible samples of the round trip time",
         unit="%",
         better=Better.LOWER,
+        quantity=Quantity.SHARE,
+        margin=OF_SHARES,
         needs=(EventKind.METRICS, Kind.PACKET_DELIVERED),
         measure=_impossible_rtt_samples,
         summary="Share of the server's samples of the round trip time in the load that no packet can have given. "

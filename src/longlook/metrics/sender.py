@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pyarrow.compute as pc
 
-from longlook.core import Better
+from longlook.core import OF_LOSSES, OF_SHARES, Better, Quantity
 from longlook.metrics import Metric
 from longlook.timeline import EventKind, Events, Timeline, among
 
@@ -56,6 +56,8 @@ METRICS = (
         label="Packets declared lost",
         unit="%",
         better=Better.LOWER,
+        quantity=Quantity.SHARE,
+        margin=OF_LOSSES,
         needs=(EventKind.PACKET_SENT, EventKind.PACKET_LOST),
         measure=_declared_lost,
         summary="Share of the packets sent by the server during the load that its QUIC stack declared lost (RFC "
@@ -66,6 +68,8 @@ METRICS = (
         label="Spurious losses",
         unit="%",
         better=Better.LOWER,
+        quantity=Quantity.SHARE,
+        margin=OF_SHARES,
         needs=(EventKind.PACKET_LOST, EventKind.PACKET_SPURIOUS),
         measure=_spurious_losses,
         summary="Share of the packets declared lost by the server during the load (RFC 9002, 6.1) that were "

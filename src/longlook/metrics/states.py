@@ -1,6 +1,6 @@
 """The share of a load that the server's sender spent in each state."""
 
-from longlook.core import Better
+from longlook.core import OF_SHARES, Better, Quantity
 from longlook.metrics import Metric
 from longlook.timeline import EventKind, State, Timeline, state_share_pct
 
@@ -18,6 +18,8 @@ def share_of(name: str, label: str, states: tuple[State, ...], summary: str) -> 
         label=label,
         unit="%",
         better=Better.LOWER,
+        quantity=Quantity.SHARE,
+        margin=OF_SHARES,
         needs=(EventKind.STATE,),
         measure=measure,
         summary=f"Share of the load that {summary} Needs `[capture]` of traces.",

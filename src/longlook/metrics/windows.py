@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from longlook.core import Better
+from longlook.core import OF_SHARES, Better, Margin, Quantity
 from longlook.metrics import Metric
 from longlook.timeline import EventKind, State, Timeline, among, share_of_first_group, share_of_rises, windows_over_load
 
@@ -65,12 +65,15 @@ def _window_rise_frequency_share(timeline: Timeline) -> float | None:
     return share_of_rises(timeline, steepness=False)
 
 
+OF_WINDOWS = Margin(5.0, "rounds draw rate and round trip, whose product a window fills, within ± 5 % each")
+
 METRICS = (
     Metric(
         name="congestion_window",
         label="Congestion window",
         unit="KB",
         better=Better.HIGHER,
+        margin=OF_WINDOWS,
         needs=(EventKind.METRICS,),
         measure=_congestion_window,
         summary="Mean over the load of the server's congestion window, from its QUIC stack's log or the kernel's "
@@ -81,6 +84,7 @@ METRICS = (
         label="Congestion window when slow start ended",
         unit="KB",
         better=Better.HIGHER,
+        margin=OF_WINDOWS,
         needs=(EventKind.STATE, EventKind.METRICS),
         measure=_slow_start_exit,
         summary="The server's congestion window just before it left slow start, by a loss or by HyStart (RFC "
@@ -91,6 +95,8 @@ METRICS = (
         label="Share of the congestion windows",
         unit="%",
         better=Better.HIGHER,
+        quantity=Quantity.SHARE,
+        margin=OF_SHARES,
         needs=(EventKind.METRICS,),
         measure=_window_share,
         summary="Mean congestion window of a flow of the arm's first group, in % of the sum of it and a "
@@ -102,6 +108,8 @@ METRICS = (
         label="Share of the windows' growth",
         unit="%",
         better=Better.HIGHER,
+        quantity=Quantity.SHARE,
+        margin=OF_SHARES,
         needs=(EventKind.METRICS,),
         measure=_window_growth_share,
         summary="Sum of all increases of the congestion window of a flow of the arm's first group, in % of the sum of "
@@ -114,6 +122,8 @@ METRICS = (
         label="Share of the windows' slopes",
         unit="%",
         better=Better.HIGHER,
+        quantity=Quantity.SHARE,
+        margin=OF_SHARES,
         needs=(EventKind.METRICS,),
         measure=_window_slope_share,
         summary="Bytes by which the congestion window of a flow of the arm's first group rises in a "
@@ -128,6 +138,8 @@ METRICS = (
         label="Share of the windows' rises",
         unit="%",
         better=Better.HIGHER,
+        quantity=Quantity.SHARE,
+        margin=OF_SHARES,
         needs=(EventKind.METRICS,),
         measure=_window_rise_frequency_share,
         summary="Share of the round trips in which the congestion window of a flow of the arm's first "

@@ -17,6 +17,7 @@ from longlook.analysis import (
     digest_of_results,
     estimates_table,
     filled_tables,
+    heterogeneity_table,
     integrate,
     judge,
     measure_all,
@@ -53,9 +54,9 @@ from longlook.study import Release
 from longlook.timeline import collector_costs, in_doubt, not_recorded
 
 POPULATION_TABLE, PATTERNS = "population.parquet", "strata.parquet"
-WINS, TAILS = "wins.parquet", "tails.parquet"
+WINS, TAILS, HETEROGENEITY = "wins.parquet", "tails.parquet", "heterogeneity.parquet"
 RESULTS = (
-    *(SAMPLES, "estimates.parquet", "claims.json", DEPENDENCES, WINS, TAILS),
+    *(SAMPLES, "estimates.parquet", "claims.json", DEPENDENCES, WINS, TAILS, HETEROGENEITY),
     *(table.file for table in TABLES if table.file is not None),
     *(POPULATION_TABLE, PATTERNS),
 )
@@ -180,11 +181,13 @@ def write_estimates(folder: RunFolder, measured: Sequence[MeasuredAttempt], stat
 
 
 def write_spread(folder: RunFolder, statistics: Statistics) -> None:
-    """Write `wins.parquet` and `tails.parquet`, if the rounds were fixed: differences between rounds that the means of
-    estimates hide.
+    """Write what single estimates hide, if the rounds were fixed: `wins.parquet` and `tails.parquet`, the differences
+    between rounds, and `heterogeneity.parquet`, the test of whether effects differ between the levels of a factor.
     """
     for name, found in ((WINS, statistics.wins), (TAILS, statistics.tails)):
         _write(folder, name, spread_table(found) if found else None)
+    tested = statistics.heterogeneity
+    _write(folder, HETEROGENEITY, heterogeneity_table(tested) if tested else None)
 
 
 def write_population(folder: RunFolder, samples: pd.DataFrame) -> pd.DataFrame | None:
@@ -229,6 +232,7 @@ def report_content(
         verification=load_verification(folder),
         wins=statistics.wins,
         tails=statistics.tails,
+        heterogeneity=statistics.heterogeneity,
         levels=statistics.drawn_levels,
         releases={arm: codec.decode(Release, release) for arm, release in manifest.get("releases", {}).items()},
         inside=inside_pages(folder.path / "report") | drawn,

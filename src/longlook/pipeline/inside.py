@@ -17,7 +17,6 @@ from longlook.core import (
     RunFolder,
     Trial,
     files,
-    find_metric,
 )
 from longlook.explain import (
     COLUMNS,
@@ -46,11 +45,10 @@ def write_inside_pages(
 ) -> list[Path]:
     """Write the pages of the wanted cells and return them in the order of the plan."""
     trials = folder.plan.trials
-    better = {name: find_metric(name).better for name in content.study.metrics}
     pages = []
     for cell_id in find_cells(trials, wanted.cells):
         chosen = (
-            choose_round(content.samples, content.study, better, cell_id)
+            choose_round(content.samples, content.study, cell_id)
             if wanted.round is None
             else Round(wanted.round, content.study.rounds)
         )

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from longlook.analysis import RoundsWon, TailEffect
+from longlook.analysis import Heterogeneity, RoundsWon, TailEffect
 from longlook.core import ArmLevel, Better, ClaimResult, Contrast, Estimate, Study, find_metric
 from longlook.explain import Answer
 from longlook.run import Verification
@@ -36,10 +36,11 @@ class ReportContent:
     name, with `population`; a table without rows is absent or None. `manifest` is manifest.json. `verification` is
     present if the trials were run again. `levels` are the levels of arms in the metrics of `metrics_by_arm`;
     `releases`, by arm, are present if the figure is a trend. `wins` and `tails` say how often the contender wins a
-    round, and compare the worst loads. `inside` holds the ids of cells that have a page about their inside. `costs` are
-    what the traces of endpoints cost, `not_recorded` what collectors could not record, `in_doubt` what traces
-    contradict of themselves. `answers` are the answers of the page of explanations. `unmeasured` says which settings
-    and knobs nothing in the trials measured; empty: none.
+    round, and compare the worst loads.
+    `heterogeneity` says whether effects differ between levels. `inside` holds the ids of cells that have a page about
+    their inside. `costs` are what the traces of endpoints cost, `not_recorded` what collectors could not record,
+    `in_doubt` what traces contradict of themselves. `answers` are the answers of the page of explanations. `unmeasured`
+    says which settings and knobs nothing in the trials measured; empty: none.
     """
 
     study: Study
@@ -51,6 +52,7 @@ class ReportContent:
     tables: Mapping[str, pd.DataFrame | None] = field(default_factory=dict)
     wins: Sequence[RoundsWon] = ()
     tails: Sequence[TailEffect] = ()
+    heterogeneity: Sequence[Heterogeneity] = ()
     verification: Verification | None = None
     levels: Sequence[ArmLevel] = ()
     releases: Mapping[str, Release] = field(default_factory=dict)

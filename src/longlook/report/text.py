@@ -49,10 +49,10 @@ def _row(study: Study, item: Estimate, *, named: bool) -> tuple[str, ...]:
         *((str(item.n_pairs),) if study.stopping else ()),
         wording.quantity(item.baseline_median, item.unit),
         wording.quantity(item.contender_median, item.unit),
-        wording.effect(item.effect_pct),
-        wording.interval(item.ci_low_pct, item.ci_high_pct),
+        wording.effect_of(item),
+        wording.interval_of(item),
         wording.p_value(item.p_adjusted),
-        f"{wording.SYMBOLS[item.verdict]} {item.verdict}{f' {wording.CLIFF}' if item.cliff else ''}",
+        f"{wording.verdict(item, study.analysis)}{f' {wording.CLIFF}' if item.cliff else ''}",
     )
 
 
@@ -83,8 +83,8 @@ def _claim_row(item: ClaimResult) -> tuple[str, ...]:
     return (
         cell_label(item.claim.cell),
         wording.published(item.claim),
-        wording.effect(estimate.effect_pct) if estimate else wording.level(item.level),
-        wording.interval(estimate.ci_low_pct, estimate.ci_high_pct) if estimate else wording.level_interval(item.level),
+        wording.effect_of(estimate) if estimate else wording.level(item.level),
+        wording.interval_of(estimate) if estimate else wording.level_interval(item.level),
         wording.welch(welch_verdict(item)),
         wording.result(item.result, item.factor),
         item.reason,

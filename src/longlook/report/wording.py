@@ -4,10 +4,11 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from longlook.analysis import WelchVerdict, name_of
+from longlook.analysis import Heterogeneity, WelchVerdict, known_direction, margin_in_unit, name_of
 from longlook.core import (
     PUBLISHED,
     Agreement,
+    Analysis,
     ArmLevel,
     Better,
     Claim,
@@ -79,6 +80,55 @@ def effect(value: float | None) -> str:
         return DASH
     text = points(value)
     return f"{'' if text == '0' or text.startswith(MINUS) else '+'}{text}{NBSP}%"
+
+
+def effect_of(item: Estimate) -> str:
+    """Return an effect with its sign and its unit: `+45 %`, `−0.3 stalls`, `+12 ms`."""
+    found = item.effect
+    return DASH if found is None else signed(found.value, found.unit)
+
+
+def signed(value: float | None, unit: str) -> str:
+    """Return an effect with its sign in its unit."""
+    if unit == "%" or value is None:
+        return effect(value)
+    text = quantity(value, unit)
+    return f"+{text}" if value > 0 else text
+
+
+def interval_of(item: Estimate) -> str:
+    """Return the interval of an effect in few letters: `42 to 48` of %, with the unit of a difference."""
+    return interval_in_unit(item) if item.difference else interval(item.ci_low_pct, item.ci_high_pct)
+
+
+def interval_in_unit(item: Estimate) -> str:
+    """Return the interval of an effect with its unit: `42 to 48 %`, `0.1 to 0.4 stalls`."""
+    found = item.effect
+    return DASH if found is None else interval_with(found.low, found.high, found.unit)
+
+
+def interval_with(low: float | None, high: float | None, unit: str) -> str:
+    """Return an interval with its unit."""
+    if unit == "%" or low is None or high is None:
+        return interval_pct(low, high)
+    largest = max(abs(low), abs(high))
+    scaled, shown = _readable(largest, unit)
+    factor = scaled / largest if largest else 1.0
+    return f"{number(low * factor)} to {number(high * factor)}{NBSP}{shown}"
+
+
+def margin_of(item: Estimate, analysis: Analysis) -> str:
+    """Return the margin of equivalence of an estimate: `3 %`, `0.1 stalls`."""
+    unit = "%" if item.effect is None else item.effect.unit
+    return f"{margin_in_unit(item, analysis):g}{NBSP}{unit}"
+
+
+def verdict(item: Estimate, analysis: Analysis) -> str:
+    """Return the verdict with its symbol: `▲ better`; if the direction of an effect is known and its size is below the
+    margin, both: `≈ equivalent (better, below the margin)`.
+    """
+    direction = known_direction(item, analysis)
+    return f"{SYMBOLS[item.verdict]} {item.verdict}{'' if direction is None else f' ({direction}, below the margin)'}"
 
 
 def interval(low: float | None, high: float | None) -> str:
@@ -180,6 +230,19 @@ def inner(label: str) -> str:
     return label if is_name else label[:1].lower() + label[1:]
 
 
+def between_levels(item: Heterogeneity, alpha: float) -> str:
+    """Return whether the effect differs between the levels of a factor, in one sentence."""
+    p_text = p_value(item.p_adjusted)
+    p_part = f"p{NBSP}{p_text}" if p_text.startswith("<") else f"p = {p_text}"
+    span = f"{signed(item.low, item.unit)} to {signed(item.high, item.unit)} in {item.cells} cells"
+    if item.p_adjusted < alpha:
+        return f"The effect differs between the levels of {item.factor} ({span}, {p_part})."
+    return (
+        f"The effect is not shown to differ between the levels of {item.factor} ({span}, {p_part}), "
+        "even if verdicts do."
+    )
+
+
 def capital(text: str) -> str:
     """Return text with a capital at its beginning."""
     return text[:1].upper() + text[1:]
@@ -189,8 +252,7 @@ def conclusion(estimate: Estimate, content: ReportContent) -> str:
     """Return one cell's verdict as a sentence."""
     contender, baseline = content.short_label(estimate.contender), content.short_label(estimate.baseline)
     analysis = content.study.analysis
-    span = interval_pct(estimate.ci_low_pct, estimate.ci_high_pct)
-    evidence = effect(estimate.effect_pct)
+    span, evidence = interval_in_unit(estimate), effect_of(estimate)
     if span != DASH:
         evidence += f", {percent(analysis.confidence)} interval {span}"
     if content.study.stopping is not None:
@@ -200,13 +262,18 @@ def conclusion(estimate: Estimate, content: ReportContent) -> str:
     sentence = {
         Verdict.BETTER: f"{contender} is better than {baseline}: {evidence}{p_part}.",
         Verdict.WORSE: f"{contender} is worse than {baseline}: {evidence}{p_part}.",
-        Verdict.EQUIVALENT: f"{contender} and {baseline} are equivalent within "
-        f"±{analysis.equivalence_margin_pct:g}{NBSP}%: {evidence}.",
+        Verdict.EQUIVALENT: f"{contender} and {baseline} are equivalent within ±{margin_of(estimate, analysis)}: "
+        f"{evidence}.{_small(estimate, analysis, contender)}",
         Verdict.INCONCLUSIVE: f"Inconclusive: {evidence}{p_part}.",
     }[estimate.verdict]
-    if estimate.effect_pct is None:
+    if estimate.effect is None:
         sentence = "Inconclusive: no effect can be computed."
     return f"{sentence} {_sentence(estimate.reason)}".strip()
+
+
+def _small(item: Estimate, analysis: Analysis, contender: str) -> str:
+    direction = known_direction(item, analysis)
+    return "" if direction is None else f" {contender} is {direction}, by less than the margin."
 
 
 def chosen_round(content: ReportContent, chosen: Round) -> str:
@@ -216,7 +283,7 @@ def chosen_round(content: ReportContent, chosen: Round) -> str:
         return f"{words} of {content.study.rounds}."
     arms = f"{content.short_label(chosen.contrast.contender)} against {content.short_label(chosen.contrast.baseline)}"
     metric = inner(content.facts(chosen.contrast.metric).label)
-    share = effect(chosen.effect_pct)
+    share = signed(chosen.effect, chosen.unit)
     if chosen.of == 1:
         return f"{words}, the only one with a value on both arms: {share} on {metric}, {arms}."
     return (
@@ -304,10 +371,9 @@ def answer(content: ReportContent) -> list[str]:
         sentences.append(_family_answer(content, family))
     sentences.append(scope(_drawn(content)))
     if marked := sum(item.cliff is not None for item in content.estimates):
-        margin = f"{content.study.analysis.equivalence_margin_pct:g}{NBSP}%"
         sentences.append(
             f"{CLIFF} {_share(marked, len(content.estimates)).capitalize()} {'stands' if marked == 1 else 'stand'} on "
-            f"a cliff: inside the neighbourhood the effect differs by more than {margin}."
+            "a cliff: inside the neighbourhood the effect differs by more than the margin."
         )
     if content.claims:
         sentences.append(_claims_answer(content.claims))
@@ -390,11 +456,15 @@ def _share(count: int, total: int) -> str:
 
 
 def _range(estimates: Sequence[Estimate], verdict: Verdict) -> str:
-    values = [abs(e.effect_pct) for e in estimates if e.verdict is verdict and e.effect_pct is not None]
-    if not values:
+    found = [e.effect for e in estimates if e.verdict is verdict and e.effect is not None]
+    if not found:
         return "by an unknown margin"
-    low, high = points(min(values)), points(max(values))
-    return f"by {low}{NBSP}%" if low == high else f"by {low} to {high}{NBSP}%"
+    spans = []
+    for unit in dict.fromkeys(each.unit for each in found):
+        values = [abs(each.value) for each in found if each.unit == unit]
+        low, high = (signed(value, unit).removeprefix("+") for value in (min(values), max(values)))
+        spans.append(f"by {high}" if low == high else f"by {low.removesuffix(f'{NBSP}{unit}')} to {high}")
+    return _listed(spans)
 
 
 def _claims_answer(claims: Sequence[ClaimResult]) -> str:

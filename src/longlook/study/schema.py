@@ -160,7 +160,7 @@ class AnalysisTable(Table):
 
     alpha: Annotated[float, Field(gt=0, lt=1)] = 0.01
     confidence: Annotated[float, Field(gt=0, lt=1)] = 0.95
-    equivalence_margin: Percent = 3.0
+    equivalence_margin: Percent | None = None
     correction: Literal["holm", "fdr_bh", "none"] = "holm"
     min_rounds: Annotated[int, Field(ge=2)] = 10
     reference: str | None = None

@@ -195,11 +195,11 @@ def fail_where_altered(result: Result) -> None:
 
 
 def verdict_table(study: Study, estimates: Sequence[Estimate]) -> Table:
-    """Return the verdicts for a terminal; + % means the contender is better."""
+    """Return the verdicts for a terminal; + means the contender is better."""
     header, *rows = text.plain_rows(study, estimates)
     numeric = len(header) - text.numeric_columns(study) - 1
     where = "in the neighbourhood of the cell" if study.around else "at the point of the cell"
-    caption = f"+ % means the contender is better, {where}"
+    caption = f"+ means the contender is better, {where}"
     if any(item.cliff for item in estimates):
         caption += f"; {CLIFF} the effect differs by more than the margin inside it"
     table = Table(title=Text(study.title), caption=Text(caption), header_style="bold")

@@ -120,7 +120,7 @@ def test_a_response_to_a_dose_is_monotone_with_three_doses_and_ties() -> None:
 def test_a_change_of_both_arms_is_seldom_confirmed_where_the_loser_gains_no_more_than_the_margin() -> None:
     """Whatever the winner loses by it: the larger p of both statements has the level of one (Berger 1982)."""
     random = np.random.default_rng(17)
-    margin = np.log1p(ANALYSIS.equivalence_margin_pct / 100)
+    margin = np.log1p(ANALYSIS.margin_pct / 100)
     seen = {Conclusion.CONFIRMED: 0, Conclusion.ADVANTAGE: 0}
     for _ in range(1500):
         gap = random.normal(0.6, 0.05, 10)

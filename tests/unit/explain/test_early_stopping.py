@@ -9,7 +9,7 @@ from longlook.core.model import Analysis
 from longlook.explain.attribution import Closed, Conclusion, Look, Parts, closed, concludes, is_firm, looks_at, share
 
 ANALYSIS = Analysis()
-MARGIN = float(np.log1p(ANALYSIS.equivalence_margin_pct / 100))
+MARGIN = float(np.log1p(ANALYSIS.margin_pct / 100))
 
 
 @pytest.mark.parametrize(

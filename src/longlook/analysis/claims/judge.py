@@ -253,9 +253,10 @@ def welch_verdict(result: ClaimResult) -> WelchVerdict | None:
     None for a claim about the level of one arm, without an effect, or with too few values for the test.
     """
     estimate = result.estimate
-    if estimate is None or estimate.p_welch is None or estimate.effect_pct is None:
+    effect = None if estimate is None else estimate.effect
+    if estimate is None or estimate.p_welch is None or effect is None:
         return None
     if estimate.p_welch >= WELCH_ALPHA:
         return WelchVerdict(NO_DIFFERENCE, estimate.p_welch)
-    verdict = Verdict.BETTER if estimate.effect_pct > 0 else Verdict.WORSE
+    verdict = Verdict.BETTER if effect.value > 0 else Verdict.WORSE
     return WelchVerdict(str(verdict), estimate.p_welch)

@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 
+from longlook.analysis.stats.stopping import margin_in_unit
 from longlook.core import Analysis, Better, Claim, Estimate, find_metric
 
 SIZE_FACTOR = 1.25
@@ -13,7 +14,7 @@ half of the published ratios and ours lie within a factor of about this (docs/ex
 """
 
 _NO_RATIO = "there is no log ratio"
-"""The reason of an estimate has this if its effect is a difference, as it is of values that are 0."""
+"""A recorded estimate has this in its reason if its effect is a difference in % of the mean magnitude."""
 
 
 @dataclass(frozen=True)
@@ -47,12 +48,12 @@ class OurEffect:
 
 def our_effect(estimate: Estimate, analysis: Analysis) -> OurEffect | None:
     """Return the effect of an estimate; None if there is none."""
-    value = estimate.effect_pct
-    if value is None:
+    found = estimate.effect
+    if found is None:
         return None
-    is_ratio = _NO_RATIO not in (estimate.reason or "")
-    ratio = ratio_of(value, find_metric(estimate.metric).better) if is_ratio else None
-    return OurEffect(value, estimate.ci_low_pct, estimate.ci_high_pct, "%", analysis.equivalence_margin_pct, ratio)
+    is_ratio = estimate.difference is None and _NO_RATIO not in (estimate.reason or "")
+    ratio = ratio_of(found.value, find_metric(estimate.metric).better) if is_ratio else None
+    return OurEffect(found.value, found.low, found.high, found.unit, margin_in_unit(estimate, analysis), ratio)
 
 
 @dataclass(frozen=True)

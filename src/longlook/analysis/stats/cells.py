@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 
 from longlook.analysis.samples import FACTOR_PREFIX, LIKE, LOSES_AT_RANDOM, RANDOM_LOSSES, UNSEEN, UNSEEN_BESIDE
-from longlook.analysis.stats.procedures import Floats, advantages, effect_pct
-from longlook.core import Contrast, InputError, Outcome, Study, find_metric
+from longlook.analysis.stats.procedures import Floats
+from longlook.analysis.stats.scales import compared
+from longlook.core import Analysis, Contrast, InputError, Outcome, Study, find_metric
 from longlook.study import COLUMN_PREFIX
 
 FAILED = frozenset({Outcome.FAILED, Outcome.TIMED_OUT})
@@ -232,18 +233,19 @@ class RoundEffects:
     """The rounds of a cell in which both arms have a value, from 0, in order; all sequences are as long as `rounds`."""
 
     rounds: tuple[int, ...]
-    effects_pct: tuple[float | None, ...]  # as `Estimate.effect_pct`, of one round
+    effects: tuple[float | None, ...]  # as `Estimate.effect`, of one round
+    unit: str
     drawn: Mapping[str, tuple[float, ...]]  # of each setting that all of these rounds drew
 
 
-def effects_by_round(cells: Cells, contrast: Contrast) -> dict[str, RoundEffects]:
+def effects_by_round(cells: Cells, contrast: Contrast, analysis: Analysis) -> dict[str, RoundEffects]:
     """Return the effects of a contrast by the cell's id; a cell without such rounds, or without draws, has none."""
-    better = find_metric(contrast.metric).better
+    metric = find_metric(contrast.metric)
     found = {}
     for cell in cells.of(contrast):
         drawn = {name: tuple(values.tolist()) for name, values in cell.drawn_in_pairs.items() if len(values)}
         if drawn:
-            found_advantages, is_log = advantages(*cell.pairs, better)
-            effects = tuple(effect_pct(advantage, better, is_log) for advantage in found_advantages.tolist())
-            found[cell.cell_id] = RoundEffects(tuple(cell.rounds), effects, drawn)
+            advantages, scale = compared(*cell.pairs, metric, analysis)
+            effects = tuple(scale.effect(advantage) for advantage in advantages.tolist())
+            found[cell.cell_id] = RoundEffects(tuple(cell.rounds), effects, scale.unit, drawn)
     return found

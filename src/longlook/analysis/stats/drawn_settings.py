@@ -1,5 +1,6 @@
 """Settings that rounds draw, in words: their names, their values with units, and how an effect depends on them."""
 
+import math
 from collections.abc import Mapping
 
 from longlook.core import BEHIND, SECOND, Dependence, Shape, as_main, link_of
@@ -50,9 +51,9 @@ def sentence(item: Dependence) -> str:
     """Return how the effect depends on the setting, the greater values first:
     `depends on the object's size: +52 % from about 95 KB, +46 % below`.
     """
-    low, high = item.effect_low_pct, item.effect_high_pct
+    low, high = item.ends.low, item.ends.high
     verb = "changes sign with" if low is not None and high is not None and low * high < 0 else "depends on"
-    at_low, at_high = _effects(low, high)
+    at_low, at_high = _effects(item.ends.unit, low, high)
     if item.shape is Shape.STEP and item.split is not None:
         amounts = f"{at_high} from about {quantity(item.setting, item.split)}, {at_low} below"
     else:
@@ -61,13 +62,15 @@ def sentence(item: Dependence) -> str:
     return f"{verb} the {name_of(item.setting)}: {amounts}"
 
 
-def _effects(*effects: float | None) -> list[str]:
+def _effects(unit: str, *effects: float | None) -> list[str]:
     """Return effects with their sign, with as many decimals as show that they differ."""
     known = [effect for effect in effects if effect is not None]
     apart = max(known) - min(known) if len(known) > 1 else 0.0
     decimals = 0 if apart >= 2 else 1 if apart >= 0.2 else 2
+    if unit != "%" and 0 < apart < 0.2:
+        decimals = 1 - math.floor(math.log10(apart))
     return [
-        "an effect too large to compute" if effect is None else f"{effect:+.{decimals}f} %".replace("-", _MINUS)
+        "an effect too large to compute" if effect is None else f"{effect:+.{decimals}f} {unit}".replace("-", _MINUS)
         for effect in effects
     ]
 

@@ -7,11 +7,12 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from longlook.analysis.stats import cliffs, procedures, rare_losses, sequential
+from longlook.analysis.stats import cliffs, discrete, procedures, rare_losses, sequential
 from longlook.analysis.stats.cells import CellData, Cells
 from longlook.analysis.stats.drawn_settings import sentence
 from longlook.analysis.stats.procedures import Floats, Paired
-from longlook.analysis.stats.verdicts import caveats, decide, unlike_itself
+from longlook.analysis.stats.scales import Scale, compared, none_seen
+from longlook.analysis.stats.verdicts import always_alike, caveats, decide, unlike_itself
 from longlook.core import Contrast, Dependence, Estimate, Metric, Study, Verdict, find_metric
 
 
@@ -21,15 +22,20 @@ class _Tested:
     metric: Metric
     n_pairs: int
     paired: Paired | None
-    is_log: bool
+    scale: Scale
     fits: tuple[cliffs.Fit, ...] = ()
     random_losses: float | None = None
     unseen_pct: float | None = None
     rounds_needed: Callable[[], int | None] | None = None
+    caveat: str | None = None  # about the analysis of this cell
 
     @property
     def p(self) -> float | None:
         return None if self.paired is None else self.paired.p
+
+    def in_pct(self, advantage: float | None) -> float | None:
+        """Return an advantage in %; None of differences."""
+        return self.scale.effect(advantage) if self.scale.is_log else None
 
 
 def estimate(samples: pd.DataFrame, study: Study) -> list[Estimate]:
@@ -61,32 +67,49 @@ def _test_contrast(cells: Cells, study: Study, contrast: Contrast) -> list[_Test
 
 def _test(data: CellData, metric: Metric, study: Study) -> _Tested:
     baseline, contender = data.pairs
-    if len(baseline) == 0:
-        return _Tested(data, metric, 0, None, is_log=True)
-    advantage, is_log = procedures.advantages(baseline, contender, metric.better)
-    margin = procedures.margin(study.analysis.equivalence_margin_pct, is_log)
-    analyse: rare_losses.Analyse = partial(procedures.paired, margin=margin, confidence=study.analysis.confidence)
+    count, confidence = len(baseline), study.analysis.confidence
+    if count == 0:
+        return _Tested(data, metric, 0, None, Scale(metric.better, metric.effect_unit, 0.0))
+    advantage, scale = compared(baseline, contender, metric, study.analysis)
+    losses = data.random_losses
+    mean_losses = None if losses is None else float(np.mean(losses))
+    if none_seen(baseline, contender, metric):
+        nothing = Paired(0.0, None, None, None, None, constant=False)
+        return _Tested(data, metric, count, nothing, scale, random_losses=mean_losses)
+    fits = tuple(cliffs.fits(advantage, data.drawn_in_pairs, scale.margin)) if scale.margin else ()
+    tested = _Tested(data, metric, count, None, scale, fits, mean_losses)
+    is_constant = bool(np.ptp(advantage) <= procedures.ROUNDING)
+    repeated = discrete.repeats(advantage) if not scale.is_log else is_constant and losses is None
+    is_replayed = is_constant and losses is None and not study.around
+    if repeated and not is_replayed and study.stopping is None:
+        caveat = always_alike(count, confidence, float(advantage[0])) if is_constant else None
+        return replace(tested, paired=discrete.paired(advantage, scale.margin, confidence), caveat=caveat)
+    analyse: rare_losses.Analyse = partial(procedures.paired, margin=scale.margin, confidence=confidence)
     if study.stopping is not None:
         analyse = partial(
-            sequential.paired, margin=margin, confidence=study.analysis.confidence, last=_all_ran(data, study)
+            sequential.paired,
+            margin=scale.margin,
+            confidence=confidence,
+            last=_all_ran(data, study),
+            repeated=repeated and not scale.is_log,
         )
-    fits = tuple(cliffs.fits(advantage, data.drawn_in_pairs, margin))
     if (unseen_pct := data.unseen_pct) is not None:
-        paired = rare_losses.with_unseen(analyse, advantage, unseen_pct, is_log=is_log)
-        return _Tested(data, metric, len(baseline), paired, is_log, fits, unseen_pct=unseen_pct)
-    losses = data.random_losses
-    paired = rare_losses.analysed(analyse, advantage, losses, is_log=is_log)
-    tested = _Tested(data, metric, len(baseline), paired, is_log, fits)
-    if losses is None:
-        return tested
-    mean_losses = float(np.mean(losses))
+        paired = rare_losses.with_unseen(analyse, advantage, unseen_pct, is_log=scale.is_log, magnitude=scale.magnitude)
+        caveat = rare_losses.sentence_of_strata(unseen_pct)
+        return replace(tested, paired=paired, caveat=caveat, unseen_pct=unseen_pct)
+    if mean_losses is None:
+        return replace(tested, paired=analyse(advantage))
+    allowing = partial(
+        rare_losses.allowing, analyse, losses=mean_losses, is_log=scale.is_log, magnitude=scale.magnitude
+    )
 
     def decides(rounds: Floats) -> bool:
-        paired = rare_losses.allowing(analyse, rounds, mean_losses, is_log=is_log)
+        paired = allowing(advantage=rounds)
         return decide(len(rounds), paired, paired.p, study.analysis)[0] is not Verdict.INCONCLUSIVE
 
     needed = partial(rare_losses.rounds_needed, decides, advantage)
-    return replace(tested, random_losses=mean_losses, rounds_needed=needed)
+    caveat = rare_losses.sentence(mean_losses)
+    return replace(tested, paired=allowing(advantage=advantage), rounds_needed=needed, caveat=caveat)
 
 
 def _conclude(tested: _Tested, study: Study, p_adjusted: float | None) -> Estimate:
@@ -96,18 +119,13 @@ def _conclude(tested: _Tested, study: Study, p_adjusted: float | None) -> Estima
     if unlike is not None and verdict is not Verdict.INCONCLUSIVE:
         verdict, reason = Verdict.INCONCLUSIVE, unlike
     reasons = [reason] if reason else []
-    reasons += caveats(data, tested.is_log)
-    if tested.unseen_pct is not None:
-        reasons.append(rare_losses.sentence_of_strata(tested.unseen_pct))
-    if tested.random_losses is not None:
-        wanted = tested.rounds_needed if verdict is Verdict.INCONCLUSIVE else None
-        needed = None if wanted is None else wanted()
-        reasons.append(rare_losses.sentence(tested.random_losses, needed))
-        if data.rounds_without_log:
-            reasons.append(rare_losses.not_counted(data.rounds_without_log))
-
-    def in_pct(advantage: float | None) -> float | None:
-        return procedures.effect_pct(advantage, metric.better, tested.is_log)
+    reasons += caveats(data, metric, tested.scale)
+    caveat = tested.caveat
+    if tested.random_losses is not None and tested.rounds_needed is not None and verdict is Verdict.INCONCLUSIVE:
+        caveat = rare_losses.sentence(tested.random_losses, tested.rounds_needed())
+    reasons += [caveat] if caveat else []
+    if tested.random_losses is not None and data.rounds_without_log:
+        reasons.append(rare_losses.not_counted(data.rounds_without_log))
 
     dependences = tuple(_dependence(fit, tested, study.analysis.alpha) for fit in tested.fits)
     reasons += [sentence(item) for item in dependences if item.is_cliff][:1]
@@ -125,9 +143,9 @@ def _conclude(tested: _Tested, study: Study, p_adjusted: float | None) -> Estima
         n_pairs=tested.n_pairs,
         baseline_median=_median(baseline),
         contender_median=_median(contender),
-        effect_pct=in_pct(paired.mean) if paired else None,
-        ci_low_pct=in_pct(paired.low) if paired else None,
-        ci_high_pct=in_pct(paired.high) if paired else None,
+        effect_pct=tested.in_pct(paired.mean) if paired else None,
+        ci_low_pct=tested.in_pct(paired.low) if paired else None,
+        ci_high_pct=tested.in_pct(paired.high) if paired else None,
         p_welch=procedures.welch(baseline, contender),
         p_paired=tested.p,
         p_mannwhitney=procedures.mann_whitney(baseline, contender),
@@ -148,11 +166,11 @@ def _conclude(tested: _Tested, study: Study, p_adjusted: float | None) -> Estima
         dependences=dependences,
         random_losses=tested.random_losses,
         unseen_pct=tested.unseen_pct,
+        difference=tested.scale.difference(paired.mean, paired.low, paired.high) if paired else None,
     )
 
 
 def _dependence(fit: cliffs.Fit, tested: _Tested, alpha: float) -> Dependence:
-    better, is_log = tested.metric.better, tested.is_log
     return Dependence(
         setting=fit.setting,
         n=tested.n_pairs,
@@ -160,12 +178,13 @@ def _dependence(fit: cliffs.Fit, tested: _Tested, alpha: float) -> Dependence:
         high=fit.high,
         shape=fit.shape,
         split=fit.split,
-        effect_low_pct=procedures.effect_pct(fit.at_low, better, is_log),
-        effect_high_pct=procedures.effect_pct(fit.at_high, better, is_log),
+        effect_low_pct=tested.in_pct(fit.at_low),
+        effect_high_pct=tested.in_pct(fit.at_high),
         share=fit.share,
         p=fit.p,
         p_cliff=fit.p_beyond,
         is_cliff=fit.p < alpha and fit.p_beyond is not None and fit.p_beyond < alpha,
+        difference=tested.scale.ends(fit.at_low, fit.at_high),
     )
 
 

@@ -40,19 +40,22 @@ def larger_pct(losses: float) -> float:
     return 100 / math.sqrt(max(1.0, losses))
 
 
-def with_unseen(analyse: Analyse, advantage: Floats, unseen_pct: float, *, is_log: bool) -> Paired:
+def with_unseen(
+    analyse: Analyse, advantage: Floats, unseen_pct: float, *, is_log: bool, magnitude: float = 1.0
+) -> Paired:
     """Return what `analyse` finds in the advantages, with room for one round that was not seen.
 
     The unseen round lies below or above the median, whichever is worse for the statement. The interval is the widest of
     the three, each p value the largest, and p of a difference is 1 if the round would change the sign of the mean. The
     unseen round is what makes a sample skewed, so it is allowed for once, not again by Hall's transformation. The mean
     is over the rounds seen. `advantage` has shape (rounds,). One arm's value of the unseen round is larger by
-    `unseen_pct` (`larger_pct`; `analysis.integrated` if losses are integrated).
+    `unseen_pct` (`larger_pct`; `analysis.integrated` if losses are integrated). If advantages are differences,
+    `magnitude` is the mean magnitude of the values on their scale.
     """
     seen = analyse(advantage)
     if seen.p is None or seen.p_equivalence is None:
         return seen
-    usual, distance = float(np.median(advantage)), procedures.margin(unseen_pct, is_log)
+    usual, distance = float(np.median(advantage)), procedures.margin(unseen_pct, is_log) * magnitude
     below, above = (analyse(np.append(advantage, usual + end), skewed=False) for end in (-distance, distance))
     against = below if seen.mean > 0 else above
     p_unseen = 1.0 if against.p is None or against.mean * seen.mean <= 0 else against.p
@@ -68,19 +71,21 @@ def with_unseen(analyse: Analyse, advantage: Floats, unseen_pct: float, *, is_lo
     )
 
 
-def allowing(analyse: Analyse, advantage: Floats, losses: float, *, is_log: bool) -> Paired:
+def allowing(analyse: Analyse, advantage: Floats, losses: float, *, is_log: bool, magnitude: float = 1.0) -> Paired:
     """Return the same with a round that loads imply which lose so many packets at random on average (`larger_pct`)."""
-    return with_unseen(analyse, advantage, larger_pct(losses), is_log=is_log)
+    return with_unseen(analyse, advantage, larger_pct(losses), is_log=is_log, magnitude=magnitude)
 
 
-def analysed(analyse: Analyse, advantage: Floats, losses: Floats | None, *, is_log: bool) -> Paired:
+def analysed(
+    analyse: Analyse, advantage: Floats, losses: Floats | None, *, is_log: bool, magnitude: float = 1.0
+) -> Paired:
     """Return what `analyse` finds in the advantages, with room for losses that the rounds may have missed.
 
     `losses` are the random losses of each of these rounds; None if the path loses nothing at random.
     """
     if losses is None:
         return analyse(advantage)
-    return allowing(analyse, advantage, float(np.mean(losses)), is_log=is_log)
+    return allowing(analyse, advantage, float(np.mean(losses)), is_log=is_log, magnitude=magnitude)
 
 
 def rounds_needed(decides: Callable[[Floats], bool], advantage: Floats) -> int | None:

@@ -35,7 +35,7 @@ import math
 
 import numpy as np
 
-from longlook.analysis.stats import libraries, procedures
+from longlook.analysis.stats import discrete, libraries, procedures
 from longlook.analysis.stats.procedures import ROUNDING, Floats, Paired
 
 PRECISION = 1.907
@@ -47,19 +47,26 @@ LOOKS = 0.5
 _BETA = 0.5
 
 
-def paired(advantage: Floats, margin: float, confidence: float, *, last: bool, skewed: bool = True) -> Paired:
+def paired(
+    advantage: Floats, margin: float, confidence: float, *, last: bool, skewed: bool = True, repeated: bool = False
+) -> Paired:
     """Return the result of `procedures.paired`, valid after whatever number of rounds the study stops.
 
     The share LOOKS of the allowed error goes to the looks at any time, the rest to one look after the largest possible
-    number of rounds. This look (`last`) is planned beforehand and may also use `procedures.paired`. `p` is of a mean
-    and median of 0, `p_equivalence` the larger of two one-sided p values against ±`margin`. A bound is None as long as
-    there is none. `advantage` has shape (rounds,) and at least one round.
+    number of rounds. This look (`last`) is planned beforehand and may also use `procedures.paired`, or
+    `discrete.paired` if advantages are `repeated`. `p` is of a mean and median of 0, `p_equivalence` the larger of two
+    one-sided p values against ±`margin`. A bound is None as long as there is none.
+    `advantage` has shape (rounds,) and at least one round.
     """
     low, high = interval(advantage, 1 - LOOKS * (1 - confidence))
     p = min(p_above(advantage, 0.0), p_above(-advantage, 0.0)) / LOOKS
     p_equivalence = max(p_above(advantage, -margin), p_above(-advantage, -margin)) / LOOKS
     if last:
-        fixed = procedures.paired(advantage, margin, 1 - (1 - LOOKS) * (1 - confidence), skewed=skewed)
+        share = 1 - (1 - LOOKS) * (1 - confidence)
+        if repeated:
+            fixed = discrete.paired(advantage, margin, share)
+        else:
+            fixed = procedures.paired(advantage, margin, share, skewed=skewed)
         if not fixed.constant and fixed.low is not None and fixed.high is not None:
             low = fixed.low if low is None else max(low, fixed.low)
             high = fixed.high if high is None else min(high, fixed.high)

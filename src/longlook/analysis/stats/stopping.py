@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Iterator
 from enum import Enum
 
-from longlook.core import Analysis, Estimate, Study, Verdict
+from longlook.analysis.stats.scales import PERCENT
+from longlook.core import Analysis, Estimate, Study, Verdict, find_metric, margin_of
 
 
 class AllowedSide(Enum):
@@ -38,11 +39,14 @@ def undecided(estimates: Iterable[Estimate], study: Study) -> frozenset[str]:
 
 
 def metric_side(item: Estimate, gate_pct: float) -> AllowedSide:
-    """Return on which side of −`gate_pct` the whole interval of an effect lies."""
-    low, high = item.ci_low_pct, item.ci_high_pct
-    if high is not None and high < -gate_pct:
+    """Return on which side of −`gate_pct` the whole interval of an effect lies; of a difference, of −its margin."""
+    found = item.effect
+    if found is None:
+        return AllowedSide.ACROSS
+    allowed = gate_pct if found.unit == PERCENT else found.margin or 0.0
+    if found.high is not None and found.high < -allowed:
         return AllowedSide.BEYOND
-    return AllowedSide.WITHIN if low is not None and low >= -gate_pct else AllowedSide.ACROSS
+    return AllowedSide.WITHIN if found.low is not None and found.low >= -allowed else AllowedSide.ACROSS
 
 
 def failures_side(item: Estimate, analysis: Analysis) -> AllowedSide:
@@ -58,7 +62,7 @@ def _decided(items: list[Estimate], study: Study) -> bool:
         return True
     gate_pct = study.stopping.gate_pct if study.stopping is not None else None
     if gate_pct is None:
-        return all(beyond_doubt(item.verdict, item.ci_low_pct, item.ci_high_pct, study.analysis) for item in items)
+        return all(_beyond_doubt(item, study.analysis) for item in items)
     failures = failures_side(items[0], study.analysis)  # the same for every metric
     if failures is AllowedSide.BEYOND:
         return True
@@ -67,14 +71,26 @@ def _decided(items: list[Estimate], study: Study) -> bool:
     return failures is AllowedSide.WITHIN and len(measured) == len(items) and AllowedSide.ACROSS not in sides
 
 
-def beyond_doubt(verdict: Verdict, low_pct: float | None, high_pct: float | None, analysis: Analysis) -> bool:
+def _beyond_doubt(item: Estimate, analysis: Analysis) -> bool:
+    found = item.effect
+    low, high = (None, None) if found is None else (found.low, found.high)
+    return beyond_doubt(item.verdict, low, high, margin_in_unit(item, analysis))
+
+
+def margin_in_unit(item: Estimate, analysis: Analysis) -> float:
+    """Return the margin of equivalence of an estimate in the unit of its effect; 0 if none was fixed."""
+    if item.difference is not None and item.difference.margin is not None:
+        return item.difference.margin
+    return margin_of(find_metric(item.metric), analysis).size
+
+
+def beyond_doubt(verdict: Verdict, low: float | None, high: float | None, margin: float) -> bool:
     """Return whether an effect is shown to be within the margin of equivalence, or significant and wholly beyond it.
 
     A significant effect across the margin might still prove equivalent.
     """
     if verdict is Verdict.EQUIVALENT:
         return True
-    if verdict is Verdict.INCONCLUSIVE or low_pct is None or high_pct is None:
+    if verdict is Verdict.INCONCLUSIVE or low is None or high is None:
         return False
-    margin = analysis.equivalence_margin_pct
-    return low_pct > margin or high_pct < -margin
+    return low > margin or high < -margin

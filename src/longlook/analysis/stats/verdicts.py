@@ -1,12 +1,14 @@
 """Turn the numbers of an estimate into a verdict and the sentences that go with it."""
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
 
 from longlook.analysis.stats.cells import ArmData, CellData
 from longlook.analysis.stats.procedures import Paired
-from longlook.core import Analysis, Metric, Verdict
+from longlook.analysis.stats.scales import Scale
+from longlook.core import Analysis, Estimate, Metric, Quantity, Verdict
 
 SURVIVOR_SHARE = 0.2
 """An arm that failed in more than this share of its rounds gets a caveat, as only its surviving rounds are compared."""
@@ -18,10 +20,8 @@ def decide(
     """Return the verdict, and the reason if it is inconclusive or there is no variance. The order of the tests is
     the rule.
     """
-    needed = max(2, analysis.min_rounds)
-    if n_pairs < needed or paired is None or paired.p_equivalence is None or p_adjusted is None:
-        rounds = "round" if n_pairs == 1 else "rounds"
-        return Verdict.INCONCLUSIVE, f"{n_pairs} {rounds} with a value on both arms, {needed} needed"
+    if n_pairs < max(2, analysis.min_rounds) or paired is None or paired.p_equivalence is None or p_adjusted is None:
+        return Verdict.INCONCLUSIVE, _untested(n_pairs, analysis)
     if paired.constant:
         return _without_variance(n_pairs, paired)
     if paired.p_equivalence < 1 - analysis.confidence:
@@ -37,6 +37,38 @@ def decide(
         f"adjusted p {p_adjusted:.2g} is not below {analysis.alpha:g}, and p of equivalence "
         f"{paired.p_equivalence:.2g} is not below {1 - analysis.confidence:.2g}"
     )
+
+
+def _untested(n_pairs: int, analysis: Analysis) -> str:
+    """Return why there is nothing to test: too few rounds, or nothing in any of them."""
+    needed = max(2, analysis.min_rounds)
+    if n_pairs < needed:
+        return f"{n_pairs} {'round' if n_pairs == 1 else 'rounds'} with a value on both arms, {needed} needed"
+    return (
+        f"none seen in {n_pairs} rounds of either arm: at {100 * analysis.confidence:g} % confidence at most "
+        f"{missed_pct(n_pairs, analysis.confidence):.2g} % of loads have any"
+    )
+
+
+def missed_pct(n_pairs: int, confidence: float) -> float:
+    """Return the largest share, in %, that may have been missed by each of `n_pairs` draws.
+
+    It is Clopper and Pearson's one-sided bound for no event: (1 − share)ⁿ = 1 − `confidence`.
+    """
+    return -100 * math.expm1(math.log1p(-confidence) / n_pairs)
+
+
+def known_direction(item: Estimate, analysis: Analysis) -> Verdict | None:
+    """Return on which side of zero an equivalent effect lies for certain; None if it may lie on either.
+
+    The size of such an effect is below the margin: its direction is known and does not matter.
+    """
+    found = item.effect
+    if item.verdict is not Verdict.EQUIVALENT or found is None or found.low is None or found.high is None:
+        return None
+    if item.p_adjusted is None or item.p_adjusted >= analysis.alpha or found.low <= 0 <= found.high:
+        return None
+    return Verdict.BETTER if found.low > 0 else Verdict.WORSE
 
 
 def unlike_itself(reference: ArmData, metric: Metric) -> str | None:
@@ -63,14 +95,23 @@ def _without_variance(n_pairs: int, paired: Paired) -> tuple[Verdict, str]:
     return (Verdict.BETTER if paired.mean > 0 else Verdict.WORSE), reason
 
 
-def caveats(data: CellData, is_log: bool) -> Iterator[str]:
+def always_alike(n_pairs: int, confidence: float, mean: float) -> str:
+    """Return what a reader must know if every round, drawn anew, had the same advantage."""
+    same = "both arms gave the same value" if mean == 0 else "the effect was the same"
+    return (
+        f"{same} in each of {n_pairs} rounds: at {100 * confidence:g} % confidence at most "
+        f"{missed_pct(n_pairs, confidence):.2g} % of such rounds differ"
+    )
+
+
+def caveats(data: CellData, metric: Metric, scale: Scale) -> Iterator[str]:
     """Return what a reader must know about the data beside the verdict."""
     for arm in (data.baseline, data.contender):
         yield from _arm_caveats(arm)
-    if not is_log:
+    if metric.quantity is Quantity.RATIO and not scale.is_log:
         yield (
-            "a value is zero or negative, so there is no log ratio: the effect is the mean difference in % of the mean "
-            "magnitude of both arms"
+            f"a value is zero or negative, so there is no ratio: the effect is the mean difference in {scale.unit}, "
+            "for which no margin was fixed"
         )
 
 

@@ -113,7 +113,7 @@ def gaps(space: Gap, design: Design, rounds: Sequence[int]) -> tuple[Floats, boo
 
 def is_too_weak(design: Design, observed: Floats, rounds: int, analysis: Analysis, *, is_log: bool) -> bool:
     """Return whether a design could not find even a setting that closes the whole gap, by the rounds that ran."""
-    margin = procedures.margin(analysis.equivalence_margin_pct, is_log)
+    margin = procedures.margin(analysis.margin_pct, is_log)
     least = least_found(design.signs, observed, margin, analysis.alpha, rounds)
     return least is not None and least > float(np.nanmean(observed[:, -1]))
 
@@ -160,7 +160,7 @@ def concluded(
     Suspected is what closes more than the margin of equivalence (p adjusted for all factors) and as much of the gap as
     a detector's finding must, MOST_SUSPECTS at most. None: too many runs failed to tell the factors apart.
     """
-    found = main_effects(design.signs, observed, procedures.margin(analysis.equivalence_margin_pct, is_log))
+    found = main_effects(design.signs, observed, procedures.margin(analysis.margin_pct, is_log))
     if found is None:
         return None
     p = procedures.adjust([effect.p for effect in found], analysis.correction)

@@ -163,9 +163,9 @@ def _milliseconds(value_s: float | None) -> str:
 def _against(each: ComparedServer, found: Estimate | None) -> Text:
     if each.reference:
         return Text("the reference", "dim")
-    if found is None or found.effect_pct is None:
+    if found is None or found.effect is None:
         return Text("not measured")
-    words = f"{wording.effect(found.effect_pct)} ({wording.interval(found.ci_low_pct, found.ci_high_pct)}), "
+    words = f"{wording.effect_of(found)} ({wording.interval_of(found)}), "
     return Text(f"{words}{found.verdict}".replace(wording.NBSP, " "))
 
 

@@ -142,7 +142,7 @@ def equivalence_at_margin(
     twins: Sequence[Population], dense: Sequence[Population], analysis: Analysis, seed: int, draws: int
 ) -> list[Rate]:
     """Return how often arms are called equivalent whose true difference is the margin, a hair beyond it."""
-    margin = procedures.margin(analysis.equivalence_margin_pct, is_log=True) * (1 + _ROUNDING)
+    margin = procedures.margin(analysis.margin_pct, is_log=True) * (1 + _ROUNDING)
     level = 1 - analysis.confidence
 
     def promise(procedure: str, unit: str) -> Promise:

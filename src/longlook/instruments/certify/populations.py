@@ -115,7 +115,7 @@ def verdicts(
     family: Sequence[Population], analysis: Analysis, procedure: Procedure = procedures.paired
 ) -> list[tuple[Verdict, Paired]]:
     """Return the verdict of each cell of one contrast, corrected over all of them, as `stats.estimate` finds it."""
-    margin = procedures.margin(analysis.equivalence_margin_pct, is_log=True)
+    margin = procedures.margin(analysis.margin_pct, is_log=True)
 
     def analyse(advantage: Floats, *, skewed: bool = True) -> Paired:
         return procedure(advantage, margin, analysis.confidence, skewed=skewed)

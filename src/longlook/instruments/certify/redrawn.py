@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 from longlook.analysis import Paired, procedures
-from longlook.core import Analysis, Verdict
+from longlook.core import Analysis, Verdict, find_metric, margin_of
 from longlook.instruments.certify.populations import generator, is_difference, one_verdict
 from longlook.instruments.certify.rates import Limit, Promise, Rate, found
 from longlook.instruments.certify.simulated_loads import (
@@ -20,6 +20,7 @@ from longlook.instruments.certify.simulated_loads import (
     independent,
     two_states,
 )
+from longlook.instruments.certify.trial_bank import METRIC
 
 SIZES = (10, 20, 40)
 SLOWER_PCT = 5.0
@@ -60,7 +61,7 @@ def redrawn_rates(
     `procedure` names it. Except for the rate of the interval, the contender is made slower or quicker by a factor, so
     that the true effect is none, the margin, or SLOWER_PCT.
     """
-    margin = procedures.margin(analysis.equivalence_margin_pct, is_log=True) * (1 + _HAIR)
+    margin = procedures.margin(margin_of(find_metric(METRIC), analysis).size, is_log=True) * (1 + _HAIR)
     slower = -procedures.margin(SLOWER_PCT, is_log=True)
 
     def concluded(name: str, truth: float | None = None) -> list[tuple[Verdict, Paired]]:

@@ -41,7 +41,7 @@ def run_until_decided(rounds: Population, drawn_from: Population, analysis: Anal
         procedure = partial(sequential.paired, last=count == most)
         verdict, paired = one_verdict(rounds.first(count), analysis, procedure)
         low, high = (procedures.effect_pct(end, Better.LOWER, is_log=True) for end in (paired.low, paired.high))
-        if count == most or beyond_doubt(verdict, low, high, analysis):
+        if count == most or beyond_doubt(verdict, low, high, analysis.margin_pct):
             return Stopped(verdict, paired, count, drawn_from.mean, float(np.median(drawn_from.advantages)))
     raise ValueError(f"{most} rounds, {least} needed")
 
@@ -50,7 +50,7 @@ def sequential_rates(
     twins: Sequence[Population], dense: Sequence[Population], analysis: Analysis, seed: int, paths: int
 ) -> list[Rate]:
     """Return the error rates of sequences of rounds, `paths` of each population."""
-    margin = procedures.margin(analysis.equivalence_margin_pct, is_log=True) * (1 + _HAIR)
+    margin = procedures.margin(analysis.margin_pct, is_log=True) * (1 + _HAIR)
     procedure = f"looks after 10 rounds and more, up to {MOST_DECIDING}"
 
     def promise(event: str, nominal: float, limit: Limit) -> Promise:

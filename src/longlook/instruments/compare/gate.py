@@ -77,7 +77,8 @@ def judge_gate(estimates: Sequence[Estimate], gate_pct: float, analysis: Analysi
 
     The effect is as in docs/explanation/method.md: + % means that the contender is better, so a load time that is
     6 % longer is an effect of −6 %. A metric is worse if its whole interval lies beyond −`gate_pct`, and passes if
-    the whole interval lies within. `analysis.confidence` is for one interval (`spec.confidence`), so that each of the
+    the whole interval lies within. A metric that is compared by differences has its own margin in the place of the
+    gate. `analysis.confidence` is for one interval (`spec.confidence`), so that each of the
     two wrong answers has a probability of at most (1 − confidence)/2.
     """
     cases = [_metric(item, gate_pct, analysis) for item in estimates]
@@ -89,18 +90,24 @@ def judge_gate(estimates: Sequence[Estimate], gate_pct: float, analysis: Analysi
 
 
 def _metric(item: Estimate, gate_pct: float, analysis: Analysis) -> GateCase:
-    if item.n_pairs < analysis.min_rounds or item.effect_pct is None:
+    found = item.effect
+    if item.n_pairs < analysis.min_rounds or found is None:
         reason = item.reason or "no effect can be computed"
         return GateCase(item, item.metric, GateAnswer.UNMEASURED, item.p_adjusted, reason)
     interval = f"{wording.percent(analysis.confidence)} interval"
-    span = wording.interval_pct(item.ci_low_pct, item.ci_high_pct)
-    size = f"{wording.effect(item.effect_pct)} ({interval} {span}, {item.n_pairs} rounds)".replace(wording.NBSP, " ")
+    span = wording.interval_in_unit(item)
+    size = f"{wording.effect_of(item)} ({interval} {span}, {item.n_pairs} rounds)".replace(wording.NBSP, " ")
     answer = _ANSWERS[metric_side(item, gate_pct)]
+    gate, more = f"the gate of {gate_pct:g} %", "more rounds, or a wider gate,"
+    if found.unit != "%":
+        gate, more = f"the metric's margin of {found.margin or 0:g} {found.unit}", "more rounds"
     reason = {
-        GateAnswer.WORSE: f"worse: {size}, the whole interval beyond the gate of {gate_pct:g} %",
-        GateAnswer.PASSED: f"{size}, the whole interval within the gate of {gate_pct:g} %",
-        GateAnswer.UNDECIDED: f"{size}, across the gate of {gate_pct:g} %: more rounds, or a wider gate, would decide",
+        GateAnswer.WORSE: f"worse: {size}, the whole interval beyond {gate}",
+        GateAnswer.PASSED: f"{size}, the whole interval within {gate}",
+        GateAnswer.UNDECIDED: f"{size}, across {gate}: {more} would decide",
     }[answer]
+    if answer is GateAnswer.UNDECIDED and found.low is None and item.reason:
+        reason = item.reason
     if answer is GateAnswer.UNDECIDED and item.random_losses is not None:
         reason += f"; {rare_losses.sentence(item.random_losses)}"
     return GateCase(item, item.metric, answer, item.p_adjusted, reason)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from longlook.core import codec
 from longlook.instruments.compare.gate import FAILURES, GateAnswer, GateCase, GateVerdict
 from longlook.instruments.compare.spec import ComparisonSpec
 from longlook.report import escaped, markdown_rows, wording
@@ -113,8 +114,8 @@ def _row(case: GateCase) -> tuple[str, ...]:
         str(item.n_pairs if of_metric else item.n_judged),
         _value(case, baseline=True),
         _value(case, baseline=False),
-        wording.effect(item.effect_pct) if of_metric else wording.DASH,
-        wording.interval_pct(item.ci_low_pct, item.ci_high_pct) if of_metric else wording.DASH,
+        wording.effect_of(item) if of_metric else wording.DASH,
+        wording.interval_in_unit(item) if of_metric else wording.DASH,
         wording.p_value(case.p),
         _MARKS[case.answer],
     )
@@ -166,6 +167,7 @@ def _case_data(case: GateCase) -> dict[str, Any]:
         "effect_pct": item.effect_pct,
         "ci_low_pct": item.ci_low_pct,
         "ci_high_pct": item.ci_high_pct,
+        "difference": codec.encode(item.difference),
         "p_adjusted": item.p_adjusted,
     }
 

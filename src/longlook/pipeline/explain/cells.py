@@ -37,8 +37,8 @@ class CellGap:
     @property
     def loser(self) -> str:
         """Return the arm that the effect says is worse."""
-        effect = self.estimate.effect_pct or 0.0
-        return self.contrast.contender if effect < 0 else self.contrast.baseline
+        effect = self.estimate.effect
+        return self.contrast.contender if effect is not None and effect.value < 0 else self.contrast.baseline
 
     @property
     def winner(self) -> str:

@@ -4,9 +4,10 @@ Its red and blue differ for deuteranopes and protanopes too (ColorBrewer's RdBu)
 colour shows.
 """
 
+import math
 from collections.abc import Sequence
 
-from longlook.core import Agreement, Verdict
+from longlook.core import OF_TIMES, Agreement, Estimate, Verdict
 
 CLIP_PCT = 100.0
 """Effects at or beyond ± this have the darkest colour; the number in the cell is never clipped."""
@@ -119,11 +120,23 @@ def arm_colours(arms: Sequence[str], baseline: str | None = None, contender: str
     }
 
 
-def cell_colour(effect_pct: float | None, verdict: Verdict) -> str:
-    """Return the background of a cell: red if the contender is better, blue if it is worse, white otherwise."""
-    if effect_pct is None or verdict not in (Verdict.BETTER, Verdict.WORSE):
+def cell_colour(item: Estimate) -> str:
+    """Return the background of a cell: red if the contender is better, blue if it is worse, white otherwise.
+
+    A difference has the colour of a ratio that is as many times as large as its margin (`full_scale`).
+    """
+    found = item.effect
+    if found is None or item.verdict not in (Verdict.BETTER, Verdict.WORSE):
         return NOT_SIGNIFICANT
-    return effect_colour(effect_pct)
+    if found.unit == "%":
+        return effect_colour(found.value)
+    end = full_scale(found.margin or 0.0)
+    return effect_colour(CLIP_PCT * found.value / end if end else math.copysign(CLIP_PCT, found.value))
+
+
+def full_scale(margin: float) -> float:
+    """Return the difference that has the strongest colour: as many margins as 100 % is margins of times."""
+    return margin * CLIP_PCT / OF_TIMES.size
 
 
 def effect_colour(effect_pct: float) -> str:

@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 import pandas as pd
 
-from longlook.analysis import dependences_table, spread_table
-from longlook.core import ArmLevel, Estimate
+from longlook.analysis import columns_of, dependences_table, heterogeneity_table, spread_table
+from longlook.core import ArmLevel, Effect, Estimate
 from longlook.report import text
 from longlook.report.charts.theme import page_specification
 from longlook.report.content import ReportContent
@@ -69,6 +69,8 @@ class AllCellsSection(Section):
             tables["dependences"] = dependences_table(content.estimates)
         if content.wins:
             tables |= {"wins": spread_table(content.wins), "tails": spread_table(content.tails)}
+        if content.heterogeneity:
+            tables["heterogeneity"] = heterogeneity_table(content.heterogeneity)
         if content.levels:
             tables["levels"] = pd.DataFrame([_level(content, item) for item in content.levels])
         return tables
@@ -81,7 +83,9 @@ def make_all_cells(content: ReportContent, contrasts: Sequence[ContrastSection])
 
 
 def _estimate(content: ReportContent, item: Estimate) -> dict[str, Any]:
-    row = {key: value for key, value in asdict(item).items() if key not in ("cell", "outcomes", "dependences")}
+    beside = ("cell", "outcomes", "dependences", "difference")
+    row = {key: value for key, value in asdict(item).items() if key not in beside}
+    row |= columns_of(item.difference, Effect)
     factors = {f"factor.{factor.name}": item.cell.get(factor.name) for factor in content.study.factors}
     return {**factors, **row, "verdict": str(item.verdict)}
 

@@ -8,7 +8,7 @@ from longlook.core import Contrast
 from longlook.report.charts import colours
 from longlook.report.charts.theme import page_specification, unit_axis
 from longlook.report.content import ReportContent
-from longlook.report.contrasts.overview import SIGNED
+from longlook.report.contrasts.overview import shared_margin, shared_unit, signed_labels
 
 SPREAD = 0.34
 """The width over which the rounds of an arm are laid side by side, in units of the distance between the arms."""
@@ -19,7 +19,7 @@ FAILED_RAIL_PX = -12
 
 def cell_charts(content: ReportContent, contrast: Contrast) -> dict[str, Any]:
     """Return Vega-Lite without its rows: `samples`, `effect` and `goodput`."""
-    charts = {"samples": _samples(content, contrast), "effect": _effect(content), "goodput": _goodput()}
+    charts = {"samples": _samples(content, contrast), "effect": _effect(content, contrast), "goodput": _goodput()}
     specs = {}
     for name, chart in charts.items():
         specs[name] = page_specification(chart.properties(width="container"))
@@ -80,14 +80,15 @@ def _samples(content: ReportContent, contrast: Contrast) -> Any:
     return alt.layer(*layers).properties(height=300).add_params(alt.param("arms", value=labels))
 
 
-def _effect(content: ReportContent) -> Any:
+def _effect(content: ReportContent, contrast: Contrast) -> Any:
     """Return the cell's effect and interval beside the equivalence margin, with a published value as a diamond."""
-    margin = content.study.analysis.equivalence_margin_pct
+    estimates = content.estimates_of(contrast)
+    margin = shared_margin(estimates, content)
     band = alt.Chart(alt.Data(values=[{"from": -margin, "to": margin}]))
     zero = alt.Chart(alt.Data(values=[{"zero": 0}]))
     effect = alt.Chart(alt.NamedData("effect"))
     published = alt.Chart(alt.NamedData("published"))
-    axis = alt.Axis(labelExpr=SIGNED, domain=False, tickCount=6, labelOverlap=True)
+    axis = alt.Axis(labelExpr=signed_labels(shared_unit(estimates)), domain=False, tickCount=6, labelOverlap=True)
     x = alt.X("value:Q", title=None, scale=alt.Scale(padding=14, nice=False), axis=axis)
     colour = alt.Color("colour:N", scale=None)
     layers = [

@@ -233,10 +233,10 @@ def arm_colour(index: int) -> str:
 
 def _facts(content: ReportContent, item: Estimate) -> tuple[tuple[str, str], ...]:
     return (
-        ("Effect", wording.effect(item.effect_pct)),
+        ("Effect", wording.effect_of(item)),
         (
             f"{wording.percent(content.study.analysis.confidence)} interval",
-            wording.interval_pct(item.ci_low_pct, item.ci_high_pct),
+            wording.interval_in_unit(item),
         ),
         ("Pairs of rounds", str(item.n_pairs)),
         *_spread(content, item),
@@ -245,7 +245,7 @@ def _facts(content: ReportContent, item: Estimate) -> tuple[tuple[str, str], ...
         ("p, Mann-Whitney", wording.p_value(item.p_mannwhitney)),
         ("p, equivalence", wording.p_value(item.p_equivalence)),
         ("p, adjusted", wording.p_value(item.p_adjusted)),
-        ("Verdict", f"{wording.SYMBOLS[item.verdict]} {item.verdict}"),
+        ("Verdict", wording.verdict(item, content.study.analysis)),
     )
 
 
@@ -265,14 +265,15 @@ def _spread(content: ReportContent, item: Estimate) -> list[tuple[str, str]]:
 
 
 def _effect_rows(item: Estimate | None) -> list[dict[str, Any]]:
-    if item is None or item.effect_pct is None:
+    found = None if item is None else item.effect
+    if item is None or found is None:
         return []
     verdict = item.verdict if item.verdict in VERDICT_COLOURS else Verdict.INCONCLUSIVE
-    low = item.effect_pct if item.ci_low_pct is None else item.ci_low_pct
-    high = item.effect_pct if item.ci_high_pct is None else item.ci_high_pct
+    low = found.value if found.low is None else found.low
+    high = found.value if found.high is None else found.high
     colour = VERDICT_COLOURS[verdict]
-    shown = f"{wording.effect(item.effect_pct)} ({wording.interval(item.ci_low_pct, item.ci_high_pct)})"
-    return [{"value": item.effect_pct, "low": low, "high": high, "shown": shown, "colour": colour}]
+    shown = f"{wording.effect_of(item)} ({wording.interval_of(item)})"
+    return [{"value": found.value, "low": low, "high": high, "shown": shown, "colour": colour}]
 
 
 def _published_rows(result: ClaimResult | None) -> list[dict[str, Any]]:

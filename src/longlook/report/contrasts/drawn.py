@@ -12,7 +12,7 @@ from longlook.report import wording
 from longlook.report.charts import colours
 from longlook.report.charts.theme import page_specification
 from longlook.report.content import ReportContent
-from longlook.report.contrasts.overview import SIGNED
+from longlook.report.contrasts.overview import shared_unit, signed_labels
 from longlook.report.layout import cell_label
 
 HEIGHT_PX = 130
@@ -36,10 +36,11 @@ class DrawnPlot:
 
 def drawn_charts(content: ReportContent, contrast: Contrast) -> dict[str, Any]:
     """Return Vega-Lite without its rows for each setting that rounds drew, by the name of the chart."""
-    settings = {found.setting for item in content.estimates_of(contrast) for found in item.dependences}
+    estimates = content.estimates_of(contrast)
+    settings, unit = {found.setting for item in estimates for found in item.dependences}, shared_unit(estimates)
     return {
         chart_name(setting): page_specification(
-            _chart(setting, alt.NamedData(f"points {setting}"), alt.NamedData(f"fit {setting}")).properties(
+            _chart(setting, alt.NamedData(f"points {setting}"), alt.NamedData(f"fit {setting}"), unit).properties(
                 width="container", height=HEIGHT_PX
             )
         )
@@ -78,7 +79,7 @@ def drawn_data(rounds: RoundEffects | None, estimate: Estimate | None, alpha: fl
     shown = {item.setting for item in estimate.dependences}
     return {
         "rounds": [number + 1 for number in rounds.rounds],
-        "effects": [None if effect is None else round(effect, 4) for effect in rounds.effects_pct],
+        "effects": [None if effect is None else float(f"{effect:.6g}") for effect in rounds.effects],
         "settings": {
             name: [float(f"{value:.6g}") for value in values] for name, values in rounds.drawn.items() if name in shown
         },
@@ -89,7 +90,7 @@ def drawn_data(rounds: RoundEffects | None, estimate: Estimate | None, alpha: fl
 def _segments(item: Dependence) -> list[dict[str, Any]]:
     """Return the lines of a fit: both levels of a step with the split between them, or the one line of a trend."""
     colour = colours.INK if item.is_cliff else "#9a958d"
-    ends = [(item.low, item.effect_low_pct), (item.high, item.effect_high_pct)]
+    ends = [(item.low, item.ends.low), (item.high, item.ends.high)]
     if item.shape is Shape.STEP and item.split is not None:
         corners = [ends[0], (item.split, ends[0][1]), (item.split, ends[1][1]), ends[1]]
     else:
@@ -99,7 +100,7 @@ def _segments(item: Dependence) -> list[dict[str, Any]]:
     ]
 
 
-def _chart(setting: str, points: Any, fit: Any) -> Any:
+def _chart(setting: str, points: Any, fit: Any, effect_unit: str) -> Any:
     _, unit = scale_of(setting, 0.0)
     label = name_of(setting)
     in_bytes = unit == "B"
@@ -112,7 +113,7 @@ def _chart(setting: str, points: Any, fit: Any) -> Any:
         **labels,
     )
     x = alt.X("drawn:Q", scale=alt.Scale(zero=False, nice=False, padding=8), axis=axis)
-    effect_axis = alt.Axis(labelExpr=SIGNED, domain=False, ticks=False, tickCount=4)
+    effect_axis = alt.Axis(labelExpr=signed_labels(effect_unit), domain=False, ticks=False, tickCount=4)
     y = alt.Y("effect:Q", title=None, scale=alt.Scale(zero=False, padding=8), axis=effect_axis)
     tooltip = [alt.Tooltip("round:N"), alt.Tooltip("drawn:Q", title=label), alt.Tooltip("effect:Q", format="+.2f")]
     return alt.layer(
@@ -147,8 +148,8 @@ def _panel(estimate: Estimate, rounds: RoundEffects) -> Any:
         raise ValueError(f"cell {estimate.cell_id} stands on no cliff")
     points = [
         {"drawn": drawn, "effect": effect, "round": number + 1}
-        for number, drawn, effect in zip(rounds.rounds, rounds.drawn[item.setting], rounds.effects_pct, strict=True)
+        for number, drawn, effect in zip(rounds.rounds, rounds.drawn[item.setting], rounds.effects, strict=True)
     ]
-    chart = _chart(item.setting, alt.Data(values=points), alt.Data(values=_segments(item)))
+    chart = _chart(item.setting, alt.Data(values=points), alt.Data(values=_segments(item)), rounds.unit)
     heading = alt.TitleParams(cell_label(estimate.cell), subtitle=sentence(item), fontSize=14, offset=10)
     return chart.properties(width=PANEL_PX, height=PANEL_HEIGHT_PX, title=heading)

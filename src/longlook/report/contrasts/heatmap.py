@@ -6,21 +6,33 @@ from typing import Any
 
 import altair as alt
 
+from longlook.core import Estimate
 from longlook.report import wording
 from longlook.report.charts import colours
+from longlook.report.content import ReportContent
+from longlook.report.contrasts.overview import shared_margin, shared_unit
 from longlook.report.contrasts.squares import Square
 from longlook.report.layout import Grid, abbreviated
 
 STEP_PX = 92
 ROW_PX = 58
 LEGEND_PX = 320
-EFFECT_LABELS = ("−100 %", "−50 %", "0 %", "+50 %", "+100 %")
+_PLACES_PCT = (-100, -50, 0, 50, 100)
 EXPORTED_MARKS = frozenset(wording.SYMBOLS.values())
 """The symbols of verdicts. The symbols of claims are not in the exported font; the line below has
 the result in words.
 """
 ROW_CHARACTERS, COLUMN_CHARACTERS = 28, 13
 """Longer labels of levels are abbreviated; the page has them in full."""
+
+
+def effect_labels(estimates: Sequence[Estimate], content: ReportContent) -> tuple[str, ...]:
+    """Return the labels of the palette, in the unit of most effects."""
+    unit = shared_unit(estimates)
+    if unit == "%":
+        return tuple(wording.effect(place).replace(wording.NBSP, " ") for place in _PLACES_PCT)
+    end = colours.full_scale(shared_margin(estimates, content))
+    return tuple(wording.signed(end * place / 100, unit).replace(wording.NBSP, " ") for place in _PLACES_PCT)
 
 
 def heatmap(

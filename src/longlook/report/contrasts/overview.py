@@ -1,10 +1,13 @@
 """Charts of all cells at once: every interval, and published values against ours."""
 
+import json
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 import altair as alt
 
+from longlook.analysis import margin_in_unit
 from longlook.core import Agreement, ClaimResult, Contrast, Estimate
 from longlook.report import wording
 from longlook.report.charts import colours
@@ -26,12 +29,30 @@ VERDICT_COLOURS = {
 SIGNED = "(datum.value > 0 ? '+' : datum.value < 0 ? '−' : '') + abs(datum.value) + ' %'"
 
 
+def signed_labels(unit: str) -> str:
+    """Return the expression of an axis' labels of effects in a unit, with their signs."""
+    return SIGNED if unit == "%" else SIGNED.replace("' %'", json.dumps(f" {unit}"))
+
+
+def shared_unit(estimates: Sequence[Estimate]) -> str:
+    """Return the unit of most effects: a ratio metric has differences in the cells that have a value of 0."""
+    units = Counter(item.effect.unit for item in estimates if item.effect is not None)
+    return units.most_common(1)[0][0] if units else "%"
+
+
+def shared_margin(estimates: Sequence[Estimate], content: ReportContent) -> float:
+    """Return the margin of equivalence in this unit."""
+    unit = shared_unit(estimates)
+    own = (item for item in estimates if item.effect is not None and item.effect.unit == unit)
+    return next((margin_in_unit(item, content.study.analysis) for item in own), content.study.analysis.margin_pct)
+
+
 def interval_chart(content: ReportContent, contrast: Contrast, *, title: str | None, width: int | str) -> Any:
     """Return effect and interval of every cell of a contrast, in the order of the study."""
     estimates = ordered(content.study, content.estimates_of(contrast))
     cells = abbreviated([cell_label(item.cell) for item in estimates], CELL_CHARACTERS)
-    values = [{**_interval_row(item), "cell": cells[cell_label(item.cell)]} for item in estimates]
-    margin = content.study.analysis.equivalence_margin_pct
+    unit, margin = shared_unit(estimates), shared_margin(estimates, content)
+    values = [{**_interval_row(item, unit), "cell": cells[cell_label(item.cell)]} for item in estimates]
     axis = alt.Axis(domain=False, ticks=False, labelPadding=10)
     y = alt.Y("cell:N", sort=list(cells.values()), title=None, axis=axis)
     base = alt.Chart(alt.Data(values=values)).encode(y=y)
@@ -40,7 +61,7 @@ def interval_chart(content: ReportContent, contrast: Contrast, *, title: str | N
     layers = [
         _band(margin),
         _zero(),
-        base.mark_rule(strokeWidth=2).encode(x=_effect_axis("low", values, margin), x2="high:Q", color=colour),
+        base.mark_rule(strokeWidth=2).encode(x=_effect_axis("low", values, margin, unit), x2="high:Q", color=colour),
         base.mark_point(filled=True, size=62, opacity=1).encode(
             x="effect:Q", color=colour, shape=alt.Shape("shape:N", scale=None), tooltip=tooltip
         ),
@@ -52,28 +73,31 @@ def interval_chart(content: ReportContent, contrast: Contrast, *, title: str | N
     return alt.layer(*layers).properties(width=width, height=24 * max(1, len(values)), **properties)
 
 
-def _interval_row(item: Estimate) -> dict[str, Any]:
-    low, high = item.ci_low_pct, item.ci_high_pct
-    span = f" ({wording.interval(low, high)})" if low is not None and high is not None else ""
-    clipped = item.effect_pct is not None and abs(item.effect_pct) > AXIS_LIMIT_PCT
+def _interval_row(item: Estimate, unit: str) -> dict[str, Any]:
+    found = item.effect if item.effect is not None and item.effect.unit == unit else None
+    value, low, high = (None, None, None) if found is None else (found.value, found.low, found.high)
+    interval = wording.interval_of(item)
+    span = "" if interval == wording.DASH else f" ({interval})"
+    limit = AXIS_LIMIT_PCT if unit == "%" else float("inf")
+    clipped = value is not None and abs(value) > limit
     return {
-        "effect": _clip(item.effect_pct),
-        "low": _clip(low),
-        "high": _clip(high),
-        "shape": ("triangle-left" if (item.effect_pct or 0) < 0 else "triangle-right") if clipped else "circle",
-        "shown": f"{wording.SYMBOLS[item.verdict]} {wording.effect(item.effect_pct)}{span}"
+        "effect": _clip(value, limit),
+        "low": _clip(low, limit),
+        "high": _clip(high, limit),
+        "shape": ("triangle-left" if (value or 0) < 0 else "triangle-right") if clipped else "circle",
+        "shown": f"{wording.SYMBOLS[item.verdict]} {wording.effect_of(item)}{span}"
         f"{f' {wording.CLIFF}' if item.cliff else ''}",
         "verdict": str(item.verdict),
         "colour": VERDICT_COLOURS[item.verdict],
     }
 
 
-def _clip(value: float | None) -> float | None:
-    return None if value is None else round(max(-AXIS_LIMIT_PCT, min(AXIS_LIMIT_PCT, value)), 3)
+def _clip(value: float | None, limit: float = AXIS_LIMIT_PCT) -> float | None:
+    return None if value is None else float(f"{max(-limit, min(limit, value)):.6g}")
 
 
-def _band(margin_pct: float) -> Any:
-    band = alt.Chart(alt.Data(values=[{"from": -margin_pct, "to": margin_pct}]))
+def _band(margin: float) -> Any:
+    band = alt.Chart(alt.Data(values=[{"from": -margin, "to": margin}]))
     return band.mark_rect(color="#efede8").encode(x="from:Q", x2="to:Q")
 
 
@@ -81,15 +105,15 @@ def _zero() -> Any:
     return alt.Chart(alt.Data(values=[{"zero": 0}])).mark_rule(color="#8d8881").encode(x="zero:Q")
 
 
-def _effect_axis(field: str, values: Sequence[dict[str, Any]], margin_pct: float) -> alt.X:
+def _effect_axis(field: str, values: Sequence[dict[str, Any]], margin: float, unit: str) -> alt.X:
     known = [row[name] for row in values for name in ("effect", "low", "high") if row[name] is not None]
-    low, high = min([*known, -margin_pct, 0.0]), max([*known, margin_pct, 0.0])
+    low, high = min([*known, -margin, 0.0]), max([*known, margin, 0.0])
     room = 0.04 * (high - low) or 1.0
     return alt.X(
         f"{field}:Q",
         title="effect (positive: contender better)",
         scale=alt.Scale(domain=[low - room, high + room], nice=False),
-        axis=alt.Axis(labelExpr=SIGNED, domain=False, tickCount=7),
+        axis=alt.Axis(labelExpr=signed_labels(unit), domain=False, tickCount=7),
     )
 
 

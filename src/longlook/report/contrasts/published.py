@@ -12,7 +12,7 @@ from longlook.core import Agreement, ClaimResult
 from longlook.report import wording
 from longlook.report.charts.theme import page_specification
 from longlook.report.content import ReportContent
-from longlook.report.contrasts.heatmap import EFFECT_LABELS, heatmap, scale_legend
+from longlook.report.contrasts.heatmap import heatmap, scale_legend
 from longlook.report.contrasts.overview import claims_chart
 from longlook.report.contrasts.section import ContrastSection
 from longlook.report.contrasts.squares import PublishedValue, Square, published_squares, published_value
@@ -93,7 +93,7 @@ class PublishedSection(Section):
         found = {}
         for each in self.maps:
             own = each.contrast
-            legend = scale_legend(f"▼ blue: {own.baseline} better · ▲ red: {own.contender} better", EFFECT_LABELS)
+            legend = scale_legend(f"▼ blue: {own.baseline} better · ▲ red: {own.contender} better", own.effect_labels)
             about = f"Source: {each.source}. Below each value: the result of our run."
             found[f"published-{own.file_name}"] = heatmap(
                 own.grid, each.squares, f"Published: {own.heading}", [about], legend
@@ -124,10 +124,8 @@ def _row(item: ClaimResult) -> PublishedRow:
     estimate = item.estimate
     return PublishedRow(
         cell=cell_label(item.claim.cell),
-        ours=wording.effect(estimate.effect_pct) if estimate else wording.level(item.level),
-        interval=wording.interval(estimate.ci_low_pct, estimate.ci_high_pct)
-        if estimate
-        else wording.level_interval(item.level),
+        ours=wording.effect_of(estimate) if estimate else wording.level(item.level),
+        interval=wording.interval_of(estimate) if estimate else wording.level_interval(item.level),
         welch=wording.welch(welch_verdict(item)),
         value=published_value(item),
     )

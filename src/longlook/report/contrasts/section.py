@@ -17,7 +17,7 @@ from longlook.report.content import ReportContent, records
 from longlook.report.contrasts.cell_charts import cell_charts
 from longlook.report.contrasts.cells import CellDetail, CellDetails
 from longlook.report.contrasts.drawn import cliff_chart, drawn_charts
-from longlook.report.contrasts.heatmap import EFFECT_LABELS, heatmap, scale_legend
+from longlook.report.contrasts.heatmap import effect_labels, heatmap, scale_legend
 from longlook.report.contrasts.squares import STATE_NOTES, Square, claims_of, measured_squares
 from longlook.report.layout import Grid, Place, abbreviated, make_grid
 from longlook.report.section import Section, slug
@@ -147,6 +147,18 @@ class ContrastSection(Section):
         """The number of cells that stand on a cliff."""
         return sum(item.cliff is not None for item in self.content.estimates_of(self.contrast))
 
+    @property
+    def between_levels(self) -> list[str]:
+        """A sentence for each factor: does the effect differ between its levels?"""
+        alpha = self.content.study.analysis.alpha
+        own = (item for item in self.content.heterogeneity if item.contrast == self.contrast.name)
+        return [wording.between_levels(item, alpha) for item in own]
+
+    @property
+    def effect_labels(self) -> tuple[str, ...]:
+        """The labels of the palette of effects, from worse to better."""
+        return effect_labels(self.content.estimates_of(self.contrast), self.content)
+
     def context(self) -> Mapping[str, Any]:
         """Return what the template shows beside the squares and details of the section itself."""
         metric = self.content.facts(self.contrast.metric)
@@ -159,6 +171,7 @@ class ContrastSection(Section):
             "gradient": gradient(),
             "cliff_mark": wording.CLIFF,
             "cliffs": self.cliffs,
+            "between_levels": self.between_levels,
         }
 
     def data(self) -> Mapping[str, Any]:
@@ -170,7 +183,7 @@ class ContrastSection(Section):
 
     def figures(self) -> Mapping[str, Any]:
         """Return the heatmap, every sample in its places, and the cells that stand on a cliff."""
-        legend = scale_legend(f"▼ blue: {self.baseline} better · ▲ red: {self.contender} better", EFFECT_LABELS)
+        legend = scale_legend(f"▼ blue: {self.baseline} better · ▲ red: {self.contender} better", self.effect_labels)
         label = wording.inner(self.content.facts(self.contrast.metric).label)
         notes = [f"Effect on {label}; below it the interval.", "White: ≈ equivalent, ? inconclusive."]
         if self.cliffs:
@@ -197,7 +210,9 @@ def make_contrasts(content: ReportContent, rates: Mapping[str, str]) -> list[Con
     anchors = contrast_anchors(content.study)
     metrics = (contrast.metric for contrast in contrasts)
     cells = Cells(content.samples, content.study, metrics) if len(content.samples) else None
-    rounds = [effects_by_round(cells, contrast) if cells is not None else {} for contrast in contrasts]
+    rounds = [
+        effects_by_round(cells, contrast, content.study.analysis) if cells is not None else {} for contrast in contrasts
+    ]
     return [
         _make(content, contrast, anchors[contrast.name], title, slug(contrast.name, taken), rates, effects)
         for contrast, title, effects in zip(contrasts, titles, rounds, strict=True)

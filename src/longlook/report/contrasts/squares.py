@@ -69,7 +69,7 @@ def _measured(content: ReportContent, place: Place) -> Square:
     if estimate is None:
         tip = (cell_label(place.cell), STATE_NOTES[place.state])
         return _blank(place, colours.NO_DATA, STATE_NOTES[place.state], tip)
-    fill = colours.cell_colour(estimate.effect_pct, estimate.verdict)
+    fill = colours.cell_colour(estimate)
     significant = fill != colours.NOT_SIGNIFICANT
     return Square(
         row=place.row,
@@ -78,9 +78,9 @@ def _measured(content: ReportContent, place: Place) -> Square:
         verdict=str(estimate.verdict),
         fill=fill,
         ink=colours.text_colour(fill) if significant else colours.INK_SOFT,
-        text=wording.effect(estimate.effect_pct),
+        text=wording.effect_of(estimate),
         mark=wording.SYMBOLS[estimate.verdict],
-        note=wording.interval(estimate.ci_low_pct, estimate.ci_high_pct),
+        note=wording.interval_of(estimate),
         tip=_tip(content, place, estimate),
         cliff=wording.CLIFF if estimate.cliff else "",
     )
@@ -91,9 +91,8 @@ def _tip(content: ReportContent, place: Place, estimate: Estimate) -> tuple[str,
     cliff = (f"{wording.CLIFF} {sentence(estimate.cliff)}",) if estimate.cliff else ()
     return (
         cell_label(place.cell),
-        f"{wording.SYMBOLS[estimate.verdict]} {estimate.verdict}: {wording.effect(estimate.effect_pct)}",
-        f"{wording.percent(content.study.analysis.confidence)} interval "
-        f"{wording.interval_pct(estimate.ci_low_pct, estimate.ci_high_pct)}",
+        f"{wording.verdict(estimate, content.study.analysis)}: {wording.effect_of(estimate)}",
+        f"{wording.percent(content.study.analysis.confidence)} interval {wording.interval_in_unit(estimate)}",
         f"adjusted p {wording.p_value(estimate.p_adjusted)}",
         f"{content.short_label(estimate.baseline)} {wording.quantity(estimate.baseline_median, unit)}, "
         f"{content.short_label(estimate.contender)} {wording.quantity(estimate.contender_median, unit)} (medians)",

@@ -8,7 +8,7 @@ from longlook.report import wording
 from longlook.report.charts.colours import gradient
 from longlook.report.content import ReportContent
 from longlook.report.contrasts.cells import CellDetail
-from longlook.report.contrasts.heatmap import EFFECT_LABELS, heatmap, scale_legend
+from longlook.report.contrasts.heatmap import heatmap, scale_legend
 from longlook.report.contrasts.section import ContrastSection
 from longlook.report.contrasts.squares import Square
 from longlook.report.layout import SEPARATOR, Grid, Place, cell_label
@@ -42,13 +42,18 @@ class TogetherSection(Section):
         """The number of squares that stand on a cliff."""
         return sum(bool(square.cliff) for square in self.squares.values())
 
+    @property
+    def effect_labels(self) -> tuple[str, ...]:
+        """The labels of the palette, which all contrasts on one metric share."""
+        return self.contrasts[0].effect_labels
+
     def context(self) -> Mapping[str, Any]:
         """Return the section with what the legend shows."""
         return {"section": self, "gradient": gradient(), "cliff_mark": wording.CLIFF, "cliffs": self.cliffs}
 
     def figures(self) -> Mapping[str, Any]:
         """Return the heatmap."""
-        legend = scale_legend(f"▼ blue: {self.baseline} better · ▲ red: {self.contender} better", EFFECT_LABELS)
+        legend = scale_legend(f"▼ blue: {self.baseline} better · ▲ red: {self.contender} better", self.effect_labels)
         notes = ["Below each effect its interval.", "White: ≈ equivalent, ? inconclusive."]
         return {f"heatmap-{self.file_name}": heatmap(self.grid, self.squares, self.heading, notes, legend)}
 

@@ -221,8 +221,7 @@ def _rtt_s(study: Study, cell: Mapping[str, str]) -> float:
 
 def _choose(content: ReportContent, cell_id: str) -> Round:
     own = content.samples[content.samples["cell"] == cell_id]
-    better = {contrast.metric: content.facts(contrast.metric).better for contrast in content.study.contrasts}
-    return choose_round(own, content.study, better, cell_id)
+    return choose_round(own, content.study, cell_id)
 
 
 def _arm(

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from longlook.core import Study
+from longlook.core import Study, find_metric, margin_of
 from longlook.report import wording
 from longlook.report.section import Section
 
@@ -41,7 +41,6 @@ def _neighbourhood(around: Mapping[str, str]) -> str:
 def method(study: Study) -> list[tuple[str, str]]:
     """Return the terms of the method, each with its explanation under the study's settings."""
     analysis = study.analysis
-    margin = f"±{analysis.equivalence_margin_pct:g}{wording.NBSP}%"
     confidence = wording.percent(analysis.confidence)
     return [
         (
@@ -53,7 +52,8 @@ def method(study: Study) -> list[tuple[str, str]]:
         (
             "Effect",
             "The mean over rounds of the log ratio of contender to baseline, shown as a percentage; where lower is "
-            "better, the share by which the contender is smaller. + % always means that the contender is better.",
+            "better, the share by which the contender is smaller. Counts, shares and amounts that may be 0 are "
+            "compared by differences in their unit. + always means that the contender is better.",
         ),
         (
             "Interval",
@@ -62,8 +62,8 @@ def method(study: Study) -> list[tuple[str, str]]:
         ),
         (
             "Significance",
-            f"The {_test(study)} of the log ratios, at {analysis.alpha:g} after correction. Welch’s test, which the "
-            "IMC 2017 paper used, and Mann-Whitney’s stand beside it as checks.",
+            f"The {_test(study)} of the log ratios or differences, at {analysis.alpha:g} after correction. Welch’s "
+            "test, which the IMC 2017 paper used, and Mann-Whitney’s stand beside it as checks.",
         ),
         (
             "Correction",
@@ -72,8 +72,8 @@ def method(study: Study) -> list[tuple[str, str]]:
         ),
         (
             "Equivalence",
-            f"Two one-sided tests against a margin of {margin}. Equivalent is evidence of no difference that "
-            "matters; inconclusive is a lack of evidence.",
+            f"Two one-sided tests against the margin of the metric: {_margins(study)}. Equivalent is evidence of no "
+            "difference that matters; inconclusive is a lack of evidence.",
         ),
         (
             "Verdict",
@@ -91,6 +91,15 @@ def method(study: Study) -> list[tuple[str, str]]:
             f"are repeated up to {study.retries_when_invalid} times and stay on record.",
         ),
     ]
+
+
+def _margins(study: Study) -> str:
+    """Return the margin of each contrast's metric."""
+    metrics = [find_metric(name) for name in dict.fromkeys(contrast.metric for contrast in study.contrasts)]
+    return "; ".join(
+        f"{wording.inner(metric.label)} ±{margin_of(metric, study.analysis).size:g}{wording.NBSP}{metric.effect_unit}"
+        for metric in metrics
+    )
 
 
 def _rounds(study: Study) -> str:

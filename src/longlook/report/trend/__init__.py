@@ -114,8 +114,8 @@ def _row(content: ReportContent, item: ArmLevel, change: Estimate | None) -> dic
     verdict = change.verdict if change is not None and _differs(change) else None
     shown = wording.DASH
     if change is not None:
-        span = wording.interval_pct(change.ci_low_pct, change.ci_high_pct)
-        shown = f"{wording.SYMBOLS[change.verdict]} {wording.effect(change.effect_pct)} ({span})"
+        span = wording.interval_in_unit(change)
+        shown = f"{wording.SYMBOLS[change.verdict]} {wording.effect_of(change)} ({span})"
     return {
         "release": release.program,
         "date": release.released,
@@ -175,7 +175,7 @@ def _change_row(content: ReportContent, item: Estimate) -> tuple[str, ...]:
         *(item.cell.get(factor.name, "") for factor in content.study.factors),
         wording.quantity(item.baseline_median, item.unit),
         wording.quantity(item.contender_median, item.unit),
-        f"{wording.SYMBOLS[item.verdict]} {wording.effect(item.effect_pct)}",
-        wording.interval_pct(item.ci_low_pct, item.ci_high_pct),
+        f"{wording.SYMBOLS[item.verdict]} {wording.effect_of(item)}",
+        wording.interval_in_unit(item),
         wording.p_value(item.p_adjusted),
     )

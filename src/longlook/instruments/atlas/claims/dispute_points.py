@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from longlook.analysis import joint_effect, joint_level
+from longlook.analysis import joint_effect, joint_level, margin_in_unit
 from longlook.core import ArmLevel, Estimate, Study
 from longlook.instruments.atlas.claims.dispute import DisputeEvidence
 from longlook.instruments.atlas.claims.dispute_judge import Judgement, Point
@@ -30,9 +30,11 @@ def _point(evidence: DisputeEvidence, level: str, values: Sequence[Estimate | Ar
     (item,) = found
     together, confidence = len(evidence.levels), study.analysis.confidence
     judgement = None
+    if isinstance(item, Estimate) and item.difference is not None:
+        return Point(level, n=item.n_pairs, missing=f"the effect is in {item.difference.unit}, positions are in %")
     if isinstance(item, Estimate):
         value, n, span = item.effect_pct, item.n_pairs, joint_effect(item, together, confidence)
-        judgement = Judgement(item.verdict, item.p_adjusted, study.analysis.equivalence_margin_pct)
+        judgement = Judgement(item.verdict, item.p_adjusted, margin_in_unit(item, study.analysis))
     else:
         value, n, span = item.median, item.n, joint_level(item, together, confidence)
     if value is None:

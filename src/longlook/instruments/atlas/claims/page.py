@@ -157,7 +157,7 @@ def ours_text(ours: Ours | None) -> tuple[str, str]:
     if ours is None:
         return wording.DASH, wording.DASH
     if ours.kind == "effect":
-        return wording.effect(ours.value), wording.interval_pct(ours.low, ours.high)
+        return wording.signed(ours.value, ours.unit), wording.interval_with(ours.low, ours.high, ours.unit)
     if ours.low is None or ours.high is None:
         return wording.quantity(ours.value, ours.unit), wording.DASH
     return wording.quantity(ours.value, ours.unit), (

@@ -152,6 +152,9 @@ def _open(claim: Claim, study: Study, reason: str) -> SurveyedClaim:
 def _ours(found: ClaimResult) -> Ours | None:
     if found.estimate is not None:
         item = found.estimate
+        if item.difference is not None:
+            own = item.difference
+            return Ours("effect", own.value, own.low, own.high, own.unit, item.n_pairs)
         return Ours("effect", item.effect_pct, item.ci_low_pct, item.ci_high_pct, "%", item.n_pairs)
     if found.level is not None:
         level = found.level
