@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from longlook.analysis.claims.sizes import is_clipped as is_clipped
     from longlook.analysis.effects import said as said
     from longlook.analysis.effects import unmeasured as unmeasured
+    from longlook.analysis.integrated import Drawn as Drawn
     from longlook.analysis.integrated import Integrated as Integrated
+    from longlook.analysis.integrated import StatedArm as StatedArm
     from longlook.analysis.integrated import integrate as integrate
     from longlook.analysis.measure import MeasuredAttempt as MeasuredAttempt
     from longlook.analysis.measure import measure_all as measure_all
@@ -95,7 +97,7 @@ else:
             "claims.judge": "NO_DIFFERENCE_PCT WelchVerdict judge lies_within welch_verdict",
             "claims.sizes": "SIZE_FACTOR compare_sizes is_clipped",
             "effects": "said unmeasured",
-            "integrated": "Integrated integrate",
+            "integrated": "Drawn Integrated StatedArm integrate",
             "measure": "MeasuredAttempt measure_all measure_trials with_comparisons",
             "outputs": "TABLES filled_tables mean_work share_of_epochs",
             "results_digest": "ResultsDigest digest_of_results",

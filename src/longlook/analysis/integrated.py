@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from longlook.analysis.samples import UNSEEN
+from longlook.analysis.stats.rare_losses import larger_pct
 from longlook.analysis.stats.strata import MORE, NONE, ONE, STRATA, Control, Packet, interpolated, round_value
 from longlook.analysis.strata_plan import CellStrata, write_packet
 from longlook.core import STATED, Outcome, Trial
@@ -106,33 +107,32 @@ class _Metric:
         for sample in self._samples:
             arm = self._arms[sample.trial.arm]
             row = {name: sample.row[name] for name in PATTERN_COLUMNS if name in sample.row}
-            shown = sorted(packet for packet in sample.lost if packet in arm.control.costs)
+            shown = sorted(sample.lost.intersection(self._plan.packets(sample.trial.arm)))
             row["stratum"], row["lost"] = sample.trial.stratum, ", ".join(map(write_packet, shown))
-            row["expected"] = self._in_unit(arm.base + arm.control.expected(sample.lost))
+            expected = math.nan if arm is None else self._in_unit(arm.base + arm.control.expected(sample.lost))
+            row["expected"] = expected
             found.append(row)
         return found
 
-    def _arm(self, name: str) -> "_Arm":
-        stated = [
-            (sample.lost, self._scaled(sample.value))
+    def _arm(self, name: str) -> "StatedArm | None":
+        stated = {
+            sample.lost: self._scaled(sample.value)
             for sample in self._samples
             if sample.trial.arm == name and sample.trial.round == STATED and sample.value is not None
-        ]
-        base = next((value for lost, value in stated if not lost), 0.0)
-        measured = {packet: value - base for lost, value in stated for packet in lost}
-        costs = interpolated(self._plan.packets(name), measured)
-        return _Arm(self._plan, base, Control.of(self._plan.strata, costs))
+        }
+        return StatedArm.of(self._plan, name, stated)
 
-    def _round(self, arm: "_Arm", samples: Sequence[_Sample]) -> dict[str, Any]:
-        excess: dict[str, list[float]] = {name: [] for name in STRATA}
+    def _round(self, arm: "StatedArm | None", samples: Sequence[_Sample]) -> dict[str, Any]:
+        trials = []
         for sample in samples:
             if sample.value is None:
                 return {**sample.row, **_ALONE}
-            excess[sample.trial.stratum].append(self._scaled(sample.value) - arm.control.expected(sample.lost))
-        value = round_value(self._plan.strata.weights, excess, arm.known, arm.control.mean)
-        unseen = arm.unseen([sample.lost for sample in samples if sample.trial.stratum == MORE])
-        mean = None if value is None else self._in_unit(value)
-        return {**samples[0].row, **_ALONE, "value": mean, UNSEEN: 100 * math.expm1(unseen) if self._is_log else 0.0}
+            trials.append(Drawn(sample.trial.stratum, sample.lost, self._scaled(sample.value)))
+        value = None if arm is None else arm.round_value(trials)
+        if arm is None or value is None:
+            return {**samples[0].row, **_ALONE}
+        unseen = arm.unseen_pct(trials, value, is_log=self._is_log)
+        return {**samples[0].row, **_ALONE, "value": self._in_unit(value), UNSEEN: unseen}
 
     def _scaled(self, value: float) -> float:
         return math.log(value) if self._is_log else value
@@ -142,26 +142,73 @@ class _Metric:
 
 
 @dataclass(frozen=True)
-class _Arm:
-    """What the stated point says of an arm: its value without loss, and the expected cost of patterns."""
+class Drawn:
+    """A trial of a round: its stratum, the lost packets, and its value on the scale that is averaged."""
+
+    stratum: str
+    lost: frozenset[Packet]
+    value: float
+
+
+@dataclass(frozen=True)
+class StatedArm:
+    """What the stated point says of an arm: its value without loss, and the expected cost of patterns.
+
+    `known` are the strata that no round has to sample: there, a value minus its expectation is the value without loss.
+    """
 
     plan: CellStrata
     base: float
     control: Control
+    known: Mapping[str, float]
 
-    @property
-    def known(self) -> Mapping[str, float]:
-        """The strata that no round has to sample: there, a value minus its expectation is the value without loss."""
-        return {NONE: self.base, ONE: self.base} if self.plan.exact else {}
+    @classmethod
+    def of(cls, plan: CellStrata, arm: str, stated: Mapping[frozenset[Packet], float]) -> "StatedArm | None":
+        """Return it from the values of the trials at the stated point, by their lost packets: none, or a single one.
 
-    def unseen(self, more: Sequence[frozenset[Packet]]) -> float:
-        """Return by how much a round that was not seen may differ, on the scale of logarithms.
+        None if the trial without loss has no value, or one with a single loss that no round tries again.
+        """
+        base = stated.get(frozenset())
+        if base is None:
+            return None
+        measured = {packet: value - base for lost, value in stated.items() for packet in lost}
+        load = plan.packets(arm)
+        control = Control.of(plan.strata, interpolated(load, measured))
+        if not plan.exact:
+            return cls(plan, base, control, {})
+        if any(packet in plan.strata.singles and packet not in measured for packet in load):
+            return None
+        return cls(plan, base, control, {NONE: base, ONE: base})
 
-        In the stratum "more" a value may be larger by the share by which a number of losses fluctuates, as in
-        `stats.rare_losses`. In the others it may differ as far as the dearest packet that is not inside.
+    def round_value(self, trials: Iterable[Drawn]) -> float | None:
+        """Return the mean over all loads, as the trials of a round show it; None if a stratum has none."""
+        excess: dict[str, list[float]] = {name: [] for name in STRATA}
+        for trial in trials:
+            excess[trial.stratum].append(trial.value - self.control.expected(trial.lost))
+        return round_value(self.plan.strata.weights, excess, self.known, self.control.mean)
+
+    def unseen_pct(self, trials: Iterable[Drawn], value: float, *, is_log: bool) -> float:
+        """Return by how much the value of a round may be larger because of one trial that was not seen, in %.
+
+        In the stratum "more" the value of that trial is larger by the share by which a number of losses fluctuates, as
+        in `stats.rare_losses`; in any stratum it may differ as far as the dearest packet that is not inside. The trial
+        counts in the round as every other of its stratum does. The stratum in which it counts most is decisive.
+        `value` is that of the round, and `is_log` says whether values are logarithms. Other values may at most double.
         """
         strata, costs = self.plan.strata, self.control.costs
-        losses = sum(sum(packet in costs for packet in lost) for lost in more) / max(1, len(more))
+        by_stratum: dict[str, list[Drawn]] = {}
+        for trial in trials:
+            by_stratum.setdefault(trial.stratum, []).append(trial)
+        distance = 0.0
         outside = max((abs(cost) for packet, cost in costs.items() if not strata.holds(packet)), default=0.0)
-        share = strata.weights[MORE]
-        return share * math.log1p(1 / math.sqrt(max(1.0, losses))) + (1 - share) * outside
+        for stratum, drawn in by_stratum.items():
+            further = outside
+            if stratum == MORE:
+                losses = sum(packet in costs for trial in drawn for packet in trial.lost) / len(drawn)
+                share = larger_pct(losses) / 100
+                usual = math.fsum(abs(trial.value) for trial in drawn) / len(drawn)
+                further = max(further, math.log1p(share) if is_log else share * usual)
+            distance = max(distance, strata.weights[stratum] / len(drawn) * further)
+        if is_log:
+            return 100 * math.expm1(distance)
+        return min(100.0, 100 * distance / abs(value)) if value else 0.0
