@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from longlook.analysis.claims.sizes import is_clipped as is_clipped
     from longlook.analysis.effects import said as said
     from longlook.analysis.effects import unmeasured as unmeasured
+    from longlook.analysis.integrated import Drawn as Drawn
     from longlook.analysis.integrated import Integrated as Integrated
+    from longlook.analysis.integrated import StatedArm as StatedArm
     from longlook.analysis.integrated import integrate as integrate
     from longlook.analysis.loss_parts import LossEffects as LossEffects
     from longlook.analysis.loss_parts import loss_effects as loss_effects
@@ -103,7 +105,7 @@ else:
             "claims.judge": "NO_DIFFERENCE_PCT WelchVerdict judge lies_within welch_verdict",
             "claims.sizes": "SIZE_FACTOR is_clipped",
             "effects": "said unmeasured",
-            "integrated": "Integrated integrate",
+            "integrated": "Drawn Integrated StatedArm integrate",
             "loss_parts": "LossEffects loss_effects",
             "measure": "MeasuredAttempt measure_all measure_trials with_comparisons",
             "outputs": "TABLES filled_tables mean_work share_of_epochs",

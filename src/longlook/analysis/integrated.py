@@ -1,6 +1,7 @@
 """Samples of single patterns of losses → samples of rounds: losses are integrated (`stats.strata`). Pure."""
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -9,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from longlook.analysis.samples import LIKE, UNSEEN, UNSEEN_BESIDE
+from longlook.analysis.stats.rare_losses import larger_pct
 from longlook.analysis.stats.scales import by_ratios
 from longlook.analysis.stats.strata import MORE, NONE, ONE, STRATA, Control, Packet, interpolated, round_value
 from longlook.analysis.strata_plan import CellStrata, write_packet
@@ -116,39 +118,41 @@ class _Metric:
             row = {name: sample.row[name] for name in PATTERN_COLUMNS if name in sample.row}
             shown = sorted(sample.lost & loads[sample.trial.arm])
             row["stratum"], row["lost"] = sample.trial.stratum, ", ".join(map(write_packet, shown))
-            row["expected"] = self._in_unit(arm.base + arm.control.expected(sample.lost))
+            expected = math.nan if arm is None else self._in_unit(arm.base + arm.control.expected(sample.lost))
+            row["expected"] = expected
             found.append(row)
         return found
 
-    def _arm(self, name: str) -> "KnownArm":
-        return KnownArm.of(self._plan, name, self._stated(name), self._stated(self._plan.costs_of.get(name, name)))
+    def _arm(self, name: str) -> "StatedArm | None":
+        return StatedArm.of(self._plan, name, self._stated(name), self._stated(self._plan.costs_of.get(name, name)))
 
-    def _stated(self, name: str) -> list[tuple[frozenset[Packet], float]]:
-        return [
-            (sample.lost, self._scaled(sample.value))
+    def _stated(self, name: str) -> dict[frozenset[Packet], float]:
+        return {
+            sample.lost: self._scaled(sample.value)
             for sample in self._samples
             if sample.trial.arm == name and sample.trial.round == STATED and sample.value is not None
-        ]
+        }
 
-    def _round(self, arm: "KnownArm", samples: Sequence[_Sample]) -> dict[str, Any]:
-        excess: dict[str, list[float]] = {name: [] for name in STRATA}
+    def _round(self, arm: "StatedArm | None", samples: Sequence[_Sample]) -> dict[str, Any]:
+        trials = []
         for sample in samples:
             if sample.value is None:
                 return {**sample.row, **_ALONE}
-            excess[sample.trial.stratum].append(self._scaled(sample.value) - arm.control.expected(sample.lost))
-        value = round_value(self._plan.strata.weights, excess, arm.known, arm.control.mean)
-        unseen = arm.unseen([sample.lost for sample in samples if sample.trial.stratum == MORE])
-        mean = None if value is None else self._in_unit(value)
-        found = {**samples[0].row, **_ALONE, "value": mean, UNSEEN: 100 * math.expm1(unseen) if self._is_log else 0.0}
-        like = self._plan.costs_of.get(samples[0].trial.arm)
+            trials.append(Drawn(sample.trial.stratum, sample.lost, self._scaled(sample.value)))
+        value = None if arm is None else arm.round_value(trials)
+        if arm is None or value is None:
+            return {**samples[0].row, **_ALONE}
+        unseen_pct, name = arm.unseen_pct(trials, value, is_log=self._is_log), samples[0].trial.arm
+        found = {**samples[0].row, **_ALONE, "value": self._in_unit(value), UNSEEN: unseen_pct}
+        like = self._plan.costs_of.get(name)
         if like is None or not self._is_log:
             return found
-        beside = min(unseen, self._apart(samples[0].trial.arm, like))
-        return found | {LIKE: like, UNSEEN_BESIDE: 100 * math.expm1(beside)}
+        beside = self._apart(name, like) * arm.share_of_one(trials)
+        return found | {LIKE: like, UNSEEN_BESIDE: min(unseen_pct, 100 * math.expm1(beside))}
 
     def _apart(self, arm: str, other: str) -> float:
         """Return how far an unseen pattern may part two arms that are nearly one program: twice the largest distance
-        from the usual one among all patterns that both ran, infinite if these are few.
+        from the usual one among all patterns that both ran; ln 2 if these are few.
         """
         if (arm, other) not in self._distances:
             values = {
@@ -163,7 +167,7 @@ class _Metric:
             ratios = [values[arm][key] - values[other][key] for key in both]
             usual = median(ratios) if ratios else 0.0
             enough = len(ratios) >= _PAIRS
-            self._distances[arm, other] = 2 * max(abs(ratio - usual) for ratio in ratios) if enough else math.inf
+            self._distances[arm, other] = 2 * max(abs(ratio - usual) for ratio in ratios) if enough else math.log(2)
         return self._distances[arm, other]
 
     def _scaled(self, value: float) -> float:
@@ -174,46 +178,89 @@ class _Metric:
 
 
 @dataclass(frozen=True)
-class KnownArm:
-    """What the stated point says of an arm, on the scale of its values: the value without loss, the cost of each single
-    loss that was measured, and the expected cost of patterns.
+class Drawn:
+    """A trial of a round: its stratum, the lost packets, and its value on the scale that is averaged."""
+
+    stratum: str
+    lost: frozenset[Packet]
+    value: float
+
+
+@dataclass(frozen=True)
+class StatedArm:
+    """What the stated point says of an arm: its value without loss, the cost of each single loss that was measured, and
+    the expected cost of patterns.
+
+    `known` are the strata that no round has to sample: there, a value minus its expectation is the value without loss.
     """
 
     plan: CellStrata
     base: float
     measured: Mapping[Packet, float]
     control: Control
+    known: Mapping[str, float]
 
     @classmethod
     def of(
         cls,
         plan: CellStrata,
-        name: str,
-        stated: Sequence[tuple[Iterable[Packet], float]],
-        of_costs: Sequence[tuple[Iterable[Packet], float]],
-    ) -> "KnownArm":
-        """Return the same of an arm's trials at the stated point: the lost packets, none or one, and the value.
+        arm: str,
+        stated: Mapping[frozenset[Packet], float],
+        of_costs: Mapping[frozenset[Packet], float] | None = None,
+    ) -> "StatedArm | None":
+        """Return it from the values of the trials at the stated point, by their lost packets: none, or a single one.
 
-        `of_costs` are the trials of the arm whose single losses stand for its own (`CellStrata.costs_of`).
+        `of_costs` are the same of the arm whose single losses stand for its own (`CellStrata.costs_of`); None: its own.
+        None if the trial without loss has no value, or one with a single loss that no round tries again.
         """
-        base, base_of_costs = (next((value for lost, value in each if not lost), 0.0) for each in (stated, of_costs))
-        measured = {packet: value - base_of_costs for lost, value in of_costs for packet in lost}
-        costs = interpolated(plan.packets(name), measured)
-        return cls(plan, base, measured, Control.of(plan.strata, costs))
+        base = stated.get(frozenset())
+        if base is None:
+            return None
+        costs = stated if of_costs is None else of_costs
+        base_of_costs = costs.get(frozenset(), base)
+        measured = {packet: value - base_of_costs for lost, value in costs.items() for packet in lost}
+        load = plan.packets(arm)
+        control = Control.of(plan.strata, interpolated(load, measured))
+        if not plan.exact:
+            return cls(plan, base, measured, control, {})
+        if any(packet in plan.strata.singles and packet not in measured for packet in load):
+            return None
+        return cls(plan, base, measured, control, {NONE: base, ONE: base})
 
-    @property
-    def known(self) -> Mapping[str, float]:
-        """The strata that no round has to sample: there, a value minus its expectation is the value without loss."""
-        return {NONE: self.base, ONE: self.base} if self.plan.exact else {}
+    def round_value(self, trials: Iterable[Drawn]) -> float | None:
+        """Return the mean over all loads, as the trials of a round show it; None if a stratum has none."""
+        excess: dict[str, list[float]] = {name: [] for name in STRATA}
+        for trial in trials:
+            excess[trial.stratum].append(trial.value - self.control.expected(trial.lost))
+        return round_value(self.plan.strata.weights, excess, self.known, self.control.mean)
 
-    def unseen(self, more: Sequence[frozenset[Packet]]) -> float:
-        """Return by how much a round that was not seen may differ, on the scale of logarithms.
+    def share_of_one(self, trials: Iterable[Drawn]) -> float:
+        """Return with which share a single trial counts in the mean of a round, at most."""
+        counts = Counter(trial.stratum for trial in trials)
+        return max(self.plan.strata.weights[stratum] / count for stratum, count in counts.items())
 
-        In the stratum "more" a value may be larger by the share by which a number of losses fluctuates, as in
-        `stats.rare_losses`. In the others it may differ as far as the dearest packet that is not inside.
+    def unseen_pct(self, trials: Iterable[Drawn], value: float, *, is_log: bool) -> float:
+        """Return by how much the value of a round may be larger because of one trial that was not seen, in %.
+
+        In the stratum "more" the value of that trial is larger by the share by which a number of losses fluctuates, as
+        in `stats.rare_losses`; in any stratum it may differ as far as the dearest packet that is not inside. The trial
+        counts in the round as every other of its stratum does. The stratum in which it counts most is decisive.
+        `value` is that of the round, and `is_log` says whether values are logarithms. Other values may at most double.
         """
         strata, costs = self.plan.strata, self.control.costs
-        losses = sum(sum(packet in costs for packet in lost) for lost in more) / max(1, len(more))
+        by_stratum: dict[str, list[Drawn]] = {}
+        for trial in trials:
+            by_stratum.setdefault(trial.stratum, []).append(trial)
+        distance = 0.0
         outside = max((abs(cost) for packet, cost in costs.items() if not strata.holds(packet)), default=0.0)
-        share = strata.weights[MORE]
-        return share * math.log1p(1 / math.sqrt(max(1.0, losses))) + (1 - share) * outside
+        for stratum, drawn in by_stratum.items():
+            further = outside
+            if stratum == MORE:
+                losses = sum(packet in costs for trial in drawn for packet in trial.lost) / len(drawn)
+                share = larger_pct(losses) / 100
+                usual = math.fsum(abs(trial.value) for trial in drawn) / len(drawn)
+                further = max(further, math.log1p(share) if is_log else share * usual)
+            distance = max(distance, strata.weights[stratum] / len(drawn) * further)
+        if is_log:
+            return 100 * math.expm1(distance)
+        return min(100.0, 100 * distance / abs(value)) if value else 0.0

@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from longlook.analysis.integrated import KnownArm
+from longlook.analysis.integrated import StatedArm
 from longlook.analysis.stats.cells import FAILED
 from longlook.analysis.stats.procedures import effect_pct
 from longlook.analysis.stats.scales import by_ratios
@@ -179,13 +179,19 @@ class _Arm:
         self.tried = {packet: tried[packet] for packet in order if packet in tried}
         self.load = frozenset(order)
         values, values_of_costs = (
-            [(each.lost, metric.scaled(each.value)) for each in some if each.is_stated and each.value is not None]
+            {
+                frozenset(each.lost): metric.scaled(each.value)
+                for each in some
+                if each.is_stated and each.value is not None
+            }
             for some in (patterns, of_costs)
         )
-        self.known = KnownArm.of(metric.plan, name, values, values_of_costs)
+        self.known = StatedArm.of(metric.plan, name, values, values_of_costs)
 
     def single(self, packet: Packet) -> float | None:
         """Return the scaled value if this packet alone is lost; None if it was not measured."""
+        if self.known is None:
+            return None
         if packet not in self.load:
             return self.known.base
         cost = self.known.measured.get(packet)
@@ -194,7 +200,9 @@ class _Arm:
     def cost(self, packet: Packet) -> float | None:
         """Return what the loss of this packet costs in the metric's unit; None if it was not measured."""
         value = self.single(packet)
-        return None if value is None else self._metric.in_unit(value) - self._metric.in_unit(self.known.base)
+        if value is None or self.known is None:
+            return None
+        return self._metric.in_unit(value) - self._metric.in_unit(self.known.base)
 
     @cached_property
     def means(self) -> Mapping[int, Mapping[str, float]]:
@@ -202,6 +210,8 @@ class _Arm:
 
         A stratum without a trial in a round counts as the others do, as in `round_value`.
         """
+        if self.known is None:
+            return {}
         by_round: dict[int, list[_Pattern]] = {}
         for pattern in self._patterns:
             if not pattern.is_stated:
@@ -209,20 +219,20 @@ class _Arm:
         weights, expected = self._metric.plan.strata.weights, self.known.control.means()
         found: dict[int, Mapping[str, float]] = {}
         for number, patterns in by_round.items():
-            if (excess := self._excess(patterns)) is None:
+            if (excess := self._excess(self.known, patterns)) is None:
                 continue
             own = {name: math.fsum(values) / len(values) for name, values in excess.items()} | dict(self.known.known)
             others = math.fsum(weights[name] * own[name] for name in own) / math.fsum(weights[name] for name in own)
             found[number] = {name: own.get(name, others) + expected[name] for name in STRATA}
         return found
 
-    def _excess(self, patterns: Sequence[_Pattern]) -> Mapping[str, Sequence[float]] | None:
+    def _excess(self, known: StatedArm, patterns: Sequence[_Pattern]) -> Mapping[str, Sequence[float]] | None:
         """Return by how much the values of each stratum exceed what is expected; None if one is missing."""
         found: dict[str, list[float]] = {}
         for pattern in patterns:
             if pattern.value is None:
                 return None
-            excess = self._metric.scaled(pattern.value) - self.known.control.expected(pattern.lost)
+            excess = self._metric.scaled(pattern.value) - known.control.expected(pattern.lost)
             found.setdefault(pattern.row["stratum"], []).append(excess)
         return found
 

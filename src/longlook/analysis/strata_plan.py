@@ -169,11 +169,15 @@ def singles_to_try(load: Sequence[Packet], laws: LossLaws, *, point: bool) -> li
     """Return the packets of a load whose single loss is tried: all of them, or the first, the last and some between of
     each direction.
     """
-    can_be_lost = {name for name, law in (("up", laws.up), ("down", laws.down)) if any(law.lost)}
-    lossy = [packet for packet in load if packet[0] in can_be_lost]
+    lossy = _lossy(load, laws)
     if len(lossy) <= (MOST_SINGLES if point and expected_losses(load, laws) <= MOST_EXPECTED else SOME_SINGLES):
         return lossy
     return [packet for packet in lossy if packet in _marked(lossy, _FIRST, _LAST, _BETWEEN)]
+
+
+def _lossy(load: Iterable[Packet], laws: LossLaws) -> list[Packet]:
+    can_be_lost = {name for name, law in (("up", laws.up), ("down", laws.down)) if any(law.lost)}
+    return [packet for packet in load if packet[0] in can_be_lost]
 
 
 def _marked(load: Iterable[Packet], first: int, last: int, between: int) -> set[Packet]:
@@ -193,7 +197,9 @@ def _marked(load: Iterable[Packet], first: int, last: int, between: int) -> set[
 
 def expected_losses(load: Iterable[Packet], laws: LossLaws) -> float:
     """Return how many packets of a load are lost on average."""
-    numbers = list(load)
+    numbers = _lossy(load, laws)
+    if not numbers:
+        return 0.0
     return LossStrata(laws, {name: found_of(numbers, name) for name in ("up", "down")}).expected_losses(numbers)
 
 
@@ -210,8 +216,11 @@ def plan_strata(
 
     `costs_of` names the arms without single losses of their own, and the arms whose stand for these.
 
-    At a `point` with few enough losses "none" and "one" are exact if each single loss of each load was tried.
+    At a `point` with few enough losses "none" and "one" are exact if no packet comes before the load (losses in a
+    connection that primes it may change it); then each single loss of each load must have been tried, and gone well.
     """
+    if not any(_lossy(load, laws) for load in loads.values()):
+        return CellStrata(cell_id, "no packet of a load can be lost")
     longest = [*loads.values(), *singles]
     expected = max(expected_losses(load, laws) for load in loads.values())
     arrivals = {arm: tuple(map(write_packet, load)) for arm, load in loads.items()}
@@ -225,7 +234,8 @@ def plan_strata(
             name: min((found_of(load, name)[0] for load in longest if found_of(load, name)), default=0) for name in ends
         }
         inside = {name: tuple(range(first[name], ends[name])) for name in ends}
-        exact = point and all(len(load) <= MOST_SINGLES for load in loads.values())
+        primed = any(numbers and numbers[0] for load in loads.values() for numbers in _numbers(load, laws))
+        exact = point and not primed and all(len(load) <= MOST_SINGLES for load in loads.values())
         return CellStrata(cell_id, "", laws, inside, until, arrivals, costs_of or {}, exact)
     share = expected / max(map(len, loads.values()))
     count = min(_FIRST + _LAST, int(_EXPECTED_INSIDE / 2 / share))
@@ -234,6 +244,11 @@ def plan_strata(
     critical = set().union(*(_marked(load, count - count // 3, count // 3, 0) for load in loads.values()))
     inside = {name: tuple(found_of(critical, name)) for name in ends}
     return CellStrata(cell_id, "", laws, inside, until, arrivals, costs_of or {})
+
+
+def _numbers(load: Iterable[Packet], laws: LossLaws) -> list[list[int]]:
+    lossy = _lossy(load, laws)
+    return [found_of(lossy, name) for name in ("up", "down")]
 
 
 @dataclass(frozen=True)

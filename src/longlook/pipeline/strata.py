@@ -180,6 +180,8 @@ class _Cell:
                 return CellStrata(cell_id, f"arm {arm}: {tried.problem}")
             for packet, trial in self._single[arm].items():
                 other = singles[trial.id].traffic
+                if problem := singles[trial.id].problem:
+                    return CellStrata(cell_id, f"arm {arm} without its packet {packet[0]} {packet[1]}: {problem}")
                 if other is not None and tried.traffic is not None and not tried.traffic.repeats_until(packet, other):
                     packet_name = f"{packet[0]} {packet[1]}"
                     return CellStrata(

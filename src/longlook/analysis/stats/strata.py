@@ -16,10 +16,11 @@ A packet is named by its direction and by its number in it, in order of arrival 
 
 import math
 import random
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import count
+from itertools import accumulate
 
 import numpy as np
 
@@ -121,16 +122,10 @@ class _Channel:
                 found[number] = here[0] @ onward[0], here[0] @ onward[1] + here[1] @ onward[0]
         return found
 
-    def draw(self, source: random.Random, until: int, lost_inside: frozenset[int] | None) -> list[int]:
-        """Return the packets before number `until` that are lost, drawn by the law.
-
-        `lost_inside` are exactly the packets inside that are lost; None if they are drawn like the others.
-        """
+    def draw(self, source: random.Random, until: int, lost_inside: frozenset[int]) -> list[int]:
+        """Return the packets before number `until` that are lost, drawn by the law; of those inside, these."""
         if self.memoryless:
-            drawn = self._draw_memoryless(source, until)
-            if lost_inside is None:
-                return drawn
-            return sorted({*drawn} - {*self.inside} | lost_inside)
+            return sorted({*self._draw_memoryless(source, until)} - {*self.inside} | lost_inside)
         return self._draw_chain(source, until, lost_inside)
 
     def _draw_memoryless(self, source: random.Random, until: int) -> list[int]:
@@ -146,18 +141,17 @@ class _Channel:
                 return found
             found.append(number)
 
-    def _draw_chain(self, source: random.Random, until: int, lost_inside: frozenset[int] | None) -> list[int]:
+    def _draw_chain(self, source: random.Random, until: int, lost_inside: frozenset[int]) -> list[int]:
         """Filter forward, sample backward (Carter and Kohn, Biometrika 81, 1994) as far as packets are fixed; then
         let the chain run.
         """
         state, lost, step = self._steps
-        chosen = set(self.inside) if lost_inside is not None else set()
-        fixed = max(chosen, default=-1) + 1
+        fixed = max(self.inside, default=-1) + 1
         met = []  # by packet: joint probability of what is fixed up to this packet, and of the state that it meets
         for number in range(fixed):
             fate = np.ones(len(lost))
-            if number in chosen:
-                fate = lost if lost_inside is not None and number in lost_inside else 1 - lost
+            if number in self.inside_set:
+                fate = lost if number in lost_inside else 1 - lost
             met.append(state * fate)
             state = met[-1] @ step
             state = state / state.sum()
@@ -165,16 +159,68 @@ class _Channel:
         found, after = [], here
         for number in reversed(range(fixed)):
             earlier = _pick(source, met[number] * step[:, after])
-            is_lost = number in (lost_inside or ()) if number in chosen else source.random() < lost[earlier]
+            is_lost = number in lost_inside if number in self.inside_set else source.random() < lost[earlier]
             if is_lost:
                 found.append(number)
             after = earlier
         found.reverse()
-        for number in range(fixed, until):
-            if source.random() < lost[here]:
+        return found + self._behind(source, here, fixed, until)
+
+    def _behind(self, source: random.Random, state: int, start: int, until: int) -> list[int]:
+        """Return the lost packets from number `start` on, the first of which meets this state."""
+        found, shares = [], self.law.lost
+        onward = [list(accumulate(row)) for row in self.law.step]
+        for number in range(start, until):
+            if source.random() < shares[state]:
                 found.append(number)
-            here = _pick(source, step[here])
+            row = onward[state]
+            state = min(len(row) - 1, bisect_right(row, source.random() * row[-1]))
         return found
+
+    @cached_property
+    def _counted(self) -> list[Floats]:
+        """By packet up to the last one inside: the joint probability of how many packets inside were lost before it, of
+        0, 1 and more, and of the state that it meets, shape (3, states).
+        """
+        start, lost, step = self._steps
+        end = self.inside[-1] + 1 if self.inside else 0
+        found = [np.stack([start, 0 * start, 0 * start])]
+        for number in range(end):
+            now = found[-1]
+            if number in self.inside_set:
+                hit = now * lost
+                now = now - hit + np.stack([0 * start, hit[0], hit[1] + hit[2]])
+            found.append(now @ step)
+        return found
+
+    def counts(self) -> Floats:
+        """Return the probability that none, one, or more of the packets inside are lost, shape (3,)."""
+        chances: Floats = self._counted[-1].sum(axis=1)
+        return chances
+
+    def draw_counted(self, source: random.Random, until: int, count: int) -> list[int]:
+        """Return the packets before number `until` that are lost if so many of those inside are: 0, 1, or 2 for more.
+
+        Filter forward, sample backward (Carter and Kohn, Biometrika 81, 1994), over states and counts.
+        """
+        _, lost, step = self._steps
+        here = after = _pick(source, self._counted[-1][count])
+        found = []
+        for number in reversed(range(len(self._counted) - 1)):
+            onward = self._counted[number] * step[:, after]
+            if number not in self.inside_set:
+                after = _pick(source, onward[count])
+                is_lost = source.random() < lost[after]
+            else:  # the counts before: the same and not lost, one less and lost, or more and lost
+                ways = [onward[count] * (1 - lost)]
+                ways += [onward[before] * lost for before in range(3) if min(before + 1, 2) == count]
+                way, after = divmod(_pick(source, np.concatenate(ways)), len(lost))
+                is_lost = way > 0
+                count = count if way == 0 else count - 1 if way == 1 else count
+            if is_lost:
+                found.append(number)
+        found.reverse()
+        return found + self._behind(source, here, len(self._counted) - 1, until)
 
 
 def _source(seed: str) -> random.Random:
@@ -209,7 +255,8 @@ class LossStrata:
         one = math.fsum(self.singles.values())
         if not one:
             raise ValueError("no packet inside can be lost")
-        self.weights: Mapping[str, float] = {NONE: all_none, ONE: one, MORE: max(0.0, 1 - all_none - one)}
+        more = 1 - all_none - one
+        self.weights: Mapping[str, float] = {NONE: all_none, ONE: one, MORE: more if more > _NOTHING else 0.0}
         """The probability of each stratum."""
 
     def none_of(self, packets: Iterable[Packet]) -> float:
@@ -236,16 +283,20 @@ class LossStrata:
             return self._draw(seed, until, frozenset() if single is None else frozenset({single}))
         if all(channel.memoryless for channel in self._channels.values()):
             return self._draw(seed, until, self._several(_source(f"{seed} several")))
-        ends = {name: max(channel.inside, default=-1) + 1 for name, channel in self._channels.items()}
-        for attempt in count():
-            if sum(map(self.holds, self._draw(f"{seed} {attempt}", ends, None))) > 1:
-                return self._draw(f"{seed} {attempt}", until, None)  # the same draws, and those behind them
-        raise AssertionError("unreachable")
+        source = _source(f"{seed} several")
+        counts = [(up, down) for up in range(3) for down in range(3) if up + down > 1]
+        shares = [channel.counts() for channel in self._channels.values()]
+        chosen = counts[_pick(source, np.array([shares[0][up] * shares[1][down] for up, down in counts]))]
+        return frozenset(
+            (name, number)
+            for (name, channel), count in zip(self._channels.items(), chosen, strict=True)
+            for number in channel.draw_counted(_source(f"{seed} {name}"), until[name], count)
+        )
 
-    def _draw(self, seed: int | str, until: Mapping[str, int], inside: frozenset[Packet] | None) -> frozenset[Packet]:
+    def _draw(self, seed: int, until: Mapping[str, int], inside: frozenset[Packet]) -> frozenset[Packet]:
         found: set[Packet] = set()
         for name, channel in self._channels.items():
-            chosen = None if inside is None else frozenset(number for key, number in inside if key == name)
+            chosen = frozenset(number for key, number in inside if key == name)
             drawn = channel.draw(_source(f"{seed} {name}"), until[name], chosen)
             found.update((name, number) for number in drawn)
         return frozenset(found)
@@ -373,11 +424,9 @@ def round_value(
     """Return the value of a round: Σ weight × mean of a stratum's values minus their expectation, plus its exact mean.
 
     `excess` are, by stratum, values minus `Control.expected`; `known` are strata that need no trial in the round, with
-    what each value there is minus its expectation. Strata without either count as the others do, if their trials
-    failed; None if none has a value.
+    what each value there is minus its expectation. None if a stratum that has a probability has neither.
     """
     means = {name: math.fsum(values) / len(values) for name, values in excess.items() if values} | dict(known)
-    share = math.fsum(weights[name] for name in means)
-    if share <= 0:
+    if any(weight > 0 and name not in means for name, weight in weights.items()):
         return None
-    return math.fsum(weights[name] * value for name, value in means.items()) / share + mean
+    return math.fsum(weights[name] * value for name, value in means.items()) + mean

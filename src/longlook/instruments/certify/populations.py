@@ -30,13 +30,15 @@ class Procedure(Protocol):
 class Population:
     """The advantages of a contrast in one cell, one for each round that both arms have, in the order of rounds.
 
-    `losses` are the packets lost at random in each of these rounds (`CellData.random_losses`).
+    `losses` are the packets lost at random in each of these rounds (`CellData.random_losses`), `unseen_pct` how far a
+    round may differ that was not seen, if losses are integrated (`ArmData.unseen_pct`): shape (arms, rounds).
     """
 
     contrast: str
     cell_id: str
     advantages: Floats
     losses: Floats | None = None
+    unseen_pct: Floats | None = None
 
     @property
     def name(self) -> str:
@@ -66,7 +68,15 @@ class Population:
 
     def _of(self, rounds: npt.NDArray[np.intp]) -> "Population":
         losses = None if self.losses is None else self.losses[rounds]
-        return replace(self, advantages=self.advantages[rounds], losses=losses)
+        unseen = None if self.unseen_pct is None else self.unseen_pct[:, rounds]
+        return replace(self, advantages=self.advantages[rounds], losses=losses, unseen_pct=unseen)
+
+    def analysed(self, analyse: rare_losses.Analyse) -> Paired:
+        """Return what an analysis finds, with the room for random losses that `stats.estimate` gives it."""
+        if self.unseen_pct is None:
+            return rare_losses.analysed(analyse, self.advantages, self.losses, is_log=True)
+        unseen = float(np.max(np.mean(self.unseen_pct, axis=1)))
+        return rare_losses.with_unseen(analyse, self.advantages, unseen, is_log=True)
 
 
 def populations(samples: pd.DataFrame, study: Study) -> list[Population]:
@@ -120,7 +130,7 @@ def verdicts(
     def analyse(advantage: Floats, *, skewed: bool = True) -> Paired:
         return procedure(advantage, margin, analysis.confidence, skewed=skewed)
 
-    read = [rare_losses.analysed(analyse, cell.advantages, cell.losses, is_log=True) for cell in family]
+    read = [cell.analysed(analyse) for cell in family]
     tested = [index for index, paired in enumerate(read) if paired.p is not None]
     p = procedures.adjust([p for paired in read if (p := paired.p) is not None], analysis.correction)
     adjusted = dict(zip(tested, p, strict=True))

@@ -85,6 +85,17 @@ def test_draws_follow_the_law_inside_a_stratum(law: str, stratum: str) -> None:
         assert abs(found[lost] - count * share / total) < 5 * deviation + 3
 
 
+def test_rare_losses_with_a_memory_are_drawn_as_quickly_as_others() -> None:
+    """Two losses among five packets once in 10^9 loads: draws that are thrown away until one fits would never end."""
+    stage = Stage("gilbert_elliott", {"good_to_bad": 1e-9, "bad_to_good": 0.5, "loss_good": 1e-5})
+    laws = loss_laws(Link(up=(), down=(stage,)))
+    assert isinstance(laws, LossLaws)
+    strata = LossStrata(laws, {"down": list(range(5))})
+    assert 0 < strata.weights[MORE] < 1e-8
+    for seed in range(20):
+        assert sum(map(strata.holds, strata.draw(MORE, seed, {"up": 0, "down": 40}))) >= 2
+
+
 @pytest.mark.parametrize("law", LAWS)
 def test_the_mean_of_a_control_is_exact(law: str) -> None:
     laws = laws_of(law)
@@ -159,11 +170,12 @@ def test_costs_between_measured_packets_are_interpolated_in_their_direction() ->
     assert found == {("down", 0): 1.0, ("down", 1): 2.0, ("down", 2): 4.0, ("down", 3): 4.0}
 
 
-def test_a_stratum_whose_trials_failed_counts_like_the_others() -> None:
+def test_a_round_without_a_stratum_that_has_a_probability_has_no_value() -> None:
     weights = {NONE: 0.5, ONE: 0.3, MORE: 0.2}
-    assert round_value(weights, {NONE: [1.0], ONE: [2.0, 4.0], MORE: []}, {}, 0.0) == pytest.approx((0.5 + 0.9) / 0.8)
-    assert round_value(weights, {NONE: []}, {}, 0.0) is None
+    assert round_value(weights, {NONE: [1.0], ONE: [2.0, 4.0], MORE: []}, {}, 0.0) is None
+    assert round_value(weights, {NONE: [1.0], ONE: [2.0, 4.0], MORE: [3.0]}, {}, 0.5) == pytest.approx(2.5)
     assert round_value(weights, {MORE: [2.0]}, {NONE: 1.0, ONE: 1.0}, 0.1) == pytest.approx(1.3)
+    assert round_value({NONE: 0.6, ONE: 0.4, MORE: 0.0}, {NONE: [1.0], ONE: [2.0]}, {}, 0.0) == pytest.approx(1.4)
 
 
 def test_links_that_cannot_be_integrated_say_why() -> None:
