@@ -87,7 +87,7 @@ def _measured(content: ReportContent, place: Place) -> Square:
 
 
 def _tip(content: ReportContent, place: Place, estimate: Estimate) -> tuple[str, ...]:
-    unit = estimate.unit
+    baseline, contender = (wording.quantity(level, estimate.unit) for level in estimate.levels)
     cliff = (f"{wording.CLIFF} {sentence(estimate.cliff)}",) if estimate.cliff else ()
     return (
         cell_label(place.cell),
@@ -95,8 +95,8 @@ def _tip(content: ReportContent, place: Place, estimate: Estimate) -> tuple[str,
         f"{wording.percent(content.study.analysis.confidence)} interval "
         f"{wording.interval_pct(estimate.ci_low_pct, estimate.ci_high_pct)}",
         f"adjusted p {wording.p_value(estimate.p_adjusted)}",
-        f"{content.short_label(estimate.baseline)} {wording.quantity(estimate.baseline_median, unit)}, "
-        f"{content.short_label(estimate.contender)} {wording.quantity(estimate.contender_median, unit)} (medians)",
+        f"{content.short_label(estimate.baseline)} {baseline}, {content.short_label(estimate.contender)} {contender} "
+        f"({'means' if estimate.is_integrated else 'medians'})",
         *cliff,
     )
 
