@@ -10,8 +10,9 @@ A comment behind a sentence binds numbers of the text before it, a comment befor
 A line of a comment that begins with `from STUDY:` goes on with another study. `TEXT = PLACE` is about the last such
 text before the comment that stands left of the next item's. An item without `=` holds for all items after it. The words
 of a place, between bars, are those of scripts/entry_values.py. A table has a place for each row and for each of its
-last columns; – binds nothing. A cell that shows no verdict is decided, unless `silent` stands among the items; `open`,
-`undecided`, `inconclusive` and (?) are one verdict, `equivalent` another.
+last columns; – binds nothing. A text with `equivalent` is about equivalent cells, and one with `open`, `undecided`,
+`inconclusive` or (?) about inconclusive ones. A cell of a table that says neither is decided, unless `silent` stands
+among the items.
 
 The number behind a command that runs a study whole is the number of the entry's trials, without a comment.
 """
@@ -30,6 +31,8 @@ _COMMENT = re.compile(r"<!--\s+(?=(?:from|table) )(?P<inside>.*?)-->", re.S)
 _CLAUSE = re.compile(r"(?P<kind>from|table) (?P<study>[\w-]+):(?P<body>.*?)(?=\n *(?:from|table) |-->)", re.S)
 _COMMAND = re.compile(r"^ {4,}longlook run (?P<study>[\w-]+) +# (?P<trials>\d[\d,]*)(?= trials|;|$)", re.M)
 """A command that runs a study whole, and the number of its trials."""
+_KINDS = ("from", "table", "claims", "statements", "Made")
+"""The first words of comments in pages: here, in scripts/claim_counts.py, and of pages that a command makes."""
 _NOTHING = "–"
 _OPEN = re.compile(r"\bopen\b|\bundecided\b|\binconclusive\b|\(\?\)")
 _HIDDEN = re.compile(r"<!--.*?-->|^(?:    |<img ).*?$|^#.*?$|`[^`\n]*`|\]\([^)\n]*\)|https?://\S+", re.S | re.M)
@@ -132,7 +135,7 @@ def checked(name: str, text: str) -> Page:
             where = binding.place.entry.study.id
             try:
                 right = shown(now, binding.place, words=binding.in_words)
-                if binding.verdict and (wrong := _wrong_verdict(now, binding.place)):
+                if wrong := _wrong_verdict(now, binding.place, needed=binding.verdict):
                     faults.append(Fault(name, line, now, None, f"{where}: the verdict is {wrong}"))
             except PlaceError as error:
                 faults.append(Fault(name, line, now, None, f"{where}: {error}"))
@@ -142,6 +145,10 @@ def checked(name: str, text: str) -> Page:
                 changes.append((binding.start, binding.end, right))
                 if binding.written is not None:
                     changes.append((*binding.written, right))
+    for comment in re.finditer(r"<!--\s*(\w*)[^>]*", text):
+        if comment[1] not in _KINDS:
+            line = text.count("\n", 0, comment.start()) + 1
+            faults.append(Fault(name, line, comment[1], None, f"a comment begins with {' or '.join(_KINDS)}"))
     for command in _COMMAND.finditer(text):
         if (ENTRIES / f"{command['study']}.json").is_file():
             right = f"{entry_named(command['study']).trials:,}"
@@ -306,9 +313,11 @@ def _table_lines(text: str, begin: int) -> list[tuple[int, str]]:
     return found[2:]
 
 
-def _wrong_verdict(text: str, place: Place) -> str | None:
-    """Return the verdict of the one estimate of a place, if a text says another one."""
-    (found,) = place.estimates()
+def _wrong_verdict(text: str, place: Place, *, needed: bool) -> str | None:
+    """Return the verdict of an estimate of a place, if a text says another one, or says none although it is needed."""
     said = Verdict.INCONCLUSIVE if _OPEN.search(text) else Verdict.EQUIVALENT if "equivalent" in text else None
-    decided = found.verdict in (Verdict.BETTER, Verdict.WORSE)
-    return None if found.verdict is said or (said is None and decided) else str(found.verdict)
+    if said is None and not needed:
+        return None
+    decided = {Verdict.BETTER, Verdict.WORSE}
+    allowed = decided if said is None else {said}
+    return next((str(item.verdict) for item in place.estimates() if item.verdict not in allowed), None)

@@ -3,12 +3,13 @@
     Fig. 6a: <!-- claims kakhki2017-fig6a -->12 same size, 8 other size, 1 no difference.
     <!-- statements | kind=number -->187 same size, 137 other size, 27 contradicted
 
-`claims` counts the claims of studies, one a cell; `statements` counts what sources state, each once, of all studies if
-none is named. Behind bars a choice may follow: `kind=`, `paper=`, `contrast=`, `arm=`, `id=` (the beginning of a
-claim's id) or a factor with its level, as in `path=1%-loss`; a semicolon separates alternatives. `make generate` puts
-the counts in, `make lint` compares them.
+A line may end behind `<!--`. `claims` counts the claims of studies, one a cell; `statements` counts what sources state,
+each once. `*` in a name stands for anything, and no name for all studies. Behind bars a choice may follow: `kind=`,
+`paper=`, `contrast=`, `arm=`, `id=` (the beginning of a claim's id) or a factor with its level, as in `path=1%-loss`;
+a semicolon separates alternatives. `make generate` puts the counts in, `make lint` compares them.
 """
 
+import fnmatch
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 ENTRIES = ROOT / "docs" / "data" / "entries"
-_MARK = re.compile(r"<!-- (?:claims|statements)\b")
+_MARK = re.compile(r"<!--\s+(?:claims|statements)\b")
 
 
 class CountError(ValueError):
@@ -57,7 +58,7 @@ def _pattern() -> re.Pattern[str]:
     from longlook.instruments.atlas.claims.counts import STATEMENT_RESULTS
 
     count = rf"\d+ (?:{'|'.join(STATEMENT_RESULTS)})"
-    return re.compile(rf"<!-- (?P<what>claims|statements)(?P<asked>[^>]*?) -->(?P<counts>{count}(?:, {count})*)")
+    return re.compile(rf"<!--\s+(?P<what>claims|statements)(?P<asked>[^>]*?) -->(?P<counts>{count}(?:, {count})*)")
 
 
 def with_counts(text: str) -> str:
@@ -89,9 +90,12 @@ def counted(what: str, asked: str) -> Mapping[str, int]:
 def _parsed(asked: str) -> tuple[list[str], Mapping[str, Sequence[str]]]:
     """Return the studies that a comment names, and the alternatives of each key of its choice."""
     first, *parts = (part.strip() for part in asked.split("|"))
-    names = first.split()
-    if unknown := [name for name in names if name not in judged()]:
-        raise CountError(f"no entry of {unknown[0]}")
+    names = []
+    for word in first.split():
+        found = fnmatch.filter(judged(), word)
+        if not found:
+            raise CountError(f"no entry of {word}")
+        names += found
     choice = {}
     for part in parts:
         key, equals, values = part.partition("=")

@@ -30,18 +30,19 @@ VERDICTS: Mapping[str, frozenset[Verdict]] = {
     "decided": frozenset({Verdict.BETTER, Verdict.WORSE}),
 }
 SIDES = ("baseline", "contender")
-WANTED = (*SIDES, "p", "least", "most", "intervals", "published")
-"""SIDES are the arms' medians, `p` the adjusted p; `least` and `most` choose one of several values
-by its size; `intervals` are the outermost ends of several; `published` is the source's effect of claims there."""
+WANTED = (*SIDES, "p", "least", "most", "intervals", "published", "difference", "ratio")
+"""SIDES are the arms' medians, `p` the adjusted p; `least` and `most` choose one of several values by its size;
+`intervals` are the outermost ends of several; `published` is the source's effect of claims there. Of values in pairs
+`difference` is how far the second is from the first, in points or a unit, and `ratio` what it is times the first."""
 
 WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 ALSO = {"none": 0, "zero": 0, "once": 1, "twice": 2}
 _NUMBER = (
     rf"(?:(?<![\w.,{MINUS}+])[+{MINUS}]?(?:\d{{1,3}}(?:,\d{{3}})+|\d+)(?:\.\d+)?|\b(?:{'|'.join((*WORDS, *ALSO))})\b)"
 )
-_UNIT = r"(?:[ \u00a0](?:%|times|ms|s/GB|s|µs|Mbit/s|KB|MB|B|stalls)(?![\w/]))"
+_UNIT = r"(?:[ \u00a0](?:%|points|times|ms|s/GB|s|µs|Mbit/s|KB|MB|B|stalls)(?![\w/]))"
 _TOKEN = re.compile(rf"(?P<low>{_NUMBER})(?: to (?P<high>{_NUMBER}))?(?P<unit>{_UNIT})?", re.I)
-_TIMES = {("s", "ms"): 3, ("s", "µs"): 6, ("ms", "s"): -3, ("s/GB", "s"): 0}
+_TIMES = {("s", "ms"): 3, ("s", "µs"): 6, ("ms", "s"): -3, ("s/GB", "s"): 0, ("%", "points"): 0}
 _POWERS = _TIMES | {("B", "KB"): -3, ("B", "MB"): -6, ("KB", "MB"): -3}
 """By the unit of a value and the one that is shown, the power of ten between them."""
 
@@ -101,6 +102,23 @@ def _value(item: Estimate, side: str, *, p: bool) -> Value:
     return Value(item.effect_pct, item.ci_low_pct, item.ci_high_pct, is_effect=True, ratio=ratio)
 
 
+def _known(value: float | None) -> float:
+    if value is None:
+        raise PlaceError("the entry has no such number")
+    return value
+
+
+def _difference(first: Value, second: Value) -> Value:
+    return Value(abs(_known(second.number) - _known(first.number)), unit=second.unit)
+
+
+def _ratio(first: Value, second: Value) -> Value:
+    if not _known(first.number):
+        raise PlaceError("a ratio to zero")
+    ratio = _known(second.number) / _known(first.number)
+    return Value(100 * (ratio - 1), is_effect=True, ratio=ratio)
+
+
 @dataclass(frozen=True)
 class Place:
     """What a list of words selects of an entry; an empty set or None leaves that open."""
@@ -132,7 +150,16 @@ class Place:
         return sorted(found, key=lambda item: self.contrasts.index(item.contrast)) if self.contrasts else found
 
     def values(self) -> list[Value]:
-        """Return the values that the place stands for, in the order of the entry."""
+        """Return the values that the place stands for, in the order of its arms and contrasts, then of the entry."""
+        found = self._all()
+        if not {"difference", "ratio"} & set(self.wanted):
+            return found
+        if len(found) % 2:
+            raise PlaceError(f"{len(found)} values are no pairs")
+        combined = _difference if "difference" in self.wanted else _ratio
+        return [combined(first, second) for first, second in zip(found[::2], found[1::2], strict=True)]
+
+    def _all(self) -> list[Value]:
         if self.arms:
             return [value for arm in self.arms for value in self._medians(arm)]
         if "published" in self.wanted:
@@ -193,7 +220,7 @@ def _meaning(entry: Entry, word: str) -> tuple[str, list[str]]:
         return "verdict", [str(verdict) for verdict in VERDICTS[word]]
     if word in WANTED:
         return "wanted", [word]
-    known = _known(entry)
+    known = _names(entry)
     kind, equals, rest = word.partition("=")
     if equals and kind in known:
         known, word = {kind: known[kind]}, rest
@@ -219,7 +246,7 @@ def _index(names: Mapping[str, Sequence[str]], name: str, default: int) -> int:
     return list(names).index(name) if name else default
 
 
-def _known(entry: Entry) -> dict[str, dict[str, list[str]]]:
+def _names(entry: Entry) -> dict[str, dict[str, list[str]]]:
     """Return by kind what a word may be, each with the names that it stands for; levels in the order of the study."""
     contrasts = {item.contrast: [item.contrast] for item in entry.estimates}
     for contrast in entry.study.contrasts:
@@ -302,7 +329,7 @@ def _values(parts: Sequence[Token], place: Place) -> list[str]:
         raise PlaceError("nothing is there")
     choose: dict[str, Callable[..., Value]] = {"least": min, "most": max}
     for word in choose.keys() & set(place.wanted):
-        values = [choose[word](values, key=lambda item: abs(_known_number(item.number)))]
+        values = [choose[word](values, key=lambda item: abs(_known(item.number)))]
     singles = [token for token in parts if len(token.numbers) == 1]
     spans = [token for token in parts if len(token.numbers) == 2]
     if len(values) > 1 and len(spans) == 1 and not singles:
@@ -321,7 +348,7 @@ def _values(parts: Sequence[Token], place: Place) -> list[str]:
             text = _as_shown(single.numbers[0], _number(turned, single.unit), signed=single.is_signed)
             new[single.start] = text
         if span is not None:
-            ends = (_in_unit(_known_number(end), item.unit, span.unit) for end in (turned.low, turned.high))
+            ends = (_in_unit(_known(end), item.unit, span.unit) for end in (turned.low, turned.high))
             new[span.start] = _span(span, *ends)
     return [new[token.start] for token in parts]
 
@@ -331,14 +358,14 @@ def _is_flipped(item: Value, single: Token | None, span: Token | None) -> bool:
     if not item.is_effect:
         return False
     if single is not None:
-        return single.unit != "times" and not single.is_signed and _known_number(item.number) < 0
-    return span is not None and not span.is_signed and _known_number(item.high) < 0
+        return single.unit != "times" and not single.is_signed and _known(item.number) < 0
+    return span is not None and not span.is_signed and _known(item.high) < 0
 
 
 def _range(token: Token, values: Sequence[Value], *, whole: bool) -> str:
     """Return the least and the largest of values, or of their intervals; without a sign if all have the same one."""
     if whole:
-        ends = [_known_number(end) for item in values for end in (item.low, item.high)]
+        ends = [_known(end) for item in values for end in (item.low, item.high)]
     else:
         ends = [_number(item, token.unit) for item in values]
     if all(item.is_effect for item in values) and not token.is_signed and max(ends) <= 0:
@@ -353,15 +380,9 @@ def _span(token: Token, low: float, high: float) -> str:
 def _number(item: Value, unit: str) -> float:
     """Return a value in the unit that is shown; `times` is the ratio of the larger arm to the other."""
     if unit == "times":
-        ratio = _known_number(item.ratio)
+        ratio = _known(item.ratio)
         return max(ratio, 1 / ratio)
-    return _in_unit(_known_number(item.number), item.unit, unit)
-
-
-def _known_number(value: float | None) -> float:
-    if value is None:
-        raise PlaceError("the entry has no such number")
-    return value
+    return _in_unit(_known(item.number), item.unit, unit)
 
 
 def _in_unit(value: float, unit: str, shown_unit: str) -> float:

@@ -350,18 +350,14 @@ def atlas() -> str:
         "These are the entries of this repository (`docs/data/entries`); [the atlas](../guide/claims.md) shows them "
         f"cell by cell. {RULE} [Method](../explanation/method.md#published-claims) has the whole rule.",
         (
-            "## What sources state, each number and sentence once\n"
+            "## Numbers and sentences of sources, each once\n"
             "A statement is mixed if its cells differ; its cells that are not testable or not run are left aside.\n\n"
             + table(["published", *STATEMENT_RESULTS], {**counts_by_kind(claims), "all": statement_counts(claims)}),
             table(
                 ["paper", *STATEMENT_RESULTS], {key: counts for key, counts in by_paper.items() if any(counts.values())}
             ),
-            "## Statements that are mixed\n"
-            + markdown_rows(
-                ("published", "cells"),
-                [(item.name, in_words({name: item.cells.get(name, 0) for name in Agreement})) for item in mixed],
-                frozenset(),
-            ),
+            "## Statements that are mixed\n| published | cells |\n| --- | --- |\n"
+            + "\n".join(f"| `{item.name}` | {in_words(item.in_order)} |" for item in mixed),
             "## How far sizes differ\n" + _sizes(claims),
             "## Claims about cells\n"
             + table(["published", *Agreement], {**cells, "all": result_counts(claims)})
@@ -388,8 +384,8 @@ def _sizes(claims: "Iterable[ClaimResult]") -> str:
     limits = (1.1, SIZE_FACTOR, 1.5, 2.0, 3.0, 5.0)
     rows = (f"| {limit:g} | {sum(factor <= limit for factor in found.values())} |" for limit in limits)
     return sentences(
-        f"Of {len(found)} published numbers whose direction is found again, and that are no bounds, the ratio of the "
-        f"arms and ours differ by a factor of {statistics.median(found.values()):.2f} in the median, and of "
+        f"The direction of {len(found)} published numbers that are no bounds is found again. The ratio of the arms and "
+        f"ours differ by a factor of {statistics.median(found.values()):.2f} in the median, and of "
         f"{max(found.values()):.1f} at most. A number that several cells repeat is taken once, at the last of them."
     ) + ("\n\n| factor of at most | numbers |\n|---:|---:|\n" + "\n".join(rows))
 
@@ -499,8 +495,10 @@ def certificate() -> str:
         "`longlook certify` made these tables, part by part, on machines on which other work ran, too "
         "([trust](../explanation/trust.md) explains the parts). "
         "Intervals are exact binomial ones (Clopper and Pearson, Biometrika 26, 1934). "
-        "*Held*: all of the interval is on the right side of the level; *compatible*: the level is inside; "
-        "*missed*: all of it is on the wrong side; *measured*: no level is promised. "
+        "A level has an upper end, or two ends of a band. *Held*: all of the interval is within; *compatible*: part of "
+        "it is; *measured*: no level is promised. "
+        "*Missed*: none of it is, and errors are more frequent; *too wide*: none of it is, and errors are less "
+        "frequent. "
         "A difference is found if p is below 0.01 in the right direction. "
         "*A longer round trip*: packets wait at their senders for a random time of up to this percentage of the round "
         "trip. *Loads that take longer*: contrasts of two stacks, moved until one is slower by exactly this much. "

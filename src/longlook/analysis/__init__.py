@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from longlook.analysis.claims.judge import lies_within as lies_within
     from longlook.analysis.claims.judge import welch_verdict as welch_verdict
     from longlook.analysis.claims.sizes import SIZE_FACTOR as SIZE_FACTOR
-    from longlook.analysis.claims.sizes import compare_sizes as compare_sizes
     from longlook.analysis.claims.sizes import is_clipped as is_clipped
     from longlook.analysis.effects import said as said
     from longlook.analysis.effects import unmeasured as unmeasured
@@ -95,7 +94,7 @@ else:
         {
             "bottleneck": "attribute_bottlenecks",
             "claims.judge": "NO_DIFFERENCE_PCT WelchVerdict judge lies_within welch_verdict",
-            "claims.sizes": "SIZE_FACTOR compare_sizes is_clipped",
+            "claims.sizes": "SIZE_FACTOR is_clipped",
             "effects": "said unmeasured",
             "integrated": "Integrated integrate",
             "loss_parts": "LossEffects loss_effects",

@@ -3,11 +3,12 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import Any
 
 import pandas as pd
 
-from longlook.analysis.samples import UNSEEN
+from longlook.analysis.samples import LIKE, UNSEEN, UNSEEN_BESIDE
 from longlook.analysis.stats.strata import MORE, NONE, ONE, STRATA, Control, Packet, interpolated, round_value
 from longlook.analysis.strata_plan import CellStrata, write_packet
 from longlook.core import STATED, Outcome, Trial
@@ -21,7 +22,10 @@ PATTERN_COLUMNS = (
 that a load without loss has, `expected` is the value that the single losses let expect, in the metric's unit.
 """
 
-_ALONE = {UNSEEN: float("nan"), "value": float("nan")}
+_ALONE = {LIKE: "", UNSEEN: float("nan"), UNSEEN_BESIDE: float("nan"), "value": float("nan")}
+
+_PAIRS = 30
+"""Patterns in which two arms must have been compared before these say how far an unseen pattern may part them."""
 
 
 @dataclass(frozen=True)
@@ -75,12 +79,13 @@ def integrate(samples: pd.DataFrame, trials: Iterable[Trial], cells: Iterable[Ce
         )
         rounds += found.rounds()
         patterns += found.patterns()
-    columns = list(dict.fromkeys([*samples.columns, UNSEEN]))
+    columns = list(dict.fromkeys([*samples.columns, *_ALONE]))
     table = pd.concat(
         [samples[~ours].reindex(columns=columns), pd.DataFrame(rounds, columns=columns)], ignore_index=True
     )
-    kinds = {**{str(name): kind for name, kind in samples.dtypes.items()}, UNSEEN: "float64"}
-    return Integrated(table.astype(kinds), pd.DataFrame(patterns, columns=list(PATTERN_COLUMNS)))
+    own = {LIKE: "str", UNSEEN: "float64", UNSEEN_BESIDE: "float64"}
+    kinds = {**{str(name): kind for name, kind in samples.dtypes.items()}, **own}
+    return Integrated(table.fillna({LIKE: ""}).astype(kinds), pd.DataFrame(patterns, columns=list(PATTERN_COLUMNS)))
 
 
 class _Metric:
@@ -91,6 +96,7 @@ class _Metric:
         values = [sample.value for sample in samples if sample.value is not None]
         self._is_log = bool(values) and min(values) > 0
         self._arms = {arm: self._arm(arm) for arm in plan.arrivals}
+        self._distances: dict[tuple[str, str], float] = {}
 
     def rounds(self) -> list[dict[str, Any]]:
         """Return a row of the samples for each arm and round."""
@@ -114,12 +120,14 @@ class _Metric:
         return found
 
     def _arm(self, name: str) -> "KnownArm":
-        stated = [
+        return KnownArm.of(self._plan, name, self._stated(name), self._stated(self._plan.costs_of.get(name, name)))
+
+    def _stated(self, name: str) -> list[tuple[frozenset[Packet], float]]:
+        return [
             (sample.lost, self._scaled(sample.value))
             for sample in self._samples
             if sample.trial.arm == name and sample.trial.round == STATED and sample.value is not None
         ]
-        return KnownArm.of(self._plan, name, stated)
 
     def _round(self, arm: "KnownArm", samples: Sequence[_Sample]) -> dict[str, Any]:
         excess: dict[str, list[float]] = {name: [] for name in STRATA}
@@ -130,7 +138,32 @@ class _Metric:
         value = round_value(self._plan.strata.weights, excess, arm.known, arm.control.mean)
         unseen = arm.unseen([sample.lost for sample in samples if sample.trial.stratum == MORE])
         mean = None if value is None else self._in_unit(value)
-        return {**samples[0].row, **_ALONE, "value": mean, UNSEEN: 100 * math.expm1(unseen) if self._is_log else 0.0}
+        found = {**samples[0].row, **_ALONE, "value": mean, UNSEEN: 100 * math.expm1(unseen) if self._is_log else 0.0}
+        like = self._plan.costs_of.get(samples[0].trial.arm)
+        if like is None or not self._is_log:
+            return found
+        beside = min(unseen, self._apart(samples[0].trial.arm, like))
+        return found | {LIKE: like, UNSEEN_BESIDE: 100 * math.expm1(beside)}
+
+    def _apart(self, arm: str, other: str) -> float:
+        """Return how far an unseen pattern may part two arms that are nearly one program: twice the largest distance
+        from the usual one among all patterns that both ran, infinite if these are few.
+        """
+        if (arm, other) not in self._distances:
+            values = {
+                name: {
+                    (sample.trial.round, sample.trial.stratum, sample.lost): self._scaled(sample.value)
+                    for sample in self._samples
+                    if sample.trial.arm == name and sample.value is not None
+                }
+                for name in (arm, other)
+            }
+            both = values[arm].keys() & values[other].keys()
+            ratios = [values[arm][key] - values[other][key] for key in both]
+            usual = median(ratios) if ratios else 0.0
+            enough = len(ratios) >= _PAIRS
+            self._distances[arm, other] = 2 * max(abs(ratio - usual) for ratio in ratios) if enough else math.inf
+        return self._distances[arm, other]
 
     def _scaled(self, value: float) -> float:
         return math.log(value) if self._is_log else value
@@ -151,11 +184,19 @@ class KnownArm:
     control: Control
 
     @classmethod
-    def of(cls, plan: CellStrata, name: str, stated: Sequence[tuple[Iterable[Packet], float]]) -> "KnownArm":
-        """Return the same of an arm's trials at the stated point: the lost packets, none or one, and the value."""
-        without_loss = [value for lost, value in stated if not lost]
-        base = without_loss[0] if without_loss else 0.0
-        measured = {packet: value - base for lost, value in stated for packet in lost}
+    def of(
+        cls,
+        plan: CellStrata,
+        name: str,
+        stated: Sequence[tuple[Iterable[Packet], float]],
+        of_costs: Sequence[tuple[Iterable[Packet], float]],
+    ) -> "KnownArm":
+        """Return the same of an arm's trials at the stated point: the lost packets, none or one, and the value.
+
+        `of_costs` are the trials of the arm whose single losses stand for its own (`CellStrata.costs_of`).
+        """
+        base, base_of_costs = (next((value for lost, value in each if not lost), 0.0) for each in (stated, of_costs))
+        measured = {packet: value - base_of_costs for lost, value in of_costs for packet in lost}
         costs = interpolated(plan.packets(name), measured)
         return cls(plan, base, measured, Control.of(plan.strata, costs))
 

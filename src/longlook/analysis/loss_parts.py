@@ -49,7 +49,7 @@ class LossEffects:
     logarithms if `is_log`, else in the metric's unit. `share_pct` is the same in % of the whole. The contributions of
     a cell sum to the mean advantage over its `rounds`, to the last digits of a float. `effect_pct` is the effect among
     loads of the stratum (`core.Estimate`), and missing without logarithms. `inside` is the number of packets by which
-    strata are told apart, `is_whole` whether these are all packets of the loads.
+    strata are parted, `is_whole` whether these are all packets of the loads.
 
     `packets` has a row for each contrast, cell and packet inside: what the loss of this packet alone costs either arm,
     in the metric's unit, and the part of these loads in the advantage. Costs are those at the stated point of the cell,
@@ -133,8 +133,11 @@ class _Metric:
         self.unit = str(patterns[0].row["unit"])
         values = [pattern.value for pattern in patterns if pattern.value is not None]
         self.is_log = bool(values) and min(values) > 0
+        by_arm: dict[str, list[_Pattern]] = {}
+        for pattern in patterns:
+            by_arm.setdefault(str(pattern.row["arm"]), []).append(pattern)
         self.arms = {
-            arm: _Arm(self, arm, [pattern for pattern in patterns if pattern.row["arm"] == arm])
+            arm: _Arm(self, arm, by_arm.get(arm, []), by_arm.get(plan.costs_of.get(arm, arm), []))
             for arm in plan.arrivals
         }
 
@@ -167,15 +170,18 @@ class _Metric:
 class _Arm:
     """One arm of a cell: what is known of the arm at the stated point, and the means of its strata in each round."""
 
-    def __init__(self, metric: _Metric, name: str, patterns: Sequence[_Pattern]) -> None:
+    def __init__(self, metric: _Metric, name: str, patterns: Sequence[_Pattern], of_costs: Sequence[_Pattern]) -> None:
         self._metric, self._patterns = metric, patterns
         stated = [pattern for pattern in patterns if pattern.is_stated]
         order = metric.plan.packets(name)
         tried = {packet: pattern for pattern in stated for packet in pattern.lost}
         self.tried = {packet: tried[packet] for packet in order if packet in tried}
         self.load = frozenset(order)
-        values = [(each.lost, metric.scaled(each.value)) for each in stated if each.value is not None]
-        self.known = KnownArm.of(metric.plan, name, values)
+        values, values_of_costs = (
+            [(each.lost, metric.scaled(each.value)) for each in some if each.is_stated and each.value is not None]
+            for some in (patterns, of_costs)
+        )
+        self.known = KnownArm.of(metric.plan, name, values, values_of_costs)
 
     def single(self, packet: Packet) -> float | None:
         """Return the scaled value if this packet alone is lost; None if it was not measured."""

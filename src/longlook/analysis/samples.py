@@ -18,6 +18,9 @@ UNSEEN = "unseen_pct"
 sampled.
 """
 
+LIKE, UNSEEN_BESIDE = "like_arm", "unseen_beside_pct"
+"""Columns of integrated losses: an arm with nearly the same programs, and UNSEEN in a comparison with it."""
+
 LOSES_AT_RANDOM = "loses_at_random"
 """The column of whether a path loses packets at random, apart from its queues; only if the path of any trial does."""
 

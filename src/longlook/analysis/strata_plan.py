@@ -53,6 +53,7 @@ class CellStrata:
     inside: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  # direction → numbers
     until: Mapping[str, int] = field(default_factory=dict)  # direction → number before which losses are drawn
     arrivals: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # arm → packets of its load without loss
+    costs_of: Mapping[str, str] = field(default_factory=dict)  # arm → arm whose single losses stand for its own
     exact: bool = False  # "none" and "one" are known from the stated point, without any trial in a round
 
     @cached_property
@@ -201,10 +202,13 @@ def plan_strata(
     laws: LossLaws,
     loads: Mapping[str, Sequence[Packet]],
     singles: Iterable[Sequence[Packet]],
+    costs_of: Mapping[str, str] | None = None,
     *,
     point: bool,
 ) -> CellStrata:
     """Return the strata of a cell from its arms' loads without loss, and from the loads with a single loss.
+
+    `costs_of` names the arms without single losses of their own, and the arms whose stand for these.
 
     At a `point` with few enough losses "none" and "one" are exact if each single loss of each load was tried.
     """
@@ -222,14 +226,14 @@ def plan_strata(
         }
         inside = {name: tuple(range(first[name], ends[name])) for name in ends}
         exact = point and all(len(load) <= MOST_SINGLES for load in loads.values())
-        return CellStrata(cell_id, "", laws, inside, until, arrivals, exact)
+        return CellStrata(cell_id, "", laws, inside, until, arrivals, costs_of or {}, exact)
     share = expected / max(map(len, loads.values()))
     count = min(_FIRST + _LAST, int(_EXPECTED_INSIDE / 2 / share))
     if count < 2:
         return CellStrata(cell_id, f"{100 * share:.0f} % of the packets are lost, too many for strata")
     critical = set().union(*(_marked(load, count - count // 3, count // 3, 0) for load in loads.values()))
     inside = {name: tuple(found_of(critical, name)) for name in ends}
-    return CellStrata(cell_id, "", laws, inside, until, arrivals)
+    return CellStrata(cell_id, "", laws, inside, until, arrivals, costs_of or {})
 
 
 @dataclass(frozen=True)

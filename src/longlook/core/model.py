@@ -178,7 +178,7 @@ class ExpectedLevel:
 
 
 class ClaimKind(StrEnum):
-    """What a source states about a cell. Claims of different kinds are counted apart."""
+    """The kind of a statement about a cell. Claims of different kinds are counted apart."""
 
     NUMBER = "number"  # an effect with a size
     DIRECTION = "direction"  # which arm is better, without a number
@@ -214,7 +214,7 @@ class Claim:
 
     @property
     def kind(self) -> ClaimKind:
-        """What the source states."""
+        """The kind of what the source states."""
         if self.expected is not None:
             return ClaimKind.LEVEL
         if not self.significant:
@@ -223,9 +223,9 @@ class Claim:
 
     @property
     def statement(self) -> str:
-        """The name of what the source states: claims of one name repeat one number or sentence, which counts once.
+        """The name of what the source states. Claims of one name repeat one number or sentence, which counts once.
 
-        By default each cell of a figure is a number of its own, and so is each number of a level; a sentence (a
+        By default each cell of a figure is a number of its own, and so is each number of a level. A sentence (a
         direction, or "no difference" read from words) is one, whatever number of cells it is about.
         """
         if self.counts_as:

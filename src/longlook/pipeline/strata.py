@@ -6,6 +6,7 @@ these trials, and `strata.json` has the strata. All of it follows from the study
 on where it stopped.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -134,6 +135,7 @@ class _Cell:
         self._stated, self._rounds, self._laws = stated, rounds, laws
         self.ran: list[Trial] = []
         self._single: dict[str, dict[Packet, Trial]] = {}
+        self._costs_of: dict[str, str] = {}
 
     def calm(self) -> list[Trial]:
         """Return a trial of each arm without any loss; none if the losses are not integrated."""
@@ -143,12 +145,23 @@ class _Cell:
         return list(self.ran)
 
     def singles(self, calm: Mapping[str, _Tried]) -> list[Trial]:
-        """Return the trials of each arm with a single loss."""
+        """Return the trials of each arm with a single loss.
+
+        An arm may do without if rounds draw the conditions, and if an arm before it has the same programs, but for
+        versions and knobs, and as many packets: no costs of single losses make a mean wrong.
+        """
         if isinstance(self._laws, str) or any(calm[trial.id].problem for trial in self.ran):
             return []
         point = is_point(self._rounds[0], self._laws)
+        alike: dict[object, str] = {}
         for stated, without_loss in zip(self._stated, list(self.ran), strict=True):
             load = _load(calm[without_loss.id])
+            counts = Counter(direction for direction, _ in load)
+            kind = (stated.protocol, stated.client.stack, stated.server.stack, counts["up"], counts["down"])
+            if not point and kind in alike:
+                self._costs_of[stated.arm], self._single[stated.arm] = alike[kind], {}
+                continue
+            alike[kind] = stated.arm
             self._single[stated.arm] = {
                 packet: with_lost(stated, ONE, *_by_direction([packet]).values())
                 for packet in singles_to_try(load, self._laws, point=point)
@@ -176,7 +189,7 @@ class _Cell:
         own = {trial.id for trials in self._single.values() for trial in trials.values()}
         others = [_load(tried) for name, tried in singles.items() if name in own and tried.traffic is not None]
         point = is_point(self._rounds[0], self._laws)
-        return plan_strata(cell_id, self._laws, loads, others, point=point)
+        return plan_strata(cell_id, self._laws, loads, others, self._costs_of, point=point)
 
 
 def _load(tried: _Tried) -> list[Packet]:

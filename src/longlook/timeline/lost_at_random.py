@@ -1,7 +1,6 @@
 """The packets of a load that the link lost at random, by its log. Pure."""
 
-from collections.abc import Mapping
-from typing import Any
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,9 +15,26 @@ DROPPING_AT_RANDOM = ("loss", "gilbert_elliott", "burst_loss")
 CORRUPTING_AT_RANDOM = "corrupt"
 """The kind of stage that flips a bit at random: the packet arrives, and its receiver discards it."""
 
-_COLUMNS = ("vantage", "direction", "sequence", "flow", "kind", "name", "detail")
 
-_Row = Mapping[str, Any]
+class _Row(NamedTuple):
+    """A packet's row of the timeline; the fields are its columns."""
+
+    vantage: str
+    direction: str
+    sequence: int
+    flow: str | None
+    kind: str
+    detail: str | None
+
+    @property
+    def packet(self) -> tuple[str, bool, str, int]:
+        """The packet that the row is of: copies that a link makes of it have its number."""
+        return self.vantage, OVER_SECOND in (self.detail or ""), self.direction, self.sequence
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it left the link as it came."""
+        return self.kind == Kind.PACKET_DELIVERED.value and FLIPPED not in (self.detail or "")
 
 
 def random_losses(timeline: Timeline) -> int | None:
@@ -48,14 +64,9 @@ def random_losses(timeline: Timeline) -> int | None:
     )
     lost = packets.filter(pc.or_(dropped, flipped))
     cross = _servers_of_cross_traffic(timeline)
-    candidates = {_packet(row) for row in _rows(lost) if server_of(row["flow"]) not in cross}
+    candidates = {row.packet for row in _rows(lost) if server_of(row.flow) not in cross}
     alike = packets.filter(pc.is_in(packets["sequence"], value_set=pc.unique(lost["sequence"])))
-    whole = {
-        _packet(row)
-        for row in _rows(alike)
-        if row["kind"] == Kind.PACKET_DELIVERED.value and FLIPPED not in (row["detail"] or "")
-    }
-    return len(candidates - whole)
+    return len(candidates - {row.packet for row in _rows(alike) if row.is_whole})
 
 
 def _has_logs(timeline: Timeline) -> bool:
@@ -66,13 +77,7 @@ def _has_logs(timeline: Timeline) -> bool:
 
 
 def _rows(packets: pa.Table) -> list[_Row]:
-    rows: list[_Row] = packets.select(list(_COLUMNS)).to_pylist()
-    return rows
-
-
-def _packet(row: _Row) -> tuple[str, bool, str, int]:
-    """Return which packet a row is of: copies that a link makes of a packet have its number."""
-    return row["vantage"], OVER_SECOND in (row["detail"] or ""), row["direction"], row["sequence"]
+    return [_Row(**row) for row in packets.select(list(_Row._fields)).to_pylist()]
 
 
 def _servers_of_cross_traffic(timeline: Timeline) -> frozenset[str]:

@@ -64,6 +64,10 @@ def entry(monkeypatch: pytest.MonkeyPatch) -> Entry:
         ("none of 7", "better", "two of 6"),
         ("all 9", "decided", "all 4"),
         ("18 to 20 %", "5KB | published", "18 to 19 %"),
+        ("9 ms", "10Mbit | 5KB | contender | baseline | difference", "18 ms"),
+        ("9.0 points", "5KB..10KB | 10Mbit | difference", "43.7 points"),
+        ("9.00 times", "10Mbit | 5KB | contender | baseline | ratio", "1.21 times"),
+        ("9 % longer", "10Mbit | 5KB | contender | baseline | ratio", "21 % longer"),
     ],
 )
 def test_a_text_gets_the_values_of_its_place(entry: Entry, text: str, words: str, expected: str) -> None:
@@ -78,6 +82,7 @@ def test_a_text_gets_the_values_of_its_place(entry: Entry, text: str, words: str
         ("1 %", "10Mbit", "3 values for 1"),
         ("1 ms", "10Mbit | 5KB", "in %, not in ms"),
         ("1 %", "100Mbit", "nothing is there"),
+        ("1 points", "10Mbit | difference", "3 values are no pairs"),
     ],
 )
 def test_a_text_that_cannot_show_its_place_is_an_error(entry: Entry, text: str, words: str, reason: str) -> None:
@@ -193,6 +198,18 @@ def test_trials_of_a_study_that_is_run_whole_are_those_of_its_entry(entry: Entry
     page = bound_numbers.checked("a.md", text)
     assert [fault.right for fault in page.faults] == ([] if options else ["420"])
     assert page.corrected == (text if options else text.replace("41", "420"))
+
+
+@pytest.mark.parametrize(("said", "wrong"), [("equivalent", "better"), ("undecided", "better"), ("so", None)])
+def test_a_verdict_in_a_bound_text_is_the_one_of_its_cells(entry: Entry, said: str, wrong: str | None) -> None:
+    text = f"It gains 31 %, {said}. <!--\nfrom {STUDY}: 31 %, {said} = 10Mbit | 5KB -->\n"
+    faults = bound_numbers.checked("a.md", text).faults
+    assert [fault.reason.rpartition(" ")[2] for fault in faults] == ([] if wrong is None else [wrong])
+
+
+def test_a_comment_that_nothing_reads_is_a_fault(entry: Entry) -> None:
+    (fault,) = bound_numbers.checked("a.md", SENTENCE.replace("from ", "form ")).faults
+    assert (fault.text, fault.line) == ("form", 3)
 
 
 def test_what_readers_see_has_no_comments() -> None:

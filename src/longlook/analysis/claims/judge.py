@@ -5,8 +5,19 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from longlook.analysis.claims.sizes import compare_sizes, is_clipped
-from longlook.core import Agreement, ArmLevel, Claim, ClaimKind, ClaimResult, Estimate, ExpectedLevel, Study, Verdict
+from longlook.analysis.claims.sizes import OurEffect, SizeComparison, compare_sizes, is_clipped, our_effect
+from longlook.core import (
+    Agreement,
+    ArmLevel,
+    Claim,
+    ClaimKind,
+    ClaimResult,
+    Estimate,
+    ExpectedLevel,
+    Study,
+    Verdict,
+    find_metric,
+)
 
 NO_DIFFERENCE_PCT = 10.0
 """An interval between ± this excludes any difference that a source means, even if it is wider than the margin."""
@@ -87,109 +98,139 @@ def _judge_effect(claim: Claim, estimates: Sequence[Estimate], study: Study) -> 
     if len(matching) > 1:
         return ClaimResult(claim, None, Agreement.NOT_TESTABLE, _fits_several(len(matching)))
     (estimate,) = matching
-    if estimate.effect_pct is None or estimate.n_pairs < max(2, study.analysis.min_rounds):
+    ours = our_effect(estimate, study.analysis)
+    if ours is None or estimate.n_pairs < max(2, study.analysis.min_rounds):
         return ClaimResult(claim, estimate, Agreement.NOT_TESTABLE, estimate.reason or "no effect could be computed")
+    compared = _Compared(claim, estimate, ours, study.analysis.alpha)
     if claim.kind is ClaimKind.NO_DIFFERENCE:
-        return _judge_no_difference(claim, estimate, estimate.effect_pct, study)
+        return _judge_no_difference(compared)
     published = _side(claim.effect_pct) or claim.direction
     if published is None:
         reason = "the source states a difference but not its direction"
         return ClaimResult(claim, estimate, Agreement.NOT_TESTABLE, reason)
-    return _judge_difference(claim, published, estimate, estimate.effect_pct, study)
+    return _judge_difference(compared, published)
 
 
 def _covers(claim: Claim, estimate: Estimate) -> bool:
     return all(estimate.cell.get(factor) == level for factor, level in claim.cell.items())
 
 
-def _side(effect_pct: float | None) -> Verdict | None:
+def _side(effect: float | None) -> Verdict | None:
     """Return which verdict an effect has the sign of; None without one."""
-    if not effect_pct:
+    if not effect:
         return None
-    return Verdict.BETTER if effect_pct > 0 else Verdict.WORSE
+    return Verdict.BETTER if effect > 0 else Verdict.WORSE
 
 
-def _decided_side(estimate: Estimate, study: Study) -> Verdict | None:
-    """Return the direction of our effect if that is certain, which it may be although the size is below the margin."""
-    if estimate.verdict in (Verdict.BETTER, Verdict.WORSE):
-        return estimate.verdict
-    low, high, p = estimate.ci_low_pct, estimate.ci_high_pct, estimate.p_adjusted
-    if estimate.verdict is not Verdict.EQUIVALENT or p is None or low is None or high is None:
-        return None
-    return _side(estimate.effect_pct) if p < study.analysis.alpha and not low <= 0 <= high else None
+@dataclass(frozen=True)
+class _Compared:
+    """A claim about an effect beside ours."""
+
+    claim: Claim
+    estimate: Estimate
+    ours: OurEffect
+    alpha: float
+
+    @property
+    def verdict(self) -> Verdict:
+        """Our verdict."""
+        return self.estimate.verdict
+
+    @property
+    def margin(self) -> str:
+        """The margin of equivalence with its unit."""
+        return self.ours.text(self.ours.margin)
+
+    @property
+    def size(self) -> SizeComparison | None:
+        """The comparison of the sizes; None if there is none."""
+        return compare_sizes(self.claim, self.ours, find_metric(self.estimate.metric).better)
+
+    @property
+    def is_near_zero(self) -> bool:
+        """Whether our whole interval lies between ± NO_DIFFERENCE_PCT."""
+        return self.ours.in_pct and self.ours.lies_within(NO_DIFFERENCE_PCT)
+
+    @property
+    def is_small(self) -> bool:
+        """Whether our effect is below the margin."""
+        return self.verdict is Verdict.EQUIVALENT or abs(self.ours.value) <= self.ours.margin
+
+    @property
+    def side(self) -> Verdict | None:
+        """The direction of our effect if that is certain, which it may be although the size is below the margin."""
+        if self.verdict in (Verdict.BETTER, Verdict.WORSE):
+            return self.verdict
+        low, high, p = self.ours.low, self.ours.high, self.estimate.p_adjusted
+        if self.verdict is not Verdict.EQUIVALENT or p is None or low is None or high is None:
+            return None
+        return _side(self.ours.value) if p < self.alpha and not low <= 0 <= high else None
+
+    def surely_exceeds(self, limit: float, *, unsized: bool) -> bool:
+        """Return whether the published effect is larger than a limit of ours, whatever its reading error; `unsized` if
+        the source has no number that can be compared.
+        """
+        published = self.claim.effect_pct if self.ours.in_pct else None
+        return unsized if published is None else abs(published) - self.claim.uncertainty_pct > limit
+
+    def result(self, found: Agreement, reason: str) -> ClaimResult:
+        """Return a result with the sizes in its reason, if there are two."""
+        size = self.size
+        return ClaimResult(self.claim, self.estimate, found, f"{reason}; {size.interval}" if size else reason)
 
 
-def _is_near_zero(estimate: Estimate) -> bool:
-    """Return whether the whole interval lies between ± NO_DIFFERENCE_PCT."""
-    low, high = estimate.ci_low_pct, estimate.ci_high_pct
-    return low is not None and high is not None and low >= -NO_DIFFERENCE_PCT and high <= NO_DIFFERENCE_PCT
-
-
-def _judge_difference(
-    claim: Claim, published: Verdict, estimate: Estimate, effect_pct: float, study: Study
-) -> ClaimResult:
+def _judge_difference(compared: _Compared, published: Verdict) -> ClaimResult:
     """Return the result for a published direction, with or without a number.
 
     A number is at least as large as its reading error leaves it; a direction without one is taken for a difference
     beyond the margin. Ours contradicts it by the other direction or by too small a size.
     """
-    margin_pct = study.analysis.equivalence_margin_pct
-    side, undecided = _decided_side(estimate, study), estimate.verdict is Verdict.INCONCLUSIVE
-    if side is published:
-        return _same_direction(claim, published, estimate, margin_pct)
-    least_pct = None if claim.effect_pct is None else abs(claim.effect_pct) - claim.uncertainty_pct
-    if undecided:
-        too_small = least_pct is not None and least_pct > NO_DIFFERENCE_PCT and _is_near_zero(estimate)
+    if compared.side is published:
+        return _same_direction(compared, published)
+    if compared.verdict is Verdict.INCONCLUSIVE:
+        too_small = compared.is_near_zero and compared.surely_exceeds(NO_DIFFERENCE_PCT, unsized=False)
         within = f", and within ±{NO_DIFFERENCE_PCT:g} %" if too_small else ""
-        return _result(claim, estimate, _refuted(too_small), f"published {published}, ours is undecided{within}")
-    if estimate.verdict is Verdict.EQUIVALENT or abs(effect_pct) <= margin_pct:
-        beyond = least_pct is None or least_pct > margin_pct
-        also = "" if beyond else f", and the published difference may be below the margin of {margin_pct:g} %"
-        return _result(claim, estimate, _refuted(beyond), f"published {published}, ours {estimate.verdict}{also}")
-    return _result(claim, estimate, Agreement.CONTRADICTED, f"published {published}, ours {estimate.verdict}")
+        return compared.result(_refuted(too_small), f"published {published}, ours is undecided{within}")
+    reason = f"published {published}, ours {compared.verdict}"
+    if compared.is_small and not compared.surely_exceeds(compared.ours.margin, unsized=True):
+        also = f"and the published difference may be below the margin of {compared.margin}"
+        return compared.result(Agreement.OPEN, f"{reason}, {also}")
+    return compared.result(Agreement.CONTRADICTED, reason)
 
 
 def _refuted(is_refuted: bool) -> Agreement:
     return Agreement.CONTRADICTED if is_refuted else Agreement.OPEN
 
 
-def _same_direction(claim: Claim, published: Verdict, estimate: Estimate, margin_pct: float) -> ClaimResult:
+def _same_direction(compared: _Compared, published: Verdict) -> ClaimResult:
     """Return the result of a claim of which ours has the direction."""
-    small = estimate.verdict is Verdict.EQUIVALENT
-    ours = f"ours {published} by less than the margin of {margin_pct:g} %" if small else f"ours {published}"
-    reason = f"published {published}, {ours}"
-    size = compare_sizes(claim, estimate)
+    claim, estimate, size = compared.claim, compared.estimate, compared.size
+    small = compared.verdict is Verdict.EQUIVALENT
+    by = f" by less than the margin of {compared.margin}" if small else ""
+    reason = f"published {published}, ours {published}{by}"
     if size is None:
         return ClaimResult(claim, estimate, Agreement.OTHER_SIZE if small else Agreement.SAME_DIRECTION, reason)
     if is_clipped(claim) and size.agrees:
         reason = f"{reason}; {size.interval}: the source's scale ends there, and its size is unknown"
         return ClaimResult(claim, estimate, Agreement.SAME_DIRECTION, reason)
-    too_small = small and abs(claim.effect_pct or 0.0) - claim.uncertainty_pct > margin_pct
+    too_small = small and compared.surely_exceeds(compared.ours.margin, unsized=False)
     found = Agreement.SAME_SIZE if size.agrees and not too_small else Agreement.OTHER_SIZE
     return ClaimResult(claim, estimate, found, f"{reason}; {size.reason}", factor=size.factor)
 
 
-def _judge_no_difference(claim: Claim, estimate: Estimate, effect_pct: float, study: Study) -> ClaimResult:
+def _judge_no_difference(compared: _Compared) -> ClaimResult:
     """Return the result for "no significant difference": found again only if ours excludes one that matters."""
-    published, margin_pct = "published no significant difference", study.analysis.equivalence_margin_pct
-    if estimate.verdict is Verdict.EQUIVALENT:
-        return _result(claim, estimate, Agreement.NO_DIFFERENCE, f"{published}, ours equivalent")
-    if estimate.verdict is Verdict.INCONCLUSIVE:
-        if _is_near_zero(estimate):
-            reason = f"{published}, ours undecided, and within ±{NO_DIFFERENCE_PCT:g} %"
-            return _result(claim, estimate, Agreement.NO_DIFFERENCE, reason)
-        reason = f"{published}, ours undecided, and not within ±{NO_DIFFERENCE_PCT:g} %"
-        return _result(claim, estimate, Agreement.OPEN, reason)
-    if abs(effect_pct) > margin_pct:
-        return _result(claim, estimate, Agreement.CONTRADICTED, f"{published}, ours {estimate.verdict}")
-    reason = f"{published}, ours {estimate.verdict} by less than the margin of {margin_pct:g} %"
-    return _result(claim, estimate, Agreement.OPEN, reason)
-
-
-def _result(claim: Claim, estimate: Estimate, found: Agreement, reason: str) -> ClaimResult:
-    """Return a result with the sizes in its reason, if there are two."""
-    size = compare_sizes(claim, estimate)
-    return ClaimResult(claim, estimate, found, f"{reason}; {size.interval}" if size else reason)
+    reason = f"published no significant difference, ours {compared.verdict}"
+    if compared.verdict is Verdict.EQUIVALENT:
+        return compared.result(Agreement.NO_DIFFERENCE, reason)
+    if compared.verdict is Verdict.INCONCLUSIVE:
+        found = Agreement.NO_DIFFERENCE if compared.is_near_zero else Agreement.OPEN
+        within = "and within" if compared.is_near_zero else "and not within"
+        undecided = "published no significant difference, ours undecided"
+        return compared.result(found, f"{undecided}, {within} ±{NO_DIFFERENCE_PCT:g} %")
+    if compared.is_small:
+        return compared.result(Agreement.OPEN, f"{reason} by less than the margin of {compared.margin}")
+    return compared.result(Agreement.CONTRADICTED, reason)
 
 
 WELCH_ALPHA = 0.01

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from longlook.core import Better, Claim, Estimate, find_metric
+from longlook.core import Analysis, Better, Claim, Estimate, find_metric
 
 SIZE_FACTOR = 1.25
 """Two sizes are the same if the ratios of the arms differ by no more than this.
@@ -14,6 +14,45 @@ half of the published ratios and ours lie within a factor of about this (docs/ex
 
 _NO_RATIO = "there is no log ratio"
 """The reason of an estimate has this if its effect is a difference, as it is of values that are 0."""
+
+
+@dataclass(frozen=True)
+class OurEffect:
+    """Our effect beside a published one, in its own unit: above 0 the contender is better.
+
+    `margin` is the margin of equivalence in the same unit. The bounds are None if there is no interval. `ratio` is the
+    contender's value over the baseline's, None if the effect is a difference.
+    """
+
+    value: float
+    low: float | None
+    high: float | None
+    unit: str
+    margin: float
+    ratio: float | None
+
+    @property
+    def in_pct(self) -> bool:
+        """Whether a published percentage can stand beside it."""
+        return self.unit == "%"
+
+    def lies_within(self, limit: float) -> bool:
+        """Return whether there is an interval, and the whole of it lies between ± `limit`."""
+        return self.low is not None and self.high is not None and self.low >= -limit and self.high <= limit
+
+    def text(self, limit: float) -> str:
+        """Return a limit with the unit: `3 %`."""
+        return f"{limit:g} {self.unit}".rstrip()
+
+
+def our_effect(estimate: Estimate, analysis: Analysis) -> OurEffect | None:
+    """Return the effect of an estimate; None if there is none."""
+    value = estimate.effect_pct
+    if value is None:
+        return None
+    is_ratio = _NO_RATIO not in (estimate.reason or "")
+    ratio = ratio_of(value, find_metric(estimate.metric).better) if is_ratio else None
+    return OurEffect(value, estimate.ci_low_pct, estimate.ci_high_pct, "%", analysis.equivalence_margin_pct, ratio)
 
 
 @dataclass(frozen=True)
@@ -41,45 +80,35 @@ def is_clipped(claim: Claim) -> bool:
     return clip is not None and published is not None and abs(published) >= clip
 
 
-def compare_sizes(claim: Claim, estimate: Estimate) -> SizeComparison | None:
-    """Return how the sizes agree; None without a published number, or without an effect of ours.
+def compare_sizes(claim: Claim, ours: OurEffect, better: Better) -> SizeComparison | None:
+    """Return how the sizes agree; None without a published number, or if ours is in a unit of its own.
 
     They agree if the published value lies in our interval, widened by its reading error on both sides, or if the ratios
     of the arms differ by at most SIZE_FACTOR. A clipped value is a bound: it agrees with all beyond it, and what falls
-    short of it is compared with the bound. Effects that are no ratios are compared by the interval alone.
+    short of it is compared with the bound. Effects that are no ratios are compared by the interval alone. `better` is
+    the direction of the metric.
     """
-    published, ours = claim.effect_pct, estimate.effect_pct
-    if published is None or ours is None:
+    published = claim.effect_pct
+    if published is None or not ours.in_pct:
         return None
-    low = (ours if estimate.ci_low_pct is None else estimate.ci_low_pct) - claim.uncertainty_pct
-    high = (ours if estimate.ci_high_pct is None else estimate.ci_high_pct) + claim.uncertainty_pct
+    low = (ours.value if ours.low is None else ours.low) - claim.uncertainty_pct
+    high = (ours.value if ours.high is None else ours.high) + claim.uncertainty_pct
     between = f"our interval {low:+.1f} … {high:+.1f} % (reading error included)"
     if is_clipped(claim):
         inside = high >= published if published > 0 else low <= published
-        reached = abs(ours) >= abs(published) and ours * published > 0
+        reached = abs(ours.value) >= abs(published) and ours.value * published > 0
         bound = f"{'≥' if published > 0 else '≤'} {published:+g} %"
         shown = f"{claim.origin} {bound} {'agrees with' if inside else 'is beyond'} {between}"
     else:
         inside, reached = low <= published <= high, False
         shown = f"{claim.origin} {published:+g} % is {'inside' if inside else 'outside'} {between}"
-    distance = 0.0 if reached else _distance(published, estimate)
-    factor = None if distance is None else math.exp(distance)
+    factor = 1.0 if reached else _factor(ratio_of(published, better), ours.ratio)
     return SizeComparison(inside or (factor is not None and factor <= SIZE_FACTOR), factor, shown)
 
 
-def _distance(published: float, estimate: Estimate) -> float | None:
-    """Return the distance of two effects as the logarithm of the ratio of their ratios, at least 0."""
-    better = find_metric(estimate.metric).better
-    ratios = [ratio_of(effect, better) for effect in (published, estimate.effect_pct or 0.0)]
-    if not has_ratio(estimate) or None in ratios:
-        return None
-    one, other = (math.log(ratio) for ratio in ratios if ratio is not None)
-    return abs(one - other)
-
-
-def has_ratio(estimate: Estimate) -> bool:
-    """Return whether an effect is of a ratio of the two arms, and not of a difference."""
-    return _NO_RATIO not in (estimate.reason or "")
+def _factor(one: float | None, other: float | None) -> float | None:
+    """Return the factor between two ratios, at least 1."""
+    return None if one is None or other is None else math.exp(abs(math.log(one) - math.log(other)))
 
 
 def ratio_of(effect_pct: float, better: Better) -> float | None:

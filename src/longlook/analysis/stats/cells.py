@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from longlook.analysis.samples import FACTOR_PREFIX, LOSES_AT_RANDOM, RANDOM_LOSSES, UNSEEN
+from longlook.analysis.samples import FACTOR_PREFIX, LIKE, LOSES_AT_RANDOM, RANDOM_LOSSES, UNSEEN, UNSEEN_BESIDE
 from longlook.analysis.stats.procedures import Floats, advantages, effect_pct
 from longlook.core import Contrast, InputError, Outcome, Study, find_metric
 from longlook.study import COLUMN_PREFIX
@@ -37,6 +37,8 @@ class ArmData:
     random_losses: Mapping[int, float]  # round → packets lost at random: rounds with a value, and a log that has them
     loses_at_random: bool  # whether the path of any of its rounds does
     unseen_pct: Mapping[int, float]  # round → UNSEEN; of integrated losses, rounds with a value
+    like: str  # an arm with nearly the same programs, if losses are integrated
+    unseen_beside_pct: Mapping[int, float]  # round → UNSEEN_BESIDE
 
     @property
     def array(self) -> Floats:
@@ -102,9 +104,12 @@ class CellData:
     @property
     def unseen_pct(self) -> float | None:
         """By how much a value of a round that was not seen may be larger, in %: the mean of these rounds, for the arm
-        of which this is more. None if losses are not integrated.
+        of which this is more; of arms with nearly the same programs UNSEEN_BESIDE. None if losses are not integrated.
         """
         known = [arm.unseen_pct for arm in (self.baseline, self.contender) if arm.unseen_pct]
+        for arm, other in ((self.baseline, self.contender), (self.contender, self.baseline)):
+            if arm.like == other.name and known:
+                known = [arm.unseen_beside_pct]
         means = [float(np.mean([losses[number] for number in self.rounds])) for losses in known if self.rounds]
         return max(means, default=None)
 
@@ -151,7 +156,7 @@ class Cells:
             hint = "measure the run folder again: longlook report RUN"
             raise InputError(f"samples have no column {missing[0]!r}", hint)
         self._drawn = [str(name) for name in samples.columns if str(name).startswith(COLUMN_PREFIX)]
-        unseen = [UNSEEN] if UNSEEN in samples.columns else []
+        unseen = [UNSEEN, UNSEEN_BESIDE, LIKE] if UNSEEN in samples.columns else []
         table = samples[samples["metric"].isin(set(metrics))][[*needed, *unseen, *self._drawn]]
         # Sorted, so that the order of rows can never matter.
         table = table.sort_values(["cell", "arm", "round", "attempt"], kind="stable")
@@ -192,6 +197,8 @@ def _arm(attempts: Sequence[_Row], name: str) -> ArmData:
         random_losses={row["round"]: row[RANDOM_LOSSES] for row in usable if _is_known(row.get(RANDOM_LOSSES))},
         loses_at_random=any(row.get(LOSES_AT_RANDOM, False) for row in final),
         unseen_pct={row["round"]: row[UNSEEN] for row in usable if _is_known(row.get(UNSEEN))},
+        like=next((row[LIKE] for row in usable if row.get(LIKE)), ""),
+        unseen_beside_pct={row["round"]: row[UNSEEN_BESIDE] for row in usable if _is_known(row.get(UNSEEN_BESIDE))},
     )
 
 

@@ -11,7 +11,7 @@ from longlook.instruments.certify.rates import Rate, RateFinding
 from longlook.instruments.certify.trial_bank import MadeRun
 
 CERTIFICATE = "certificate.json"
-SCHEMA = 2
+SCHEMA = 3
 
 
 @dataclass(frozen=True)

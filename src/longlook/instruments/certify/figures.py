@@ -7,6 +7,7 @@ from typing import Any
 
 import altair as alt
 
+from longlook.instruments.certify.rates import Limit, band
 from longlook.report import BASELINE, CONTENDER, INK, INK_SOFT, export_figure
 
 _ROUNDS_COLOURS = (BASELINE, CONTENDER, "#23764b")
@@ -26,10 +27,12 @@ def share_text(share: float | None) -> str:
 
 
 def level_text(nominal: float | None, limit: str | None) -> str:
-    """Return a nominal level with its side: `≤ 1.0 %`."""
+    """Return a nominal level with what keeps it: `≤ 1.0 %`, or `93.0 % – 98.0 %` of a level of confidence."""
     if nominal is None or limit is None:
         return ""
-    return f"{'≤' if limit == 'at most' else '≥'} {share_text(nominal)}"
+    if limit == Limit.AT_MOST:
+        return f"≤ {share_text(nominal)}"
+    return " – ".join(map(share_text, band(nominal)))
 
 
 def write_figures(certificate: Mapping[str, Any], folder: Path) -> list[Path]:
@@ -47,31 +50,36 @@ def _rates(certificate: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _error_rates(certificate: Mapping[str, Any]) -> Any:
-    """Return the intervals of all error rates that have a level, each next to its level, on a logarithmic axis."""
+    """Return the intervals of all error rates that have a level, each next to its level or the ends of its band, on a
+    logarithmic axis.
+    """
     rows = []
     for rate in _rates(certificate):
         if rate["nominal"] is None:
             continue
-        share, low, high, nominal = rate["events"] / rate["trials"], rate["low"], rate["high"], rate["nominal"]
-        if rate["limit"] == "at least":  # its error is what is left
-            share, low, high, nominal = 1 - share, 1 - high, 1 - low, 1 - nominal
-            event = rate["event"].replace("holds", "misses")
-        else:
-            event = rate["event"]
+        share, low, high, event = rate["events"] / rate["trials"], rate["low"], rate["high"], rate["event"]
+        least = most = rate["nominal"]
+        if rate["limit"] == Limit.NEAR:  # its error is what is left
+            share, low, high, event = 1 - share, 1 - high, 1 - low, event.replace("holds", "misses")
+            most, least = (1 - end for end in band(rate["nominal"]))
         name = f"{rate['part']}, {rate['procedure']}: {event}"
-        values = {"share": share, "low": low, "high": high, "nominal": nominal}
+        values = {"share": share, "low": low, "high": high, "least": least, "most": most}
         rows.append({"name": name, **{at: max(value, _LEAST_SHARE) for at, value in values.items()}})
     if not rows:
         return None
     base = alt.Chart(alt.Data(values=rows))
     y = alt.Y("name:N", title=None, sort=[row["name"] for row in rows], axis=alt.Axis(labelLimit=600))
     axis = alt.Axis(format="~%", values=[0.0001, 0.001, 0.01, 0.05, 0.1, 0.5, 1])
-    title = ["error rate with its 95 % interval; the mark is the nominal level", "0 % stands at the left end"]
+    title = [
+        "error rate with its 95 % interval; marks are the level, or the ends of its band",
+        "0 % stands at the left end",
+    ]
     x = alt.X("low:Q", title=title, scale=alt.Scale(type="log", domain=[_LEAST_SHARE, 1]), axis=axis)
     return (
         base.mark_rule(color=BASELINE, strokeWidth=3).encode(y=y, x=x, x2="high:Q")
         + base.mark_point(color=BASELINE, filled=True, size=60, opacity=1).encode(y=y, x="share:Q")
-        + base.mark_tick(color=INK, thickness=2, size=16).encode(y=y, x="nominal:Q")
+        + base.mark_tick(color=INK, thickness=2, size=16).encode(y=y, x="least:Q")
+        + base.mark_tick(color=INK, thickness=2, size=16).encode(y=y, x="most:Q")
     ).properties(width=_WIDTH_PX, height=_ROW_PX * len(rows), padding=_PADDING_PX)
 
 

@@ -80,7 +80,7 @@ def coverage(dense: Sequence[Population], analysis: Analysis, seed: int, draws: 
             return Promise("coverage", f"interval, {size} rounds", event, "samples of rounds", nominal, limit)
 
         rates += [
-            promise("holds the true effect", level, Limit.AT_LEAST).rate(
+            promise("holds the true effect", level, Limit.NEAR).rate(
                 not (low or high) for low, high in zip(below, above, strict=True)
             ),
             promise("lies below the true effect", each, Limit.AT_MOST).rate(below),

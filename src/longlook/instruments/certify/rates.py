@@ -8,19 +8,29 @@ from longlook.analysis import exact_interval
 
 
 class Limit(StrEnum):
-    """On which side of its nominal level a rate is to lie."""
+    """How a rate is to lie to its nominal level."""
 
     AT_MOST = "at most"
-    AT_LEAST = "at least"
+    NEAR = "near"  # within a band on both sides of it (`band`)
 
 
 class RateFinding(StrEnum):
-    """How a rate's interval lies to its nominal level."""
+    """How a rate's interval lies to what is promised. Only *missed* and *too wide* are findings against the method."""
 
-    HELD = "held"  # all of the interval is on the right side
-    COMPATIBLE = "compatible"  # the level is within the interval
-    MISSED = "missed"  # all of the interval is on the wrong side
+    HELD = "held"  # all of the interval keeps the promise
+    COMPATIBLE = "compatible"  # part of it does
+    MISSED = "missed"  # none of it does: errors are more frequent
+    TOO_WIDE = "too wide"  # none of it does: errors are less frequent, so that intervals are wider than they need be
     MEASURED = "measured"  # there is no nominal level
+
+
+def band(nominal: float) -> tuple[float, float]:
+    """Return the shares that are near to a nominal level of confidence: for 95 % from 93 to 98 %.
+
+    The share of errors is then between 0.4 and 1.4 times the share that is allowed.
+    """
+    allowed = 1 - nominal
+    return 1 - 1.4 * allowed, 1 - 0.4 * allowed
 
 
 @dataclass(frozen=True)
@@ -49,13 +59,19 @@ class Rate:
 
     @property
     def finding(self) -> RateFinding:
-        """Return whether the rate keeps its nominal level."""
+        """Return whether the rate keeps its promise; one that does not has its whole interval outside."""
         if self.nominal is None or self.limit is None:
             return RateFinding.MEASURED
-        right, wrong = self.high <= self.nominal, self.low > self.nominal
-        if self.limit is Limit.AT_LEAST:
-            right, wrong = self.low >= self.nominal, self.high < self.nominal
-        return RateFinding.MISSED if wrong else RateFinding.HELD if right else RateFinding.COMPATIBLE
+        if self.limit is Limit.AT_MOST:
+            if self.low > self.nominal:
+                return RateFinding.MISSED
+            return RateFinding.HELD if self.high <= self.nominal else RateFinding.COMPATIBLE
+        least, most = band(self.nominal)
+        if self.high < least:
+            return RateFinding.MISSED
+        if self.low > most:
+            return RateFinding.TOO_WIDE
+        return RateFinding.HELD if least <= self.low and self.high <= most else RateFinding.COMPATIBLE
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from longlook import __version__
 from longlook.core import Analysis, InputError, MachineError, Study, folder_digest, nearest
-from longlook.instruments.certify import exactness, fixed_rounds, stopped_rounds
+from longlook.instruments.certify import exactness, fixed_rounds, redrawn, stopped_rounds
 from longlook.instruments.certify.certificate import CERTIFICATE, Certificate, Part, load, save
 from longlook.instruments.certify.populations import Population, populations, twins
 from longlook.instruments.certify.trial_bank import METRIC, Bank, MadeRun, Scale
@@ -103,6 +103,19 @@ def _sequential(session: CertificationSession) -> Part:
     return Part(rates, stopped_after=stopped_rounds.rounds_needed(*given))
 
 
+def _simulated(session: CertificationSession) -> Part:
+    analysis, draws = session.study.analysis, session.options.scale.draws
+    rates = [
+        rate
+        for size in redrawn.SIZES
+        for contrast in redrawn.CONTRASTS
+        for rate in redrawn.redrawn_rates(
+            f"{size} rounds", redrawn.random_rounds(size, analysis), contrast, analysis, SEED, draws
+        )
+    ]
+    return Part(tuple(rates))
+
+
 def _exactness(session: CertificationSession) -> Part:
     options = session.options
     scale = options.scale
@@ -120,6 +133,7 @@ PARTS: Mapping[str, Callable[[CertificationSession], Part]] = {
     "equivalence": _equivalence,
     "power": _power,
     "sequential": _sequential,
+    "simulated": _simulated,
     "exactness": _exactness,
     "live": _live,
 }

@@ -22,18 +22,25 @@ _STYLES = {
     RateFinding.HELD: "green",
     RateFinding.COMPATIBLE: "green",
     RateFinding.MISSED: "red",
+    RateFinding.TOO_WIDE: "yellow",
     RateFinding.MEASURED: "",
 }
 
 
 def certificate_shown(certificate: Certificate, out: Path, figures: Sequence[Path]) -> Renderings:
-    """Return every rate with its level, the power, and the repeats; or the certificate as JSON.
+    """Return every rate with its level, the power, and the repeats; or a JSON line for each rate and the certificate.
 
     `out` is the folder of the certificate, `figures` are its figures.
     """
     return Renderings(
         people=lambda: _people(certificate, out, figures),
-        lines=lambda: [{"event": "certificate", "out": str(out), "certificate": codec.encode(certificate)}],
+        lines=lambda: [
+            *(
+                {"event": "rate", "finding": rate.finding.value, "rate": codec.encode(rate)}
+                for rate in certificate.rates
+            ),
+            {"event": "certificate", "out": str(out), "certificate": codec.encode(certificate)},
+        ],
     )
 
 

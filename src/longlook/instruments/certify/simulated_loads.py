@@ -5,14 +5,15 @@ takes microseconds instead of half a second, and its mean over all patterns of l
 procedure can be tried on thousands of samples, each with losses that are drawn anew; rounds that were run can only be
 drawn again and again.
 
-The costs have the shape of those that were found in trials of 30 KB: the loss of a packet of the handshake waits for a
-timeout, the loss of one of the last packets for another one, and the loss of any other costs little.
+Costs have the shape that trials of 30 KB showed. The loss of a packet of the handshake waits for a timeout, and so does
+the loss of one of the last packets. The loss of any other packet costs little.
 """
 
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -164,7 +165,7 @@ class SimulatedLoad:
         return LoadResult(self._value(state), counts[UP], counts[DOWN], tuple(order))
 
     def distribution(self, tape: Tape) -> dict[float, float]:
-        """Return the probability of each value, s, but for courses that are as good as impossible.
+        """Return the probability of each value, s, except for courses that are as good as impossible.
 
         Courses that have come equally far are one from there on, so that their number stays small.
         """
@@ -268,7 +269,7 @@ class SimulatedContrast:
     contender: SimulatedLoad
     tape: Tape
 
-    @property
+    @cached_property
     def truth(self) -> float:
         """The true mean advantage of the contender (`procedures.advantages`): by how much its logarithm is less."""
         return self.baseline.mean_log(self.tape) - self.contender.mean_log(self.tape)

@@ -23,6 +23,9 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trial_bank, "QUICK", replace(TINY, name="quick"))
 
 
+EVENTS = ("rate", "certificate")
+
+
 @pytest.mark.usefixtures("quick")
 def test_it_prints_rates_beside_their_levels_and_where_the_files_are(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["certify", "--quick", "--out", str(tmp_path), *PARTS])
@@ -35,10 +38,12 @@ def test_it_prints_rates_beside_their_levels_and_where_the_files_are(tmp_path: P
 
 
 @pytest.mark.usefixtures("quick")
-def test_json_has_the_whole_certificate(tmp_path: Path) -> None:
+def test_json_has_each_rate_with_its_finding_and_the_whole_certificate(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["certify", "--quick", "--out", str(tmp_path), "--part", "a-against-a", "--json"])
-    line = json.loads(result.stdout.splitlines()[-1])
+    *rates, line = [made for text in result.stdout.splitlines() if (made := json.loads(text))["event"] in EVENTS]
     assert line["event"] == "certificate"
+    assert [rate["rate"] for rate in rates] == line["certificate"]["parts"]["a-against-a"]["rates"]
+    assert {rate["finding"] for rate in rates} <= {"held", "compatible", "missed", "measured"}
     assert line["certificate"] == json.loads((tmp_path / "certificate.json").read_text())
 
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from longlook.instruments.certify.rates import Limit, Promise, RateFinding, found
+from longlook.instruments.certify.certificate import Part
+from longlook.instruments.certify.rates import Limit, Promise, RateFinding, band, found
 
 
 def promise(nominal: float | None, limit: Limit | None) -> Promise:
@@ -10,24 +11,45 @@ def promise(nominal: float | None, limit: Limit | None) -> Promise:
 
 
 @pytest.mark.parametrize(
-    ("events", "nominal", "limit", "finding"),
+    ("events", "trials", "nominal", "limit", "finding"),
     [
-        (0, 0.05, Limit.AT_MOST, RateFinding.HELD),
-        (5, 0.05, Limit.AT_MOST, RateFinding.COMPATIBLE),
-        (20, 0.05, Limit.AT_MOST, RateFinding.MISSED),
-        (100, 0.95, Limit.AT_LEAST, RateFinding.HELD),
-        (95, 0.95, Limit.AT_LEAST, RateFinding.COMPATIBLE),
-        (80, 0.95, Limit.AT_LEAST, RateFinding.MISSED),
-        (80, None, None, RateFinding.MEASURED),
+        (0, 100, 0.05, Limit.AT_MOST, RateFinding.HELD),
+        (5, 100, 0.05, Limit.AT_MOST, RateFinding.COMPATIBLE),
+        (20, 100, 0.05, Limit.AT_MOST, RateFinding.MISSED),
+        (9550, 10_000, 0.95, Limit.NEAR, RateFinding.HELD),
+        (9360, 10_000, 0.95, Limit.NEAR, RateFinding.HELD),
+        (9240, 10_000, 0.95, Limit.NEAR, RateFinding.MISSED),
+        (9840, 10_000, 0.95, Limit.NEAR, RateFinding.TOO_WIDE),
+        (9810, 10_000, 0.95, Limit.NEAR, RateFinding.COMPATIBLE),
+        (9290, 10_000, 0.95, Limit.NEAR, RateFinding.COMPATIBLE),
+        (80, 100, 0.95, Limit.NEAR, RateFinding.MISSED),
+        (95, 100, 0.95, Limit.NEAR, RateFinding.COMPATIBLE),
+        (100, 100, 0.95, Limit.NEAR, RateFinding.COMPATIBLE),  # 96.4 to 100 %: too few to tell
+        (200, 200, 0.95, Limit.NEAR, RateFinding.TOO_WIDE),
+        (80, 100, None, None, RateFinding.MEASURED),
     ],
 )
-def test_a_level_is_kept_or_missed_where_the_whole_interval_says_so(
-    events: int, nominal: float | None, limit: Limit | None, finding: RateFinding
+def test_a_rate_is_found_to_break_its_promise_if_its_whole_interval_does(
+    events: int, trials: int, nominal: float | None, limit: Limit | None, finding: RateFinding
 ) -> None:
-    rate = promise(nominal, limit).rate(number < events for number in range(100))
+    rate = promise(nominal, limit).rate(number < events for number in range(trials))
     assert rate is not None
-    assert (rate.events, rate.trials, rate.share) == (events, 100, events / 100)
+    assert (rate.events, rate.trials, rate.share) == (events, trials, events / trials)
     assert rate.finding is finding
+
+
+def test_the_band_is_93_to_98_pct_of_95_and_keeps_its_shape_for_other_levels() -> None:
+    assert band(0.95) == pytest.approx((0.93, 0.98))
+    assert band(0.99) == pytest.approx((0.986, 0.996))
+
+
+def test_more_errors_are_worse_than_fewer() -> None:
+    """A certificate with intervals that are too wide is sound, and one with a missed level is not."""
+    wide, missed = (promise(0.95, Limit.NEAR).rate(number < count for number in range(1000)) for count in (1000, 900))
+    assert wide is not None
+    assert missed is not None
+    assert Part((wide,)).sound
+    assert not Part((wide, missed)).sound
 
 
 def test_without_a_trial_there_is_no_rate() -> None:

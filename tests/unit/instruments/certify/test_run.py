@@ -36,7 +36,7 @@ TINY = Scale(
     repeats=1,
     passes=1,
 )
-RESAMPLED = tuple(name for name in PARTS if name not in ("exactness", "live"))
+RESAMPLED = tuple(name for name in PARTS if name not in ("simulated", "exactness", "live"))
 
 
 @pytest.fixture

@@ -33,10 +33,10 @@ _JUDGED_BY_NONE = (Agreement.NOT_TESTABLE, Agreement.NOT_RUN)
 
 RULE = (
     "Each number and each sentence counts once, whatever number of cells repeats it. A number is of the same size if "
-    "it lies in our interval, its reading error granted, or if the ratios of the arms differ by a factor of at most "
-    f"{SIZE_FACTOR:g}; it is of another size if only its direction agrees. “No difference” is found again if ours is "
-    f"equivalent, or its interval within ±{NO_DIFFERENCE_PCT:g} %. Sentences without a number, and levels within "
-    "bounds that a study chose, have words of their own."
+    "it lies in our interval, its reading error granted. It also is if the ratios of the arms differ by a factor of "
+    f"at most {SIZE_FACTOR:g}. It is of another size if only its direction agrees. “No difference” is found again if "
+    f"ours is equivalent, or its interval within ±{NO_DIFFERENCE_PCT:g} %. Sentences without a number, and levels "
+    "within bounds that a study chose, have words of their own."
 )
 """The words of the results in short."""
 
@@ -60,6 +60,11 @@ class Statement:
     name: str
     kind: ClaimKind
     cells: Mapping[Agreement, int]
+
+    @property
+    def in_order(self) -> dict[str, int]:
+        """The number of its claims by result, in the order of results."""
+        return {found: self.cells.get(found, 0) for found in Agreement}
 
     @property
     def result(self) -> str:

@@ -115,7 +115,7 @@ def _is_about(item: Estimate | ArmLevel, evidence: DisputeEvidence) -> bool:
 
 
 def stated_as(found: Found, study: Study | None) -> Found:
-    """Return a run whose claims count as those of the same study as it is installed, whatever plan either has."""
+    """Return a run whose claims count as the installed study says, whatever plan either has."""
     return found if study is None else replace(found, entry=with_statements(found.entry, study))
 
 

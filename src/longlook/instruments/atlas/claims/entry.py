@@ -12,8 +12,11 @@ from longlook.analysis import judge
 from longlook.core import ArmLevel, ClaimResult, Estimate, Study, codec
 
 SCHEMA_VERSION = 2
-"""The version of entries. Those of version 1 also have what their analysis said of claims, which is left out here:
-claims are judged from effects and levels whenever an entry is read, so that a better rule needs no new run."""
+"""The version of entries.
+
+Entries of version 1 also have what their analysis said of claims, which is left out here. Claims are judged from
+effects and levels whenever an entry is read, so that a better rule needs no new run.
+"""
 
 _READABLE = (1, SCHEMA_VERSION)
 
@@ -97,7 +100,12 @@ def worded_as(entry: Entry, study: Study) -> Entry:
 
 
 def with_statements(entry: Entry, study: Study) -> Entry:
-    """Return an entry whose claims count as those of the study that have the same ids."""
+    """Return an entry with the claims of the same study as it is installed, so that a corrected claim needs no new run.
+
+    If more than words and claims differ, the entry keeps its own claims, which count as the installed ones do.
+    """
+    if replace(worded_as(entry, study).study, claims=study.claims) == study:
+        return replace(entry, study=replace(entry.study, claims=study.claims))
     names = {claim.id: claim.counts_as for claim in study.claims}
     claims = tuple(replace(claim, counts_as=names.get(claim.id, claim.counts_as)) for claim in entry.study.claims)
     return replace(entry, study=replace(entry.study, claims=claims))

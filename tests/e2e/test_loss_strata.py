@@ -1,0 +1,84 @@
+"""Losses integrated in virtual time: trials are those that the method names, and a round is their sum."""
+
+import json
+import math
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from tests.support.command_line import longlook
+
+pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.timeout(600)]
+
+STUDY = """
+schema = 1
+title = "A small load with losses"
+question = "Does a program load as fast as itself?"
+rounds = 2
+around = "none"
+losses = "strata"
+timeout = "60s"
+metrics = ["page_load_time"]
+defaults = { server = "quic-go", client = "quic-go", protocol = "h3", connection = "cold" }
+workload = { kind = "page", objects = 1, object = "2KB" }
+network = { rate = "10Mbit", rtt = "20ms", loss = "2%" }
+factors = [ { name = "loss", sets = "network.loss", levels = ["2%", "0%"] } ]
+contrasts = [["one", "other"]]
+analysis = { min_rounds = 2 }
+
+[arms.one]
+[arms.other]
+"""
+
+
+def test_single_losses_are_enumerated_and_rounds_are_their_sum(tmp_path: Path) -> None:
+    study = tmp_path / "small.toml"
+    study.write_text(STUDY)
+    out = tmp_path / "run"
+    first = longlook("run", str(study), "--out", str(out))
+    assert first.returncode == 0, first.stderr
+    assert "no packet is lost at random" in " ".join((first.stdout + first.stderr).split())
+    lossy, calm = sorted(json.loads((out / "strata.json").read_text()), key=lambda cell: cell["why_sampled"])
+    assert calm["why_sampled"] == "no packet is lost at random" and lossy["exact"]
+
+    patterns = pd.read_parquet(out / "strata.parquet")
+    one = patterns[patterns["arm"] == "one"]
+    stated = one[one["round"] == -1]
+    values = dict(zip(stated["lost"], stated["value"], strict=True))
+    assert set(values) == {"", *lossy["arrivals"]["one"]}  # without loss, and each packet of the load once
+    assert all(value >= values[""] for value in values.values())
+    assert max(values.values()) > values[""] + 0.1  # the loss of a first packet waits for a timer
+
+    inside, lost = sum(map(len, lossy["inside"].values())), 0.02
+    kept = 1 - lost
+    weights = {"none": kept**inside, "one": inside * lost * kept ** (inside - 1)}
+    more = 1 - sum(weights.values())
+    single = [
+        values.get(f"{way} {number}", values[""]) for way, numbers in lossy["inside"].items() for number in numbers
+    ]
+    known = weights["none"] * math.log(values[""]) + weights["one"] * sum(map(math.log, single)) / inside
+    samples = pd.read_parquet(out / "samples.parquet")
+    for number in (0, 1):
+        rest = one[(one["round"] == number) & (one["stratum"] == "more")]
+        excess = (rest["value"].map(math.log) - rest["expected"].map(math.log)).mean()
+        (found,) = samples[(samples["arm"] == "one") & (samples["round"] == number) & samples["unseen_pct"].notna()][
+            "value"
+        ]
+        # Of "more", the expectation's mean is exact: what is left of the mean over all patterns.
+        assert math.log(found) - known - more * excess == pytest.approx(
+            _expected_more(single, values[""], lost), abs=1e-9
+        )
+
+    again = longlook("run", str(study), "--out", str(tmp_path / "again"), "--verify", "1")
+    assert again.returncode == 0, again.stderr
+    digests = [json.loads((place / "manifest.json").read_text())["results"] for place in (out, tmp_path / "again")]
+    assert digests[0] == digests[1]
+
+
+def _expected_more(single: list[float], calm: float, lost: float) -> float:
+    """Return the part of "more" in the mean of what patterns are expected to cost: each as much as its dearest loss."""
+    costs = sorted((math.log(value) for value in single), reverse=True)
+    kept, count = 1 - lost, len(costs)
+    every = sum(cost * lost * kept**place for place, cost in enumerate(costs)) + kept**count * math.log(calm)
+    return every - kept**count * math.log(calm) - lost * kept ** (count - 1) * sum(costs)
