@@ -10,10 +10,12 @@ from longlook.analysis.loss_parts import LossEffects, loss_effects
 from longlook.analysis.stats import estimate
 from longlook.analysis.stats.strata import NONE, ONE, Packet
 from longlook.analysis.strata_plan import CellStrata, patterns, plan_strata
-from longlook.core import STATED, Estimate, Link, Stage, Study, Trial
+from longlook.core import STATED, Estimate, Link, Stage, Study, Trial, registry
 from longlook.network import LossLaws, loss_laws
+from longlook.report.content import MetricFacts, ReportContent
 from longlook.study import with_lost
 from tests.data import samples as made
+from tests.data.report import MANIFEST
 from tests.data.trials import trial
 
 Value = Callable[[str, frozenset[Packet], int], float | None]
@@ -30,6 +32,20 @@ class MadeUpRun:
     cells: Sequence[CellStrata]
     estimates: Sequence[Estimate]
     effects: LossEffects
+
+    @property
+    def content(self) -> ReportContent:
+        """A report on it."""
+        metrics = {name: registry.get("metrics", name) for name in self.study.metrics}
+        return ReportContent(
+            study=self.study,
+            samples=self.samples,
+            estimates=list(self.estimates),
+            claims=[],
+            manifest={**MANIFEST, "study": self.study.id},
+            metrics={name: MetricFacts(metric.label, metric.unit, metric.better) for name, metric in metrics.items()},
+            losses=self.effects,
+        )
 
 
 def packets(up: int, down: int) -> list[Packet]:

@@ -63,7 +63,7 @@ class LossEffects:
     alone, missing for a packet outside.
 
     `failures` has a row for each pattern in which trials of an arm failed or timed out. `probability` is exact: that
-    the packet is lost alone, or that the load is of the stratum "none"; missing for "more", of which trials are drawn.
+    the packet is lost alone, or that no packet is lost; missing for other patterns, which are drawn.
     """
 
     strata: pd.DataFrame
@@ -335,11 +335,9 @@ def _failures(plan: CellStrata, patterns: pd.DataFrame) -> Iterator[dict[str, An
 
 
 def _probability(plan: CellStrata, stratum: str, lost: Sequence[Packet]) -> float | None:
-    """Return the exact probability of the losses that a pattern of "none" or "one" stands for; None of "more"."""
+    """Return the exact probability of the losses that a pattern of "none" or "one" stands for; None of others."""
     strata = plan.strata
     if stratum == NONE and plan.is_whole:
         return strata.weights[NONE]
     inside = [packet for packet in lost if strata.holds(packet)]
-    if stratum == ONE and len(inside) == 1:
-        return strata.singles[inside[0]]
-    return strata.lost_shares(lost)[lost[0]] if stratum == ONE and len(lost) == 1 else None
+    return strata.singles[inside[0]] if stratum == ONE and len(inside) == 1 else None

@@ -36,6 +36,9 @@ class Estimate:
 
     The counts of failures are about the `n_judged` rounds in which both arms were tried and each ok, failed or timed
     out in its last attempt, whatever was measured.
+
+    If losses are integrated, `baseline_mean` and `contender_mean` are means over all loads, of the rounds that both
+    arms have: geometric if all of their values are positive. Else they are None.
     """
 
     contrast: str
@@ -70,6 +73,8 @@ class Estimate:
     unseen_pct: float | None = (
         None  # by how much a round that was not seen may be larger; None: losses are not integrated
     )
+    baseline_mean: float | None = field(default=None, metadata={"omitted_when_empty": True})
+    contender_mean: float | None = field(default=None, metadata={"omitted_when_empty": True})
     dependences: tuple[Dependence, ...] = ()  # on each drawn setting that varied, the largest share first
     difference: Effect | None = field(default=None, metadata={"omitted_when_empty": True})
 
@@ -79,6 +84,18 @@ class Estimate:
         if self.difference is not None or self.effect_pct is None:
             return self.difference
         return Effect(self.effect_pct, self.ci_low_pct, self.ci_high_pct, "%")
+
+    @property
+    def is_integrated(self) -> bool:
+        """Whether losses are integrated, so that arms' levels are means over all loads, not medians over rounds."""
+        return self.unseen_pct is not None
+
+    @property
+    def levels(self) -> tuple[float | None, float | None]:
+        """The level of the baseline and that of the contender; None if an arm has no value."""
+        if self.is_integrated:
+            return self.baseline_mean, self.contender_mean
+        return self.baseline_median, self.contender_median
 
     @property
     def cliff(self) -> Dependence | None:

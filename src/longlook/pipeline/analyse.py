@@ -9,6 +9,7 @@ import pandas as pd
 
 from longlook.analysis import (
     TABLES,
+    Integrated,
     MeasuredAttempt,
     ResultsDigest,
     Statistics,
@@ -20,6 +21,7 @@ from longlook.analysis import (
     heterogeneity_table,
     integrate,
     judge,
+    loss_effects,
     measure_all,
     metrics_by_arm,
     population_curves,
@@ -87,7 +89,8 @@ def analyse_run(folder: RunFolder, observer: Observer, wanted: Wanted | None = N
     """
     measured = measure(folder, observer)
     digest = write_digest(folder, measured)
-    samples = write_samples(folder, measured)
+    integrated = write_samples(folder, measured)
+    samples = integrated.samples
     tables = write_tables(folder, measured)
     study = folder.study
     statistics = statistics_of(samples, folder.path / SAMPLES, study, metrics_by_arm(study))
@@ -96,7 +99,7 @@ def analyse_run(folder: RunFolder, observer: Observer, wanted: Wanted | None = N
     tables["population"] = write_population(folder, samples)
     claims = write_claims(folder, statistics, estimates)
     folder.seal(RESULTS)
-    content = report_content(folder, samples, tables, statistics, estimates, claims, wanted)
+    content = report_content(folder, integrated, tables, statistics, estimates, claims, wanted)
     for each in content.in_doubt:
         observer.say(f"{content.arm_label(each.arm)}, in {each.trials} trials: {each.sentence}")
     pages = write_inside_pages(folder, content, wanted, observer.say) if wanted is not None else []
@@ -138,16 +141,15 @@ def write_digest(folder: RunFolder, measured: Sequence[MeasuredAttempt]) -> Resu
     return found
 
 
-def write_samples(folder: RunFolder, measured: Sequence[MeasuredAttempt]) -> pd.DataFrame:
+def write_samples(folder: RunFolder, measured: Sequence[MeasuredAttempt]) -> Integrated:
     """Write `samples.parquet`, a row for each attempt and metric, and `strata.parquet`, if losses are integrated: then
-    the samples have a row for each round and metric, and that table has the attempts.
+    the samples have a row for each round and metric, and that table has the attempts. Return both.
     """
     samples = samples_table(folder.study, measured)
     integrated = integrate(samples, (entry.trial for entry in measured), read_strata(folder))
     _write(folder, PATTERNS, integrated.patterns if len(integrated.patterns) else None)
-    samples = integrated.samples
-    samples.to_parquet(folder.path / SAMPLES, index=False)
-    return samples
+    integrated.samples.to_parquet(folder.path / SAMPLES, index=False)
+    return integrated
 
 
 def write_tables(folder: RunFolder, measured: Sequence[MeasuredAttempt]) -> dict[str, pd.DataFrame | None]:
@@ -209,7 +211,7 @@ def write_claims(folder: RunFolder, statistics: Statistics, estimates: list[Esti
 
 def report_content(
     folder: RunFolder,
-    samples: pd.DataFrame,
+    integrated: Integrated,
     tables: Mapping[str, pd.DataFrame | None],
     statistics: Statistics,
     estimates: list[Estimate],
@@ -223,12 +225,13 @@ def report_content(
     drawn = frozenset(find_cells(trials, wanted.cells)) if wanted is not None else frozenset()
     return ReportContent(
         study=study,
-        samples=samples,
+        samples=integrated.samples,
         estimates=estimates,
         claims=claims,
         manifest=manifest,
         metrics=metric_facts(study),
         tables=tables,
+        losses=loss_effects(integrated.patterns, read_strata(folder), study) if len(integrated.patterns) else None,
         verification=load_verification(folder),
         wins=statistics.wins,
         tails=statistics.tails,

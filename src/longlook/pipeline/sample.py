@@ -45,6 +45,6 @@ def _sampled(
         execute(plan, folder, provisions, options, observer)
         measured = measure(folder, observer)
         write_digest(folder, measured)
-        samples = write_samples(folder, measured)
+        samples = write_samples(folder, measured).samples
         folder.seal([SAMPLES])
         return folder, measured, samples

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from longlook.analysis import Heterogeneity, RoundsWon, TailEffect
+from longlook.analysis import Heterogeneity, LossEffects, RoundsWon, TailEffect
 from longlook.core import ArmLevel, Better, ClaimResult, Contrast, Estimate, Study, find_metric
 from longlook.explain import Answer
 from longlook.run import Verification
@@ -40,7 +40,8 @@ class ReportContent:
     `heterogeneity` says whether effects differ between levels. `inside` holds the ids of cells that have a page about
     their inside. `costs` are what the traces of endpoints cost, `not_recorded` what collectors could not record,
     `in_doubt` what traces contradict of themselves. `answers` are the answers of the page of explanations. `unmeasured`
-    says which settings and knobs nothing in the trials measured; empty: none.
+    says which settings and knobs nothing in the trials measured; empty: none. `losses` is what losses do in each cell,
+    if losses are integrated.
     """
 
     study: Study
@@ -62,6 +63,7 @@ class ReportContent:
     in_doubt: Sequence[InDoubt] = ()
     answers: Sequence[Answer] = ()
     unmeasured: str = ""
+    losses: LossEffects | None = None
 
     def table(self, name: str) -> pd.DataFrame | None:
         """Return a table of all trials by its name; None if no trial has rows in it."""

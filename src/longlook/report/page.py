@@ -32,6 +32,7 @@ from longlook.report.provenance.repeats import make_repeats
 from longlook.report.provenance.traces import make_traces
 from longlook.report.provenance.validity import make_validity
 from longlook.report.section import Section
+from longlook.report.strata import make_strata
 from longlook.report.templates import asset, embedded_json, template, vega
 from longlook.report.trend import make_trends
 
@@ -101,6 +102,7 @@ def sections(content: ReportContent) -> list[Section]:
         *make_shares(content),
         *make_together(content, contrasts),
         *contrasts,
+        *make_strata(content),
         *make_why(content.answers),
         *([flows] if flows.cells else []),
         *make_links(content),

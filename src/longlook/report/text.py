@@ -15,7 +15,8 @@ _MARKUP = re.compile(r"([\\`*|~\[\]]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9]))")
 
 def plain_rows(study: Study, estimates: Sequence[Estimate]) -> list[tuple[str, ...]]:
     """Return a header and a row per estimate. Columns: contrast and metric (if there are several), factors, rounds (if
-    the study stops when it is decided), medians, effect, interval, adjusted p, verdict with the mark of a cliff.
+    the study stops when it is decided), levels of the arms, effect, interval, adjusted p, verdict with the mark of a
+    cliff. A level is a mean if losses are integrated, else a median; if cells differ in this, means are marked.
     """
     arms = short_labels(study)
     pairs = {(item.baseline, item.contender) for item in estimates}
@@ -23,18 +24,21 @@ def plain_rows(study: Study, estimates: Sequence[Estimate]) -> list[tuple[str, .
         (arms.get(name, name) for name in next(iter(pairs))) if len(pairs) == 1 else ("baseline", "contender")
     )
     named = len({(item.contrast, item.metric) for item in estimates}) > 1
+    kinds = {item.is_integrated for item in estimates}
+    level = "median or mean" if len(kinds) > 1 else "mean" if True in kinds else "median"
     header = (
         *(("contrast", "metric") if named else ()),
         *(factor.name for factor in study.factors),
         *(("rounds",) if study.stopping else ()),
-        f"{baseline} median",
-        f"{contender} median",
+        f"{baseline} {level}",
+        f"{contender} {level}",
         "effect",
         f"{wording.percent(study.analysis.confidence)} interval",
         "p adj",
         "verdict",
     )
-    return [header, *(_row(study, item, named=named) for item in ordered(study, estimates))]
+    rows = (_row(study, item, named=named, marked=len(kinds) > 1) for item in ordered(study, estimates))
+    return [header, *rows]
 
 
 def numeric_columns(study: Study) -> int:
@@ -42,13 +46,13 @@ def numeric_columns(study: Study) -> int:
     return 6 if study.stopping else 5
 
 
-def _row(study: Study, item: Estimate, *, named: bool) -> tuple[str, ...]:
+def _row(study: Study, item: Estimate, *, named: bool, marked: bool) -> tuple[str, ...]:
+    mark = " (mean)" if marked and item.is_integrated else ""
     return (
         *((item.contrast, item.metric) if named else ()),
         *(item.cell.get(factor.name, "") for factor in study.factors),
         *((str(item.n_pairs),) if study.stopping else ()),
-        wording.quantity(item.baseline_median, item.unit),
-        wording.quantity(item.contender_median, item.unit),
+        *(wording.quantity(level, item.unit) + mark for level in item.levels),
         wording.effect_of(item),
         wording.interval_of(item),
         wording.p_value(item.p_adjusted),

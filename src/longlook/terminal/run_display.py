@@ -202,6 +202,8 @@ def verdict_table(study: Study, estimates: Sequence[Estimate]) -> Table:
     caption = f"+ means the contender is better, {where}"
     if any(item.cliff for item in estimates):
         caption += f"; {CLIFF} the effect differs by more than the margin inside it"
+    if any(item.is_integrated for item in estimates):
+        caption += "; means are over all loads, as losses are integrated"
     table = Table(title=Text(study.title), caption=Text(caption), header_style="bold")
     for index, name in enumerate(header):
         verdict = index == len(header) - 1

@@ -1,13 +1,17 @@
 """Verdicts and claims as rows of text and as Markdown."""
 
+from dataclasses import replace
+
 import pytest
 
 from longlook.core.model import Contrast, Factor, Level, Stopping
 from longlook.report import text
 from longlook.report.content import ReportContent
+from tests.data.patterns import made_up_run, packets
 from tests.data.report import paper_content, small_content, small_study
 
 TEN = [0.5, 0.51, 0.49, 0.5, 0.52, 0.48, 0.5, 0.51, 0.49, 0.5]
+LOADS = {"tcp": packets(1, 2), "quic": packets(1, 2)}
 FASTER = [value * 0.8 for value in TEN]
 
 
@@ -41,6 +45,20 @@ def test_rounds_are_named_where_they_decided() -> None:
     assert dict(zip(header, row, strict=True))["rounds"] == "10"
     rule = text.markdown_table(content.study, content.estimates).splitlines()[1]
     assert rule == "| --- |" + " ---: |" * 6 + " --- |"
+
+
+def test_levels_are_means_if_losses_are_integrated() -> None:
+    made = made_up_run(lambda arm, lost, number: (0.2 if arm == "tcp" else 0.1) * (1 + len(lost)), LOADS)
+    (estimate,) = made.estimates
+    header, row = text.plain_rows(made.study, made.estimates)
+    assert header[1:3] == ("TCP mean", "QUIC mean")
+    assert estimate.baseline_mean is not None and estimate.contender_mean is not None
+    assert row[1] == f"{1000 * estimate.baseline_mean:.0f}\u00a0ms"
+    assert estimate.effect_pct == pytest.approx(100 * (1 - estimate.contender_mean / estimate.baseline_mean))
+    sampled = replace(estimate, unseen_pct=None, cell={"rate": "b"})
+    header, *rows = text.plain_rows(made.study, [estimate, sampled])
+    assert header[1:3] == ("TCP median or mean", "QUIC median or mean")
+    assert [row[1].endswith(" (mean)") for row in rows] == [True, False]
 
 
 def test_markdown_escapes_what_would_break_the_table() -> None:

@@ -131,13 +131,14 @@ def test_the_demo_runs_the_browser_in_one_row_only(studies: dict[str, Study]) ->
     assert {rate for client, rate, _ in cells if client == "quic-go"} == {"10Mbit", "50Mbit", "100Mbit"}
 
 
-def test_studies_draw_but_those_that_check_the_laboratory_compare_rounds_or_find_a_jump(
+def test_studies_draw_but_those_that_check_the_laboratory_compare_rounds_find_a_jump_or_lose_each_packet(
     studies: dict[str, Study],
 ) -> None:
     at_the_point = {name for name, study in studies.items() if not study.around}
     assert at_the_point == {
         *("engines-agree", "exactness", "phase-effects", "players-agree", "rules-agree"),
         *("kakhki2017-fig13-processor", "mishra-conformance", "mishra-conformance-bbr", "mishra-conformance-reno"),
+        "single-losses",
     }
 
 

@@ -130,6 +130,7 @@ def _conclude(tested: _Tested, study: Study, p_adjusted: float | None) -> Estima
     dependences = tuple(_dependence(fit, tested, study.analysis.alpha) for fit in tested.fits)
     reasons += [sentence(item) for item in dependences if item.is_cliff][:1]
     baseline, contender, failures = data.baseline.array, data.contender.array, data.failures
+    means = (None, None) if tested.unseen_pct is None else tuple(_mean(side, tested.scale.is_log) for side in data.pairs)
     return Estimate(
         contrast=data.contrast.name,
         metric=metric.name,
@@ -143,6 +144,8 @@ def _conclude(tested: _Tested, study: Study, p_adjusted: float | None) -> Estima
         n_pairs=tested.n_pairs,
         baseline_median=_median(baseline),
         contender_median=_median(contender),
+        baseline_mean=means[0],
+        contender_mean=means[1],
         effect_pct=tested.in_pct(paired.mean) if paired else None,
         ci_low_pct=tested.in_pct(paired.low) if paired else None,
         ci_high_pct=tested.in_pct(paired.high) if paired else None,
@@ -199,6 +202,10 @@ def _fails_more(data: CellData, study: Study) -> float:
 def _all_ran(data: CellData, study: Study) -> bool:
     """Return whether a cell had the largest number of rounds, after which is the last look."""
     return min(data.baseline.rounds, data.contender.rounds) >= study.rounds
+
+
+def _mean(values: Floats, is_log: bool) -> float:
+    return float(np.exp(np.mean(np.log(values)))) if is_log else float(np.mean(values))
 
 
 def _median(values: Floats) -> float | None:

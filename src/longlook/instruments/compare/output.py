@@ -2,11 +2,11 @@
 
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from longlook.core import codec
+from longlook.core import Estimate, codec
 from longlook.instruments.compare.gate import FAILURES, GateAnswer, GateCase, GateVerdict
 from longlook.instruments.compare.spec import ComparisonSpec
 from longlook.report import escaped, markdown_rows, wording
@@ -90,7 +90,7 @@ def markdown(judged: JudgedComparison) -> str:
         f"### {escaped(judged.title)}: {OUTCOMES[verdict.answer]} a gate of {verdict.gate_pct:g} %",
         "",
         f"{len(rows) - bad} of {len(rows)} comparisons pass. "
-        "+ % means that the contender is better; medians over rounds.",
+        f"+ % means that the contender is better; {_levels(case.estimate for case in verdict.cases)}.",
         "",
         markdown_rows(header, rows, frozenset(range(2, 8))),
     ]
@@ -122,7 +122,7 @@ def _row(case: GateCase) -> tuple[str, ...]:
 
 
 def _values(case: GateCase) -> str:
-    what = "failed rounds" if case.subject == FAILURES else "medians"
+    what = "failed rounds" if case.subject == FAILURES else "means" if case.estimate.is_integrated else "medians"
     return f"{what}: {_value(case, baseline=True)} → {_value(case, baseline=False)}"
 
 
@@ -130,7 +130,15 @@ def _value(case: GateCase, *, baseline: bool) -> str:
     item = case.estimate
     if case.subject == FAILURES:
         return f"{item.n_baseline_failed if baseline else item.n_contender_failed} of {item.n_judged}"
-    return wording.quantity(item.baseline_median if baseline else item.contender_median, item.unit)
+    return wording.quantity(item.levels[0 if baseline else 1], item.unit)
+
+
+def _levels(estimates: Iterable[Estimate]) -> str:
+    """Return what the values of the arms are."""
+    kinds = {item.is_integrated for item in estimates}
+    if kinds == {True}:
+        return "means over all loads"
+    return "medians over rounds" + (", means over all loads if losses are integrated" if True in kinds else "")
 
 
 def _facts(judged: JudgedComparison) -> list[tuple[str, str]]:
@@ -164,6 +172,9 @@ def _case_data(case: GateCase) -> dict[str, Any]:
     return {
         **common,
         "rounds": item.n_pairs,
+        "baseline": item.levels[0],
+        "contender": item.levels[1],
+        "levels": "mean" if item.is_integrated else "median",
         "effect_pct": item.effect_pct,
         "ci_low_pct": item.ci_low_pct,
         "ci_high_pct": item.ci_high_pct,

@@ -87,15 +87,15 @@ def _measured(content: ReportContent, place: Place) -> Square:
 
 
 def _tip(content: ReportContent, place: Place, estimate: Estimate) -> tuple[str, ...]:
-    unit = estimate.unit
+    baseline, contender = (wording.quantity(level, estimate.unit) for level in estimate.levels)
     cliff = (f"{wording.CLIFF} {sentence(estimate.cliff)}",) if estimate.cliff else ()
     return (
         cell_label(place.cell),
         f"{wording.verdict(estimate, content.study.analysis)}: {wording.effect_of(estimate)}",
         f"{wording.percent(content.study.analysis.confidence)} interval {wording.interval_in_unit(estimate)}",
         f"adjusted p {wording.p_value(estimate.p_adjusted)}",
-        f"{content.short_label(estimate.baseline)} {wording.quantity(estimate.baseline_median, unit)}, "
-        f"{content.short_label(estimate.contender)} {wording.quantity(estimate.contender_median, unit)} (medians)",
+        f"{content.short_label(estimate.baseline)} {baseline}, {content.short_label(estimate.contender)} {contender} "
+        f"({'means' if estimate.is_integrated else 'medians'})",
         *cliff,
     )
 

@@ -173,8 +173,7 @@ def _change_row(content: ReportContent, item: Estimate) -> tuple[str, ...]:
     return (
         f"{before} → {after}",
         *(item.cell.get(factor.name, "") for factor in content.study.factors),
-        wording.quantity(item.baseline_median, item.unit),
-        wording.quantity(item.contender_median, item.unit),
+        *(wording.quantity(level, item.unit) for level in item.levels),
         f"{wording.SYMBOLS[item.verdict]} {wording.effect_of(item)}",
         wording.interval_in_unit(item),
         wording.p_value(item.p_adjusted),

@@ -104,6 +104,18 @@ def test_junit_xml_is_well_formed_and_as_programs_expect_it() -> None:
         assert all(failure.attrib.keys() == {"type", "message"} for failure in suite.iter("failure"))
 
 
+def test_values_are_means_if_losses_are_integrated() -> None:
+    integrated = estimate(-97.2, unseen_pct=1.0, baseline_mean=0.5, contender_mean=0.6)
+    alone = judged(judge_gate([integrated], 5.0, Analysis()))
+    assert "contender is better; means over all loads." in markdown(alone)
+    assert "means: 500 ms → 600 ms" in junit_xml(alone).replace("\u00a0", " ")
+    case = answer_data(alone)["cases"][0]
+    assert (case["baseline"], case["contender"], case["levels"]) == (0.5, 0.6, "mean")
+    both = judged(judge_gate([integrated, estimate(1.5, cell={"network": "dsl"}, cell_id="dsl")], 5.0, Analysis()))
+    assert "medians over rounds, means over all loads if losses are integrated." in markdown(both)
+    assert answer_data(both)["cases"][1]["levels"] == "median"
+
+
 def test_markdown_is_fit_for_a_pull_request() -> None:
     assert markdown(judged(CASES)) == MARKDOWN.replace("~", "\u00a0")
 
