@@ -38,7 +38,7 @@ class MetricOf(Generic[TimelineT, PointsT]):
     counted: bool = False  # counted by the host's kernel: refused in virtual time
     quantity: Quantity = Quantity.RATIO
     margin: Margin = OF_TIMES
-    """Fixed with the metric, before there is data; a study's own `equivalence_margin` replaces that of a RATIO."""
+    """Fixed with the metric, before there is data; a study's own `equivalence_margin` comes first for a RATIO."""
 
     @property
     def difference_unit(self) -> str:

@@ -130,7 +130,9 @@ def _conclude(tested: _Tested, study: Study, p_adjusted: float | None) -> Estima
     dependences = tuple(_dependence(fit, tested, study.analysis.alpha) for fit in tested.fits)
     reasons += [sentence(item) for item in dependences if item.is_cliff][:1]
     baseline, contender, failures = data.baseline.array, data.contender.array, data.failures
-    means = (None, None) if tested.unseen_pct is None else tuple(_mean(side, tested.scale.is_log) for side in data.pairs)
+    means = (
+        (None, None) if tested.unseen_pct is None else tuple(_mean(side, tested.scale.is_log) for side in data.pairs)
+    )
     return Estimate(
         contrast=data.contrast.name,
         metric=metric.name,
