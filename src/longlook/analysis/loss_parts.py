@@ -51,15 +51,15 @@ class LossEffects:
     loads of the stratum (`core.Estimate`), and missing without logarithms. `inside` is the number of packets by which
     strata are parted, `is_whole` says whether the loads have no other packets.
 
-    `packets` has a row for each contrast, cell and packet inside: the cost of its loss alone for either arm, in the
-    metric's unit, and the part of these loads in the advantage. Costs are measured at the stated point of the cell. A
-    packet that a load of the arm does not have costs 0, and costs that were not measured are missing. If every cost is
-    measured, and rounds draw nothing but losses of packets inside, the contributions sum to the contribution of the
-    stratum "one". Otherwise rounds add the rest: their conditions, or losses of packets outside, change the costs.
+    `packets` has a row for each contrast, cell and packet inside. It has the cost of the loss of this packet alone for
+    either arm, in the metric's unit, and the part of these loads in the advantage. Costs are measured at the stated
+    point of the cell. A packet that a load of the arm does not have costs 0. Costs that were not measured are missing.
+    Contributions sum to the contribution of "one" if every cost is measured and rounds draw nothing but losses of
+    packets inside. Otherwise rounds add the rest: their conditions, or losses of packets outside, change the costs.
 
-    `singles` has a row for each trial with a single loss at the stated point: the value of the arm, and `cost`, the
-    value minus the value without loss; both are missing if the trial did not go well. `probability` is the probability
-    of this loss alone, missing for a packet outside.
+    `singles` has a row for each trial with a single loss at the stated point. It has the value of the arm, and `cost`,
+    the value minus the value without loss; both are missing if the trial did not go well. `probability` is the
+    probability of this loss alone, missing for a packet outside.
 
     `failures` has a row for each pattern in which trials of an arm failed or timed out. `probability` is exact: of the
     loss of the packet alone, or of a load without loss. It is missing for other patterns, which are drawn.

@@ -68,7 +68,7 @@ def _losses(row: Mapping[str, Any]) -> str:
 
 def note(content: ReportContent, strata: pd.DataFrame, tried: Collection[str]) -> str:
     """Return which packets tell the strata of a cell apart, if these are not all packets of the load, and which arms
-    are not among those with single losses `tried`; nothing if there is neither.
+    are not among the arms `tried` with single losses; nothing if there is neither.
     """
     if strata.empty:
         return ""
