@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from longlook.pipeline.run import run_study as run_study
     from longlook.pipeline.sample import sample_study as sample_study
     from longlook.pipeline.sbom import bill_of_materials as bill_of_materials
+    from longlook.pipeline.strata import read_strata as read_strata
 else:
     __all__, __getattr__ = lazy(
         __name__,
@@ -50,5 +51,6 @@ else:
             "run": "run_study",
             "sample": "sample_study",
             "sbom": "bill_of_materials",
+            "strata": "read_strata",
         },
     )

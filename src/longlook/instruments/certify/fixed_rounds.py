@@ -215,7 +215,7 @@ def power(
                 "power", f"{source}, {difference_pct:g} %, {size} rounds", "difference found", "samples of rounds"
             )
             rate = promise.rate(
-                _finds_worse(sample, analysis)
+                finds_worse(sample, analysis)
                 for population in members
                 for sample in _draws(population, size, draws, seed, "power", f"{difference_pct:g}")
             )
@@ -251,7 +251,7 @@ def smallest_found(table: Sequence[Power], wanted: float = 0.8) -> dict[tuple[st
     return dict(sorted(smallest.items()))
 
 
-def _finds_worse(sample: Population, analysis: Analysis) -> bool:
+def finds_worse(sample: Population, analysis: Analysis) -> bool:
     """Return whether a sample's p is below alpha, and its effect below 0; a constant one's p is 0."""
     _, paired = one_verdict(sample, analysis)
     return paired.p is not None and paired.p < analysis.alpha and paired.mean < 0

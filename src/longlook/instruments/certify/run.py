@@ -6,12 +6,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from longlook import __version__
-from longlook.core import Analysis, InputError, MachineError, Study, folder_digest, nearest
-from longlook.instruments.certify import exactness, fixed_rounds, redrawn, stopped_rounds
+from longlook.core import Analysis, InputError, MachineError, RunFolder, Study, folder_digest, nearest
+from longlook.instruments.certify import (
+    exactness,
+    fixed_rounds,
+    integrated_rates,
+    redrawn,
+    stopped_rounds,
+    strata_trials,
+)
 from longlook.instruments.certify.certificate import CERTIFICATE, Certificate, Part, load, save
 from longlook.instruments.certify.populations import Population, populations, twins
 from longlook.instruments.certify.trial_bank import METRIC, Bank, MadeRun, Scale
-from longlook.pipeline import Observer
+from longlook.pipeline import Observer, read_strata
 from longlook.run import facts_of_host
 
 SEED = 14
@@ -116,6 +123,17 @@ def _simulated(session: CertificationSession) -> Part:
     return Part(tuple(rates))
 
 
+def _strata(session: CertificationSession) -> Part:
+    draws = session.options.scale.draws
+    return Part(tuple(integrated_rates.integrated_rates(integrated_rates.CELLS, session.study.analysis, SEED, draws)))
+
+
+def _strata_trials(session: CertificationSession) -> Part:
+    integrated, random = (session.bank.samples(name) for name in ("strata", "random"))
+    strata = read_strata(RunFolder.open(session.bank.folder("strata")))
+    return Part((*strata_trials.means_compared(integrated, random), *strata_trials.weights_checked(strata)))
+
+
 def _exactness(session: CertificationSession) -> Part:
     options = session.options
     scale = options.scale
@@ -133,6 +151,8 @@ PARTS: Mapping[str, Callable[[CertificationSession], Part]] = {
     "equivalence": _equivalence,
     "power": _power,
     "sequential": _sequential,
+    "strata": _strata,
+    "strata-trials": _strata_trials,
     "simulated": _simulated,
     "exactness": _exactness,
     "live": _live,

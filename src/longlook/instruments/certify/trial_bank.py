@@ -1,7 +1,8 @@
 """The bank: the runs whose trials every rate of a certification is made from, and how large they are.
 
 All of them are ordinary runs of shipped studies. `cells` has many cells with few rounds, `dense` few cells with many,
-`power` arms whose difference is known, `live` a part of `cells` in real time. Trials that two of them share come from
+`power` arms whose difference is known, `live` a part of `cells` in real time. `strata` and `random` are the same cells
+with losses that are integrated and drawn. Trials that two of them share come from
 the cache.
 """
 
@@ -27,10 +28,13 @@ class BankRun:
     rounds: int
     only: tuple[str, ...] = ()
     engine: str = "virtual"
+    at_point: str = ""  # `strata` or `sampled`: losses are integrated or drawn, and rounds differ in nothing else
 
     def read(self) -> Study:
         """Return the study as it is run."""
-        return find_study(self.study, rounds=self.rounds, engine=self.engine)
+        if not self.at_point:
+            return find_study(self.study, rounds=self.rounds, engine=self.engine)
+        return find_study(self.study, rounds=self.rounds, engine=self.engine, around="none", losses=self.at_point)
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,8 @@ def _levels(**levels: str) -> tuple[str, ...]:
 
 
 _NEAR = {"rate": "10Mbit", "rtt": "36ms", "queue": "1bdp"}
+_POINT = _levels(**_NEAR, loss="1%", jitter="0ms")
+_POINTS = _levels(rate="2Mbit 10Mbit", rtt="36ms", queue="1bdp", loss="0.2% 1% 3%", jitter="0ms")
 
 FULL = Scale(
     "full",
@@ -67,6 +73,8 @@ FULL = Scale(
         ),
         "power": BankRun("certify-power", 60),
         "live": BankRun("certify", 20, _levels(**_NEAR, loss="0% 1%"), "live"),
+        "strata": BankRun("certify", 40, _POINTS, at_point="strata"),
+        "random": BankRun("certify", 2000, _POINTS, at_point="sampled"),
     },
     draws=100,
     paths=2,
@@ -81,6 +89,8 @@ QUICK = Scale(
         "dense": BankRun("certify", 40, _levels(**_NEAR, loss="1%")),
         "power": BankRun("certify-power", 40, _levels(loss="0% 0.5%", jitter="0ms")),
         "live": BankRun("certify", 20, _levels(**_NEAR, loss="1%", jitter="2ms"), "live"),
+        "strata": BankRun("certify", 20, _POINT, at_point="strata"),
+        "random": BankRun("certify", 100, _POINT, at_point="sampled"),
     },
     draws=100,
     paths=10,

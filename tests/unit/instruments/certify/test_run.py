@@ -36,7 +36,9 @@ TINY = Scale(
     repeats=1,
     passes=1,
 )
-RESAMPLED = tuple(name for name in PARTS if name not in ("simulated", "exactness", "live"))
+RESAMPLED = tuple(
+    name for name in PARTS if name not in ("simulated", "strata", "strata-trials", "exactness", "live")
+)
 
 
 @pytest.fixture
