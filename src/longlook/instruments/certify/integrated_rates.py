@@ -73,7 +73,7 @@ CELLS = (
     SimulatedCell("3 % lost", _contrast("3 % lost", 0.03)),
     SimulatedCell("1 % lost in bursts", _short("1 % lost in bursts", _BURSTS)),
 )
-"""Two loads of 18 to 153 packets, mostly 33: timeouts of the one are long, as TCP's, and of the other short, as QUIC's.
+"""Two loads of 17 to 153 packets, mostly 33: timeouts of the one are long, as TCP's, and of the other short, as QUIC's.
 
 In "a rare timeout" one packet costs 3 s. In "two losses are dear" a retransmission that is lost does, too, which no
 single loss shows.
