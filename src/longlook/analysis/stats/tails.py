@@ -126,6 +126,8 @@ def _cells(samples: pd.DataFrame, study: Study) -> Iterator[tuple[CellData, Metr
     cells = Cells(samples, study, (contrast.metric for contrast in study.contrasts))
     for contrast in study.contrasts:
         for data in cells.of(contrast):
+            if data.unseen_pct is not None:  # its rounds are means over loads, and say nothing of single ones
+                continue
             if data.rounds:
                 yield data, find_metric(contrast.metric)
 
