@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from longlook.analysis.stats import procedures as procedures
     from longlook.analysis.stats import rare_losses as rare_losses
     from longlook.analysis.stats import sequential as sequential
+    from longlook.analysis.stats.cells import CellData as CellData
     from longlook.analysis.stats.cells import Cells as Cells
     from longlook.analysis.stats.cells import RoundEffects as RoundEffects
     from longlook.analysis.stats.cells import effects_by_round as effects_by_round
@@ -112,7 +113,7 @@ else:
             "results_digest": "ResultsDigest digest_of_results",
             "samples": "FACTOR_PREFIX samples_table",
             "statistics_cache": "Statistics statistics_of",
-            "stats.cells": "Cells RoundEffects effects_by_round",
+            "stats.cells": "CellData Cells RoundEffects effects_by_round",
             "stats.drawn_settings": "name_of scale_of sentence",
             "stats.estimates": "estimate",
             "stats.frames": "columns_of dependences_table estimates_from_table estimates_table",

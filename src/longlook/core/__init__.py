@@ -148,6 +148,7 @@ if TYPE_CHECKING:
     from longlook.core.model import Vantage as Vantage
     from longlook.core.model import Verdict as Verdict
     from longlook.core.model import Workload as Workload
+    from longlook.core.model import round_name as round_name
     from longlook.core.model import trace_of as trace_of
     from longlook.core.paths import DerivedCache as DerivedCache
     from longlook.core.paths import adapters_dir as adapters_dir
@@ -272,7 +273,7 @@ else:
                 "Analysis Arm Better Capture Claim ClaimKind ConnectionState Contrast DOTS Endpoint ExpectedLevel "
                 "Factor Figure Flow Json Level Link MATRIX Outcome POPULATION PUBLISHED Plan Population Processor "
                 "READ_AS Run SCHEMA_VERSION STATED Scalar Stage Stopping Study TRACE TREND Trial Vantage Verdict "
-                "Workload trace_of"
+                "Workload round_name trace_of"
             ),
             "paths": "DerivedCache adapters_dir cache_dir cache_root kernel_dir",
             "problems": "Problems SettingError allowed flatten shown",

@@ -30,6 +30,11 @@ SCHEMA_VERSION = 2
 """Version of every file in a run folder (`manifest.json` records it)."""
 
 
+def round_name(number: int) -> str:
+    """Return what people call a round of this number, from 0, or STATED."""
+    return "stated point" if number == STATED else f"round {number + 1}"
+
+
 class Outcome(StrEnum):
     """The end of a trial. Everything but `ok` carries a reason, and none is ever dropped from the samples."""
 

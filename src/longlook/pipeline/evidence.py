@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from longlook.core import InputError, LonglookError, RunFolder, Trial
+from longlook.core import InputError, LonglookError, RunFolder, Trial, round_name
 from longlook.pipeline.options import Observer
 
 ALTERED = "altered"
@@ -81,4 +81,4 @@ def _not_as_sealed(folder: RunFolder, trials: Iterable[Trial]) -> dict[str, str]
 
 def _label(trial: Trial) -> str:
     where = ", ".join(f"{name}={level}" for name, level in trial.cell.items())
-    return f"trial {trial.id} ({trial.arm} round {trial.round + 1}, {where})"
+    return f"trial {trial.id} ({trial.arm} {round_name(trial.round)}, {where})"

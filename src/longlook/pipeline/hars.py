@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from longlook.core import InputError, RunFolder, allowed
+from longlook.core import STATED, InputError, RunFolder, allowed
 from longlook.explain import find_cells
 from longlook.timeline import Written, har
 
@@ -42,7 +42,9 @@ def export_hars(folder: RunFolder, out: Path, cells: Sequence[str] = (), arms: S
         elif (made := har.trial_har(folder.trials / trial.id)) is None:
             without[trial.id] = "its clients reported no object"
         else:
-            place = out / trial.cell_id / f"{trial.arm}-round-{trial.round + 1:02d}.har"
+            number = "stated" if trial.round == STATED else f"{trial.round + 1:02d}"
+            pattern = f"-{trial.stratum}-{trial.id}" if trial.stratum else ""  # a round then has several trials
+            place = out / trial.cell_id / f"{trial.arm}-round-{number}{pattern}.har"
             _make(place.parent)
             written.append(Written(place, har.write(made, place), "requests"))
     if not written:

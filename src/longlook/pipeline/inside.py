@@ -63,7 +63,8 @@ def _content(folder: RunFolder, content: ReportContent, trials: list[Trial], cho
     runs: dict[str, Run] = {}
     absent = []
     order = [arm.name for arm in content.study.arms]
-    of_round = [trial for trial in trials if trial.round == chosen.number]
+    # Of several patterns of losses that a round has, the first one: without loss, if the round runs such a load.
+    of_round = list({trial.arm: trial for trial in reversed(trials) if trial.round == chosen.number}.values())
     if not of_round:
         rounds = len({trial.round for trial in trials})
         raise InputError(f"--round {chosen.number + 1}: cell {trials[0].cell_id} has {rounds} rounds", f"1 to {rounds}")

@@ -20,6 +20,7 @@ from longlook.core import (
     Study,
     Verdict,
     codec,
+    round_name,
 )
 from longlook.pipeline import Observer, Result, described
 from longlook.report import CLIFF, claims_in_short, claims_markdown, markdown_table, ordered, repeats, text
@@ -101,7 +102,7 @@ class RunDisplay:
         if run.outcome is not Outcome.OK:
             where = ", ".join(f"{name}={level}" for name, level in step.trial.cell.items())
             again = "; trying again" if step.retried else ""
-            return f"{run.outcome}: {step.trial.arm} round {step.trial.round + 1} ({where}): {run.reason}{again}"
+            return f"{run.outcome}: {step.trial.arm} {round_name(step.trial.round)} ({where}): {run.reason}{again}"
         return self._counted(step.done, step.total, "trials")
 
     def _counted(self, done: int, total: int, what: str) -> str:
@@ -124,7 +125,7 @@ def _people(result: Result) -> Iterator[RenderableType]:
     if result.verification is not None:
         yield verification_table(result.study, result.verification)
         for trial in result.verification.diverged:
-            where = f"{trial.trial_id} ({trial.arm}, round {trial.round + 1})"
+            where = f"{trial.trial_id} ({trial.arm}, {round_name(trial.round)})"
             folders = f"{result.path / 'trials' / trial.trial_id} {result.path / str(trial.divergent)}"
             yield f"{where}: {trial.first_difference} differs; longlook diff-runs {folders}"
     if result.unmeasured:

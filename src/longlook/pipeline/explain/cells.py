@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from longlook.analysis import Cells, Floats, estimate
+from longlook.analysis import CellData, Cells, estimate
 from longlook.core import (
     SAMPLES,
     Contrast,
@@ -70,7 +70,7 @@ def gaps(folder: RunFolder, names: Sequence[str], contrast: str | None) -> list[
     estimates = {item.cell_id: item for item in estimate(samples, study) if item.contrast == chosen.name}
     cells = {data.cell_id: data for data in Cells(samples, study, [chosen.metric]).of(chosen)}
     found = [
-        CellGap(chosen, estimates[cell_id], tuple(cells[cell_id].rounds), _mean(cells[cell_id].random_losses))
+        CellGap(chosen, estimates[cell_id], tuple(cells[cell_id].rounds), _losses(cells[cell_id]))
         for cell_id in find_cells(folder.plan.trials, names or ("all",))
         if cell_id in estimates
     ]
@@ -88,7 +88,15 @@ def _expect_one_path(folder: RunFolder, chosen: Contrast) -> None:
         )
 
 
-def _mean(losses: Floats | None) -> float | None:
+def _losses(cell: CellData) -> float | None:
+    """Return how many packets a load lost at random on average; None if the path loses none.
+
+    An explanation draws losses at random in each round even if the run integrated them. How many each load will lose is
+    not known beforehand: it counts as one, for which most is allowed.
+    """
+    if cell.unseen_pct is not None:
+        return 1.0
+    losses = cell.random_losses
     return None if losses is None or len(losses) == 0 else float(np.mean(losses))
 
 
