@@ -9,6 +9,7 @@ import pytest
 from longlook.core.model import MATRIX, Arm, Factor, Figure, Level
 from longlook.report.page import write_report
 from tests.data.flows import competing_content, competing_study
+from tests.data.patterns import made_up_run, packets
 from tests.data.report import cliff_content, paper_content, small_content, small_study, trend_content
 from tests.support.browser import Page, chromium
 
@@ -223,4 +224,22 @@ def test_competing_flows_are_drawn_cell_by_cell(page: Page, tmp_path: Path, widt
     page.wait_for(f"{cell}.id === 'flows-1'")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.screenshot(tmp_path / f"flows-{width}.png")
+    assert_quiet(page)
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_losses_have_a_chart_for_each_direction_and_a_table_that_fits(page: Page, tmp_path: Path, width: int) -> None:
+    loads = {"tcp": packets(12, 24), "quic": packets(10, 25)}
+    made = made_up_run(lambda arm, lost, _: (0.2 if arm == "tcp" else 0.15) + 0.04 * len(lost), loads, lost=0.01)
+    page.resize(width, 900)
+    page.open(write_report(tmp_path / "report", made.content).as_uri())
+    assert page.evaluate("document.querySelectorAll('#strata [data-overview] svg.marks').length") == 2
+    points = "document.querySelectorAll('#strata .mark-symbol.layer_1_marks path').length"
+    assert page.evaluate(points) == len(made.effects.singles) == 71
+    text = page.evaluate("document.querySelector('#strata').innerText")
+    assert "of the effect is from loads without loss" in text.replace("\u00a0", " ")
+    table = "document.querySelector('#strata .scroller')"
+    assert page.evaluate(f"{table}.scrollWidth <= {table}.clientWidth")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.screenshot(tmp_path / f"losses-{width}.png")
     assert_quiet(page)

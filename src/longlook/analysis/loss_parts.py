@@ -43,27 +43,27 @@ _MAY_BE_MISSING = frozenset(
 
 @dataclass(frozen=True)
 class LossEffects:
-    """What losses do in the cells of a study.
+    """The part of losses in the effects of a study.
 
     `strata` has a row for each contrast, cell and stratum. `probability` is exact, the means are geometric if `is_log`.
     `contribution` is the part of the stratum in the advantage of the contender, above 0 if the contender is better: in
     logarithms if `is_log`, else in the metric's unit. `share_pct` is the same in % of the whole. The contributions of
     a cell sum to the mean advantage over its `rounds`, to the last digits of a float. `effect_pct` is the effect among
     loads of the stratum (`core.Estimate`), and missing without logarithms. `inside` is the number of packets by which
-    strata are parted, `is_whole` whether these are all packets of the loads.
+    strata are parted, `is_whole` says whether the loads have no other packets.
 
-    `packets` has a row for each contrast, cell and packet inside: what the loss of this packet alone costs either arm,
-    in the metric's unit, and the part of these loads in the advantage. Costs are those at the stated point of the cell,
-    0 if a load of the arm does not have the packet, and missing if they were not measured. If every cost is measured,
-    and rounds draw nothing but losses of packets inside, the contributions sum to that of the stratum "one"; else
-    rounds add the rest, as their conditions, or losses of packets outside, change what the packet costs.
+    `packets` has a row for each contrast, cell and packet inside. It has the cost of the loss of this packet alone for
+    either arm, in the metric's unit, and the part of these loads in the advantage. Costs are measured at the stated
+    point of the cell. A packet that a load of the arm does not have costs 0. Costs that were not measured are missing.
+    Contributions sum to the contribution of "one" if every cost is measured and rounds draw nothing but losses of
+    packets inside. Otherwise rounds add the rest: their conditions, or losses of packets outside, change the costs.
 
-    `singles` has a row for each trial with a single loss at the stated point: the value of the arm, and `cost`, the
-    value minus that without loss; both are missing if the trial did not go well. `probability` is that of this loss
-    alone, missing for a packet outside.
+    `singles` has a row for each trial with a single loss at the stated point. It has the value of the arm, and `cost`,
+    the value minus the value without loss; both are missing if the trial did not go well. `probability` is the
+    probability of this loss alone, missing for a packet outside.
 
-    `failures` has a row for each pattern in which trials of an arm failed or timed out. `probability` is exact: that
-    the packet is lost alone, or that no packet is lost; missing for other patterns, which are drawn.
+    `failures` has a row for each pattern in which trials of an arm failed or timed out. `probability` is exact: of the
+    loss of the packet alone, or of a load without loss. It is missing for other patterns, which are drawn.
     """
 
     strata: pd.DataFrame
@@ -73,7 +73,7 @@ class LossEffects:
 
 
 def loss_effects(patterns: pd.DataFrame, cells: Iterable[CellStrata], study: Study) -> LossEffects:
-    """Return what losses do in every cell whose losses are integrated; `patterns` has PATTERN_COLUMNS."""
+    """Return the part of losses in every cell whose losses are integrated; `patterns` has PATTERN_COLUMNS."""
     plans = {cell.cell_id: cell for cell in cells if not cell.why_sampled}
     strata: list[Mapping[str, Any]] = []
     packets: list[Mapping[str, Any]] = []
@@ -169,7 +169,7 @@ class _Metric:
 
 
 class _Arm:
-    """One arm of a cell: what is known of the arm at the stated point, and the means of its strata in each round."""
+    """One arm of a cell: its costs at the stated point, and the means of its strata in each round."""
 
     def __init__(self, metric: _Metric, name: str, patterns: Sequence[_Pattern], of_costs: Sequence[_Pattern]) -> None:
         self._metric, self._patterns = metric, patterns
@@ -194,7 +194,7 @@ class _Arm:
             return None
         if packet not in self.load:
             return self.known.base
-        cost = self.known.measured.get(packet)
+        cost = self.known.measured.get(packet) if packet in self.tried else None
         return None if cost is None else self.known.base + cost
 
     def cost(self, packet: Packet) -> float | None:

@@ -92,7 +92,7 @@ class Estimate:
 
     @property
     def levels(self) -> tuple[float | None, float | None]:
-        """The level of the baseline and that of the contender; None if an arm has no value."""
+        """The levels of the baseline and of the contender; None if an arm has no value."""
         if self.is_integrated:
             return self.baseline_mean, self.contender_mean
         return self.baseline_median, self.contender_median

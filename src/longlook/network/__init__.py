@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from longlook.network.loss_law import LossLaw as LossLaw
     from longlook.network.loss_law import LossLaws as LossLaws
     from longlook.network.loss_law import dropped as dropped
+    from longlook.network.loss_law import loses_at_random as loses_at_random
     from longlook.network.loss_law import loss_laws as loss_laws
     from longlook.network.loss_law import with_losses as with_losses
     from longlook.network.presets import PRESET as PRESET
@@ -60,7 +61,7 @@ else:
         __name__,
         {
             "config": "linger_of link_config link_text seed_of",
-            "loss_law": "LossLaw LossLaws dropped loss_laws with_losses",
+            "loss_law": "LossLaw LossLaws dropped loses_at_random loss_laws with_losses",
             "presets": "PRESET PRESETS list_presets with_preset",
             "settings": "DEFAULTS",
             "stages": "LIMITED_BY_LINUX OFF PACKET_BYTES largest_rate_bps",

@@ -44,6 +44,11 @@ class LossLaws:
     also_random: bool
 
 
+def loses_at_random(link: Link) -> bool:
+    """Return whether packets are dropped at random on a link, apart from its queues; corrupted ones are not."""
+    return any(stage.kind in _RANDOM_LOSS for stage in (*link.up, *link.down))
+
+
 def loss_laws(link: Link) -> LossLaws | str:
     """Return the laws of a link's random losses, or in words why they cannot be integrated."""
     laws: dict[str, LossLaw] = {}

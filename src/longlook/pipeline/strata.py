@@ -91,8 +91,8 @@ def _patterns(seed: int, cells: Mapping[str, CellStrata], rounds: Sequence[Trial
     drawn: dict[tuple[str, int], list[tuple[str, dict[str, list[int]]]]] = {}
     trials = []
     for trial in rounds:
-        cell, key = cells[trial.cell_id], (trial.cell_id, trial.round)
-        if cell.why_sampled:
+        cell, key = cells.get(trial.cell_id), (trial.cell_id, trial.round)
+        if cell is None or cell.why_sampled:
             trials.append(trial)
             continue
         if key not in drawn:

@@ -27,7 +27,15 @@ from longlook.core import (
     nearest,
     stop_after_s,
 )
-from longlook.network import NO_SURGERY, PREFIX, surgery_text, with_losses, with_surgery, without_surgery
+from longlook.network import (
+    NO_SURGERY,
+    PREFIX,
+    loses_at_random,
+    surgery_text,
+    with_losses,
+    with_surgery,
+    without_surgery,
+)
 from longlook.study.arms import ResolvedArm, resolve_arm
 from longlook.study.catalogue import Catalogue, installed
 from longlook.study.cells import cell_id, cells_named, cells_of, labels_of
@@ -50,8 +58,9 @@ def make_plan(
 
     `only` are filters FACTOR=LEVEL: several of one factor are alternatives, filters of different factors must all hold.
     The name of a cell, in any form that `cells` lists, is a filter, too; several of these are alternatives.
-    A filter changes neither ids nor the relative order of the trials that it leaves. InputError for unknown names, and
-    if there are more than `most` trials.
+    A filter changes neither ids nor the relative order of the trials that it leaves. If the study integrates losses,
+    the plan begins with a trial of every arm at the stated point of each cell with random losses (`round` STATED).
+    InputError for unknown names, and if there are more than `most` trials.
     """
     known = catalogue or installed()
     chosen = chosen_cells(study, only)
@@ -157,8 +166,11 @@ class _CellPlanner:
         return self._trials(number, self._in_round(number))
 
     def stated(self) -> list[Trial]:
-        """Return the cell's trials at the point that the study states, arms in random order."""
-        return self._trials(STATED, self._as_stated)
+        """Return the cell's trials at the point that the study states, arms in random order; none if none of its links
+        loses packets at random.
+        """
+        trials = self._trials(STATED, self._as_stated)
+        return trials if any(loses_at_random(link) for trial in trials for link in trial.links.values()) else []
 
     def _trials(self, number: int, here: _RoundConditions) -> list[Trial]:
         seed = rank(self._study.seed, "link", number, self.key)

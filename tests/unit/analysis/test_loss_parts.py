@@ -68,7 +68,7 @@ def test_contributions_sum_to_the_effect_of_the_estimate(stage: Stage | None, po
     """A load of 60 packets loses more than 1.5 of them, so that only the first and the last are inside."""
     metric = "throughput" if stage is None else "page_load_time"
     loads = {"tcp": packets(count, count), "quic": packets(count - 1, count + 1)}
-    run = made_up_run(uneven, loads, lost=0.06, point=point, metric=metric, stage=stage)
+    run = made_up_run(uneven, loads, lost=stage or 0.06, point=point, metric=metric)
     (estimate,) = run.estimates
     whole = run.effects.strata["contribution"].sum()
     expected = -100 * math.expm1(-whole) if metric == "page_load_time" else 100 * math.expm1(whole)
@@ -103,6 +103,15 @@ def test_packets_that_were_not_tried_have_no_cost_and_those_that_a_load_lacks_co
     assert costs["baseline_cost"]["down", 2] == pytest.approx(0.95)
     tried = {(row.arm, row.direction, row.number) for row in found.singles.itertuples()}
     assert tried == {(arm, *packet) for arm, load in loads.items() for packet in load if packet != ("down", 1)}
+
+
+def test_costs_that_another_arm_stands_for_are_not_measured() -> None:
+    run = made_up_run(uneven, {"tcp": TWO, "quic": TWO}, point=False, costs_of={"quic": "tcp"})
+    assert set(run.effects.singles["arm"]) == {"tcp"}
+    assert run.effects.packets["baseline_cost"].notna().all()
+    assert run.effects.packets["contender_cost"].isna().all()
+    (estimate,) = run.estimates
+    assert estimate.effect_pct == pytest.approx(-100 * math.expm1(-run.effects.strata["contribution"].sum()))
 
 
 def failing(pattern: Callable[[frozenset[Packet]], bool]) -> Callable[[str, frozenset[Packet], int], float | None]:

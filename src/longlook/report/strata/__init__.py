@@ -37,7 +37,7 @@ class CellLosses:
     panels: Sequence[CellPanel]
     parts: Sequence[ContrastParts]
     failures: Sequence[str]
-    note: str  # which packets tell the strata apart; empty: all of the load
+    note: str  # what was left out; may be empty
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,8 @@ def _cell(
     contrasts = [contrast for contrast in content.study.contrasts if contrast.metric == metric]
     parts = [each for contrast in contrasts for each in _parts(content, effects, place, contrast)]
     strata = effects.strata[effects.strata["cell_id"] == place.cell_id]
-    return CellLosses(label, panels, parts, failures(content, effects.failures, str(place.cell_id)), note(strata))
+    about = note(content, strata[strata["metric"] == metric], set(singles["arm"]))
+    return CellLosses(label, panels, parts, failures(content, effects.failures, str(place.cell_id)), about)
 
 
 def _parts(content: ReportContent, effects: LossEffects, place: Place, contrast: Contrast) -> list[ContrastParts]:

@@ -8,6 +8,7 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
+from longlook.core import Outcome
 from longlook.report import wording
 from longlook.report.chart_section import CellPanel, panel_title
 from longlook.report.charts.colours import arm_colours
@@ -87,7 +88,7 @@ def _chart(content: ReportContent, singles: pd.DataFrame, scale: _Scale) -> Any:
             for name, title in (("packet", "packet"), ("arm", "arm"), ("shown", "cost"), ("value", "value"),
                                 ("chance", "alone in"))]  # fmt: skip
     base = alt.Chart(alt.Data(values=[row for row in rows if row["cost"] is not None]))
-    failed = [{**row, "cost": scale.high / 1.1} for row in rows if row["cost"] is None]
+    failed = [{**row, "cost": scale.high / 1.1} for row in rows if row["failed"]]
     layers = [
         base.transform_calculate(zero="0")
         .mark_rule(strokeWidth=0.7 if crowded else 1.2)
@@ -111,6 +112,7 @@ def _row(content: ReportContent, row: dict[str, Any], names: Sequence[str], unit
         "packet": f"{row['direction']} {row['number']}",
         "arm": content.short_label(row["arm"]),
         "cost": float(f"{row['cost']:.6g}") if known else None,
+        "failed": row["outcome"] != Outcome.OK.value,
         "shown": cost_text(row["cost"], unit) if known else row["outcome"],
         "value": wording.quantity(row["value"], unit) if known else wording.DASH,
         "chance": wording.DASH if math.isnan(row["probability"]) else share_text(row["probability"]) + " of loads",

@@ -48,16 +48,12 @@ def test_a_metric_of_which_more_is_better_has_another_ratio() -> None:
     assert found is not None and found.factor == pytest.approx(1.25)
 
 
-def test_an_effect_that_is_no_ratio_is_compared_by_its_interval() -> None:
+def test_an_effect_that_is_no_ratio_has_no_size_beside_a_percentage() -> None:
     estimate = only(rows([1.0, 2.0, 0.0] * 4, [1.5, 2.5, 1.0] * 4))
     ours, usual = our_effect(estimate, Analysis()), our_effect(ESTIMATE, Analysis())
     assert ours is not None and ours.ratio is None and usual is not None and usual.ratio == 0.6
-    low, high = estimate.ci_low_pct, estimate.ci_high_pct
-    assert low is not None and high is not None
-    for published, agrees in ((low - 1, False), (low + 1, True), (high - 1, True), (high + 1, False)):
-        found = sizes(replace(EXACT, effect_pct=published), estimate)
-        assert found is not None and found.factor is None and found.agrees is agrees
-        assert found.reason == found.interval
+    assert ours.unit == "s" and not ours.in_pct  # a published percentage cannot stand beside seconds
+    assert sizes(replace(EXACT, effect_pct=40.0), estimate) is None
     impossible = sizes(replace(EXACT, effect_pct=100.0), ESTIMATE)
     assert impossible is not None and impossible.factor is None and not impossible.agrees
 

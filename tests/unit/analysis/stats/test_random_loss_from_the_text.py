@@ -107,16 +107,18 @@ def test_an_estimate_follows_the_text_from_values_to_per_cent(zero: bool) -> Non
         samples["random_losses"] = [
             float(lost[arm][number]) for arm, number in zip(samples["arm"], samples["round"], strict=True)
         ]
-        advantages = -np.log(quic / tcp) if not zero else (tcp - quic) / np.mean(np.abs(np.append(tcp, quic)))
-        margin = np.log(1.03) if not zero else 0.03
+        size = float(np.mean(np.abs(np.append(tcp, quic))))
+        advantages = -np.log(quic / tcp) if not zero else (tcp - quic) / size
+        margin = np.log(1.03) if not zero else 0.0  # no margin was fixed for differences of a ratio metric
         losses = [values.astype(float).tolist() for values in lost.values()]
         mean, low, high, p, p_equivalence = from_the_text(advantages, losses, margin, is_log=not zero)
         found = only(samples)
 
-        def in_pct(advantage: float) -> float:
-            return 100 * advantage if zero else procedures.effect_pct(advantage, Better.LOWER, is_log=True) or 0.0
+        def in_pct(advantage: float, size: float = size) -> float:
+            return size * advantage if zero else procedures.effect_pct(advantage, Better.LOWER, is_log=True) or 0.0
 
         assert found.random_losses == pytest.approx(np.mean(np.min(losses, axis=0)), rel=1e-12)
-        effects = (found.effect_pct, found.ci_low_pct, found.ci_high_pct)
+        assert found.effect is not None and found.effect.unit == ("s" if zero else "%")
+        effects = (found.effect.value, found.effect.low, found.effect.high)
         assert effects == pytest.approx([in_pct(end) for end in (mean, low, high)], rel=1e-11)
         assert (found.p_paired, found.p_equivalence) == pytest.approx((p, p_equivalence), rel=1e-11, abs=1e-12)
