@@ -164,3 +164,15 @@ def test_samples_of_an_older_analysis_are_measured_again() -> None:
     old = rows([1.0] * 10, [1.0] * 10).assign(random_losses=1.0)
     with pytest.raises(InputError, match="samples have no column 'loses_at_random'"):
         only(old)
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 3, 10])
+@pytest.mark.parametrize("analyse", [FIXED, LAST])
+def test_equal_rounds_are_no_certainty_if_losses_are_integrated(rounds: int, analyse: rare_losses.Analyse) -> None:
+    """Rounds of means may agree to the last digit though a rare pattern would part them, also at a single look."""
+    found = rare_losses.with_unseen(analyse, np.full(rounds, 0.05), 2.0, is_log=True)
+    assert not found.constant
+    assert found.p is None or 0 < found.p <= 1
+    assert found.low is None or found.low < 0.05
+    assert found.high is None or found.high > 0.05
+    assert found.p_equivalence in (None, 1.0) or found.p_equivalence > 0.5
