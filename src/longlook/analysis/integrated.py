@@ -61,12 +61,20 @@ class _Sample:
         return cls(row, trial, frozenset(lost), float(value) if good else None)
 
 
-def integrate(samples: pd.DataFrame, trials: Iterable[Trial], cells: Iterable[CellStrata]) -> Integrated:
+def integrate(
+    samples: pd.DataFrame,
+    trials: Iterable[Trial],
+    cells: Iterable[CellStrata],
+    arrived: Mapping[str, Mapping[str, int]] | None = None,
+) -> Integrated:
     """Return samples in which each arm has one row a round and metric, in place of its patterns of losses.
 
     `samples` are those of all trials (`samples_table`). The value of a round is a mean over all loads: of logarithms if
     the metric is compared by ratios (`stats.scales`), else of the values. It is missing if a trial of the round did not
     go well, with the first such outcome and reason. Cells that are not integrated stay as they are.
+
+    `arrived` has by trial how many packets came to the link in each direction: a trial with more packets than losses
+    were drawn for (`CellStrata.until`) counts as invalid.
     """
     plans = {cell.cell_id: cell for cell in cells if not cell.why_sampled}
     if not plans:
@@ -74,6 +82,13 @@ def integrate(samples: pd.DataFrame, trials: Iterable[Trial], cells: Iterable[Ce
     by_id = {trial.id: trial for trial in trials}
     ours = samples["trial_id"].map({name: bool(trial.stratum) for name, trial in by_id.items()}).astype(bool)
     last = samples[ours].drop_duplicates(["trial_id", "metric"], keep="last")
+    over = last["trial_id"].map(lambda name: _overran(plans[by_id[name].cell_id], (arrived or {}).get(name, {})))
+    reason = "the trial had more packets than losses were drawn for"
+    last = last.assign(
+        value=last["value"].mask(over),
+        outcome=last["outcome"].mask(over, Outcome.INVALID.value),
+        **({"reason": last["reason"].mask(over, reason)} if "reason" in last else {}),
+    )
     rounds: list[dict[str, Any]] = []
     patterns: list[dict[str, Any]] = []
     for (cell_id, _), rows in last.groupby(["cell", "metric"], sort=False):
@@ -89,6 +104,10 @@ def integrate(samples: pd.DataFrame, trials: Iterable[Trial], cells: Iterable[Ce
     own = {LIKE: "str", UNSEEN: "float64", UNSEEN_BESIDE: "float64"}
     kinds = {**{str(name): kind for name, kind in samples.dtypes.items()}, **own}
     return Integrated(table.fillna({LIKE: ""}).astype(kinds), pd.DataFrame(patterns, columns=list(PATTERN_COLUMNS)))
+
+
+def _overran(plan: CellStrata, arrived: Mapping[str, int]) -> bool:
+    return any(count > plan.until.get(direction, count) for direction, count in arrived.items())
 
 
 class _Metric:

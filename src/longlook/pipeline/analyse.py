@@ -48,7 +48,7 @@ from longlook.pipeline.answers import FOLDER, read_answers
 from longlook.pipeline.evidence import ALTERED, note_altered
 from longlook.pipeline.inside import collected, write_inside_pages
 from longlook.pipeline.options import Observer
-from longlook.pipeline.strata import read_strata
+from longlook.pipeline.strata import arrived_in, read_strata
 from longlook.report import ReportContent, inside_pages, metric_facts, write_report
 from longlook.run import Verification
 from longlook.run import load as load_verification
@@ -146,7 +146,7 @@ def write_samples(folder: RunFolder, measured: Sequence[MeasuredAttempt]) -> Int
     the samples have a row for each round and metric, and that table has the attempts. Return both.
     """
     samples = samples_table(folder.study, measured)
-    integrated = integrate(samples, (entry.trial for entry in measured), read_strata(folder))
+    integrated = integrate(samples, (entry.trial for entry in measured), read_strata(folder), arrived_in(measured))
     _write(folder, PATTERNS, integrated.patterns if len(integrated.patterns) else None)
     integrated.samples.to_parquet(folder.path / SAMPLES, index=False)
     return integrated

@@ -19,7 +19,7 @@ from longlook.core import STATED, Engine, Plan, RunFolder, Trial, certificate_en
 from longlook.pipeline.check import trials_by_engine
 from longlook.pipeline.evidence import set_aside_altered
 from longlook.pipeline.options import Observer, RunOptions
-from longlook.pipeline.strata import read_strata, run_stated
+from longlook.pipeline.strata import arrived_in, read_strata, run_stated
 from longlook.run import Executor, Progress, Provisions, Tally, TrialCache
 
 
@@ -138,7 +138,7 @@ def run_until_decided(
         done = until
         measured += measure_trials(folder, study, trials, lambda _done, _total: None)
         samples = samples_table(without_draws, with_comparisons(measured, study))
-        samples = integrate(samples, (entry.trial for entry in measured), strata).samples
+        samples = integrate(samples, (entry.trial for entry in measured), strata, arrived_in(measured)).samples
         still = undecided(estimate(samples, study), study)
         if decided := [cell_id for cell_id in remaining if cell_id not in still]:
             observer.say(f"decided after {done} rounds: {', '.join(decided)}")

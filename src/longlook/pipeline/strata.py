@@ -14,6 +14,7 @@ from longlook.analysis import (
     NONE,
     ONE,
     CellStrata,
+    MeasuredAttempt,
     Packet,
     Traffic,
     is_point,
@@ -41,6 +42,16 @@ def read_strata(folder: RunFolder) -> tuple[CellStrata, ...]:
         return ()
     data = files.read_json(folder.path / STRATA)
     return tuple(codec.decode(CellStrata, item) for item in data)
+
+
+def arrived_in(measured: Iterable[MeasuredAttempt]) -> dict[str, dict[str, int]]:
+    """Return by trial how many packets came to its link in each direction, `up` and `down`."""
+    return {
+        entry.trial.id: {
+            name: counters["arrived"] for name, counters in entry.run.link.items() if "arrived" in counters
+        }
+        for entry in measured
+    }
 
 
 def run_stated(plan: Plan, folder: RunFolder, tally: Tally, run: Run, engine: str, observer: Observer) -> Plan:

@@ -51,7 +51,10 @@ def ran(cell: CellStrata) -> list[tuple[Trial, frozenset[Packet]]]:
 
 
 def rounds_of(
-    cell: CellStrata, value: Value, outcomes: Mapping[frozenset[Packet], Outcome] | None = None
+    cell: CellStrata,
+    value: Value,
+    outcomes: Mapping[frozenset[Packet], Outcome] | None = None,
+    arrived: Callable[[frozenset[Packet]], Mapping[str, int]] = lambda packets: {},
 ) -> pd.DataFrame:
     trials = ran(cell)
     rows = [
@@ -69,7 +72,8 @@ def rounds_of(
         }
         for trial, packets in trials
     ]
-    found = integrate(pd.DataFrame(rows), [trial for trial, _ in trials], [cell])
+    came = {trial.id: arrived(packets) for trial, packets in trials}
+    found = integrate(pd.DataFrame(rows), [trial for trial, _ in trials], [cell], came)
     assert len(found.patterns) == len({trial.id for trial, _ in trials})
     return found.samples
 
@@ -181,3 +185,13 @@ def test_a_load_with_a_single_packet_that_can_be_lost_needs_no_pattern_of_more()
     cell = cell_of(laws, load=[("up", 0), ("down", 0), ("down", 1)], point=False)
     assert cell.strata.weights[MORE] == 0
     assert [pattern.stratum for pattern in patterns(cell, 1, "here", 0)] == [NONE, ONE]
+
+
+def test_a_trial_with_more_packets_than_losses_were_drawn_for_is_invalid() -> None:
+    cell = cell_of(point=False)
+    (long,) = [packets for trial, packets in ran(cell) if trial.round == 1 and trial.stratum == MORE][:1]
+    most = max(cell.until.values())
+    rounds = rounds_of(cell, dearest, arrived=lambda packets: {"up": most + 1 if packets == long else 1})
+    (second,) = rounds[rounds["round"] == 1].to_dict("records")
+    assert math.isnan(second["value"]) and second["outcome"] == "invalid"
+    assert rounds[rounds["round"] != 1]["value"].notna().all()

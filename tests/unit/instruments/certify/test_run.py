@@ -36,9 +36,7 @@ TINY = Scale(
     repeats=1,
     passes=1,
 )
-RESAMPLED = tuple(
-    name for name in PARTS if name not in ("simulated", "strata", "strata-trials", "exactness", "live")
-)
+RESAMPLED = tuple(name for name in PARTS if name not in ("simulated", "strata", "strata-trials", "exactness", "live"))
 
 
 @pytest.fixture
