@@ -21,8 +21,9 @@ PATTERN_COLUMNS = (
     *("cell", "arm", "metric", "unit", "round", "stratum", "lost"),
     *("value", "expected", "trial_id", "outcome"),
 )
-"""Columns of `strata.parquet`: a row for each metric of each trial in a stratum. `lost` are the lost packets of those
-that a load without loss has, `expected` is the value that the single losses let expect, in the metric's unit.
+"""Columns of `strata.parquet`: a row for each metric of each trial in a stratum. `lost` are the lost packets
+among the packets of a load without loss, `expected` is the value that the single losses let expect, in the metric's
+unit.
 """
 
 _ALONE = {LIKE: "", UNSEEN: float("nan"), UNSEEN_BESIDE: float("nan"), "value": float("nan")}
@@ -69,8 +70,8 @@ def integrate(
 ) -> Integrated:
     """Return samples in which each arm has one row a round and metric, in place of its patterns of losses.
 
-    `samples` are those of all trials (`samples_table`). The value of a round is a mean over all loads: of logarithms if
-    the metric is compared by ratios (`stats.scales`), else of the values. It is missing if a trial of the round did not
+    `samples` has the rows of all trials (`samples_table`). The value of a round is a mean over all loads, of logarithms
+    if the metric is compared by ratios (`stats.scales`), else of the values. It is missing if a trial of the round did not
     go well, with the first such outcome and reason. Cells that are not integrated stay as they are.
 
     `arrived` has by trial how many packets came to the link in each direction: a trial with more packets than losses
@@ -207,8 +208,8 @@ class Drawn:
 
 @dataclass(frozen=True)
 class StatedArm:
-    """What the stated point says of an arm: its value without loss, the cost of each single loss that was measured, and
-    the expected cost of patterns.
+    """An arm by its trials at the stated point: its value without loss, the cost of each single loss that was measured,
+    and the expected cost of patterns.
 
     `known` are the strata that no round has to sample: there, a value minus its expectation is the value without loss.
     """
@@ -262,9 +263,9 @@ class StatedArm:
         """Return by how much the value of a round may be larger because of one trial that was not seen, in %.
 
         In the stratum "more" the value of that trial is larger by the share by which a number of losses fluctuates, as
-        in `stats.rare_losses`; in any stratum it may differ as far as the dearest packet that is not inside. The trial
+        in `stats.rare_losses`. In any stratum it may differ as far as the dearest packet that is not inside. The trial
         counts in the round as every other of its stratum does. The stratum in which it counts most is decisive.
-        `value` is that of the round, and `is_log` says whether values are logarithms. Other values may at most double.
+        `value` is the round's, and `is_log` says whether values are logarithms. Other values may at most double.
         """
         strata, costs = self.plan.strata, self.control.costs
         by_stratum: dict[str, list[Drawn]] = {}

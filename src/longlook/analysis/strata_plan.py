@@ -1,6 +1,6 @@
 """The plan of the strata of a cell: which single losses are tried, which packets are inside, which patterns rounds get.
 
-`stats.strata` has the method. Pure but for the timelines that it is given.
+`stats.strata` has the method. Pure, except that it reads the timelines that it is given.
 """
 
 import math
@@ -23,8 +23,8 @@ MOST_SINGLES = 150
 SOME_SINGLES = 64
 """Packets of a load without loss up to which every single loss is tried in a neighbourhood."""
 _FIRST, _LAST, _BETWEEN = 7, 4, 4
-"""Of longer loads: the first and last packets of each direction that are tried, and as many between them at even
-distances.
+"""The first and last packets of each direction of a longer load that are tried, and some between at even distances.
+
 """
 
 MOST_EXPECTED = 1.5
@@ -216,8 +216,8 @@ def plan_strata(
 
     `costs_of` names the arms without single losses of their own, and the arms whose stand for these.
 
-    At a `point` with few enough losses "none" and "one" are exact if no packet comes before the load (losses in a
-    connection that primes it may change it); then each single loss of each load must have been tried, and gone well.
+    At a `point` with few enough losses "none" and "one" are exact if no packet comes before the load: losses in a
+    connection that primes it may change it. Each single loss of each load must then have been tried, and gone well.
     """
     if not any(_lossy(load, laws) for load in loads.values()):
         return CellStrata(cell_id, "no packet of a load can be lost")
@@ -263,7 +263,7 @@ def patterns(cell: CellStrata, seed: int, key: str, number: int) -> Iterator[Pat
     """Yield the patterns of a round of a cell; all arms get the same ones.
 
     Packets of the stratum "one" are dealt over the rounds at the golden ratio's distances, so that after any number of
-    rounds each has had about its share, and each round by itself draws from the law.
+    rounds each has had about its share. Each round by itself draws from the law.
     """
     strata = cell.strata
     counts = _ROUND_EXACT if cell.exact else _ROUND if cell.is_whole else _ROUND_LONG

@@ -1,6 +1,6 @@
 """The law of random losses of a link, as far as it can be integrated: which packets are lost, by number.
 
-A law that depends on a packet's number alone is a hidden Markov chain: the channel has a state, each state loses a
+A law that depends on a packet's number alone is a hidden Markov chain. The channel has a state, each state loses a
 packet with its own probability, and the state makes a step with each packet. Independent losses have one state, the
 channel of Gilbert (1960) and Elliott (1963) two, and bursts of L packets L + 1. `crates/link-core/src/stages` has the
 same laws for packets that pass.
@@ -102,7 +102,7 @@ def _burst(begins: float, packets: int) -> LossLaw:
 
 
 def with_losses(link: Link, up: str, down: str) -> Link:
-    """Return a link that loses, in place of random packets, those that texts of surgery name (`drop 3, 7` or `off`)."""
+    """Return a link that loses the packets which texts of surgery name (`drop 3, 7`, `off`) in place of random ones."""
     calm = Link(
         up=tuple(stage for stage in link.up if stage.kind not in _RANDOM_LOSS),
         down=tuple(stage for stage in link.down if stage.kind not in _RANDOM_LOSS),

@@ -1,9 +1,8 @@
-"""The stage of strata: trials with planned losses in place of random ones, where losses can be integrated.
+"""The stage of strata: trials with planned losses in place of random ones, if losses can be integrated.
 
-First every arm runs without loss at the stated point of each cell, then with single losses. What these trials show
-decides which patterns of losses the rounds get (`analysis.strata_plan`). The plan of the run folder then has all of
-these trials, and `strata.json` has the strata. All of it follows from the study, so that a run that was stopped goes
-on where it stopped.
+First every arm runs without loss at the stated point of each cell, then with single losses. These trials decide which
+patterns of losses the rounds get (`analysis.strata_plan`). The plan of the run folder then has all of these trials, and
+`strata.json` has the strata. All of it follows from the study, so that a stopped run goes on with its next trial.
 """
 
 from collections import Counter
@@ -158,8 +157,8 @@ class _Cell:
     def singles(self, calm: Mapping[str, _Tried]) -> list[Trial]:
         """Return the trials of each arm with a single loss.
 
-        An arm may do without if rounds draw the conditions, and if an arm before it has the same programs, but for
-        versions and knobs, and as many packets: no costs of single losses make a mean wrong.
+        An arm may do without if rounds draw the conditions, and if an arm before it has as many packets and the same
+        programs, except for versions and knobs. No costs of single losses make a mean wrong.
         """
         if isinstance(self._laws, str) or any(calm[trial.id].problem for trial in self.ran):
             return []

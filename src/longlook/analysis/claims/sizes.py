@@ -34,7 +34,7 @@ class OurEffect:
 
     @property
     def in_pct(self) -> bool:
-        """Whether a published percentage can stand beside it."""
+        """Whether a published percentage can be compared with it."""
         return self.unit == "%"
 
     def lies_within(self, limit: float) -> bool:

@@ -104,8 +104,10 @@ class CellData:
 
     @property
     def unseen_pct(self) -> float | None:
-        """By how much a value of a round that was not seen may be larger, in %: the mean of these rounds, for the arm
-        of which this is more; of arms with nearly the same programs UNSEEN_BESIDE. None if losses are not integrated.
+        """By how much a value of a round that was not seen may be larger, in %; None if losses are not integrated.
+
+        It is the mean of these rounds, for the arm of which this is more. For arms with nearly the same programs it is
+        UNSEEN_BESIDE.
         """
         known = [arm.unseen_pct for arm in (self.baseline, self.contender) if arm.unseen_pct]
         for arm, other in ((self.baseline, self.contender), (self.contender, self.baseline)):

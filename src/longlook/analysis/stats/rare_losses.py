@@ -72,7 +72,7 @@ def with_unseen(
 
 
 def allowing(analyse: Analyse, advantage: Floats, losses: float, *, is_log: bool, magnitude: float = 1.0) -> Paired:
-    """Return the same with a round that loads imply which lose so many packets at random on average (`larger_pct`)."""
+    """Return the same for loads that lose this number of packets at random on average (`larger_pct`)."""
     return with_unseen(analyse, advantage, larger_pct(losses), is_log=is_log, magnitude=magnitude)
 
 

@@ -7,8 +7,8 @@ The probability of each part is exact. A mean over all loads is the sum of the p
 
 Two facts make these cheap. First, if `inside` holds every packet of a load, "none" is one trial, and "one" are as many
 trials as there are packets. Second, the cost of each single loss, measured once at the stated point of the cell, is a
-control variate: a pattern is expected to cost as much as the dearest of its losses, and the mean of this expectation
-over all patterns is known exactly (Hammersley and Handscomb, Monte Carlo Methods, 1964, 5.5). A trial contributes only
+control variate (Hammersley and Handscomb, Monte Carlo Methods, 1964, 5.5). A pattern is expected to cost as much as the
+dearest of its losses, and the mean of this expectation over all patterns is known exactly. A trial contributes only
 its distance from that expectation. No expectation, however wrong, biases the mean.
 
 A packet is named by its direction and by its number in it, in order of arrival at the link, from 0.
@@ -123,7 +123,7 @@ class _Channel:
         return found
 
     def draw(self, source: random.Random, until: int, lost_inside: frozenset[int]) -> list[int]:
-        """Return the packets before number `until` that are lost, drawn by the law; of those inside, these."""
+        """Return the lost packets before number `until`, drawn by the law; `lost_inside` are the ones inside."""
         if self.memoryless:
             return sorted({*self._draw_memoryless(source, until)} - {*self.inside} | lost_inside)
         return self._draw_chain(source, until, lost_inside)
@@ -199,7 +199,7 @@ class _Channel:
         return chances
 
     def draw_counted(self, source: random.Random, until: int, count: int) -> list[int]:
-        """Return the packets before number `until` that are lost if so many of those inside are: 0, 1, or 2 for more.
+        """Return the lost packets before number `until` if `count` packets inside are lost: 0, 1, or 2 for more.
 
         Filter forward, sample backward (Carter and Kohn, Biometrika 81, 1994), over states and counts.
         """
@@ -360,8 +360,8 @@ def found_of(packets: Iterable[Packet], direction: str) -> list[int]:
 @dataclass(frozen=True)
 class Control:
     """The expected cost of a pattern for one arm, on the scale of its values: the dearest of the losses inside, and the
-    sum of the losses outside. `costs` are those of single losses of packets of the arm's trial without loss; losses of
-    other packets cost nothing.
+    sum of the losses outside. `costs` has the cost of each single loss of a packet of the arm's trial without loss;
+    losses of other packets cost nothing.
     """
 
     costs: Mapping[Packet, float]

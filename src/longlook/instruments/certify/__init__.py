@@ -3,8 +3,8 @@
 Runs of shipped studies are the bank of trials; rates come from resampling it through the procedures that make verdicts.
 `run.certify` makes a certificate, with `run.CertifyOptions`, in a `trial_bank.Scale`. `certificate.Certificate` is the
 result, `rates.Rate` a share with its interval and level. `fixed_rounds` computes rates of studies whose number of
-rounds is fixed, `stopped_rounds` the rates of studies that stop when they are decided, and `redrawn` the rates of a
-procedure in `simulated_loads`, whose losses are drawn anew; `integrated_rates` are those of `integrated_rounds`, and
+rounds is fixed, `stopped_rounds` the rates of studies that stop when they are decided. `redrawn` computes the rates of
+a procedure in `simulated_loads`, whose losses are drawn anew, `integrated_rates` the rates of `integrated_rounds`, and
 `strata_trials` compares both in trials that were run. `exactness` repeats trials on a disturbed host, and `document`
 has the tables of docs/reference/certificate.md. For `longlook explain --certify`, `planted` runs and explains the cases
 of `planted_cases`, whose causes are known.

@@ -1,7 +1,7 @@
 """Rounds of integrated losses (`analysis.stats.strata`) of simulated loads, whose true means are known. Pure.
 
-Each sample of rounds is a whole study of its own: loads with single losses at the stated point, strata that follow from
-them, patterns of each round drawn anew, and the values of both arms. The procedures of verdicts take it from there.
+Each sample of rounds is a whole study of its own. It has loads with single losses at the stated point, strata that
+follow from them, patterns drawn anew in each round, and the values of both arms. Procedures of verdicts go on from it.
 """
 
 import math

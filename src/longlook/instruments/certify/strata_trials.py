@@ -15,7 +15,7 @@ _ROUNDING = 1e-9
 
 
 def means_compared(integrated: pd.DataFrame, random: pd.DataFrame) -> list[Rate]:
-    """Return in how many cells of single arms the mean logarithm by strata is far from that of random rounds.
+    """Return in how many cells of single arms the mean logarithm by strata is far from the mean of random rounds.
 
     Both are tables of samples, of rounds at one point. The distance is in standard errors of the difference.
     """
