@@ -71,8 +71,8 @@ def integrate(
     """Return samples in which each arm has one row a round and metric, in place of its patterns of losses.
 
     `samples` has the rows of all trials (`samples_table`). The value of a round is a mean over all loads, of logarithms
-    if the metric is compared by ratios (`stats.scales`), else of the values. It is missing if a trial of the round did not
-    go well, with the first such outcome and reason. Cells that are not integrated stay as they are.
+    if the metric is compared by ratios (`stats.scales`), else of the values. It is missing if a trial of the round did
+    not go well, with the first such outcome and reason. Cells that are not integrated stay as they are.
 
     `arrived` has by trial how many packets came to the link in each direction: a trial with more packets than losses
     were drawn for (`CellStrata.until`) counts as invalid.
