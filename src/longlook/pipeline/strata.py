@@ -185,9 +185,9 @@ class _Cell:
         if isinstance(self._laws, str):
             return CellStrata(cell_id, self._laws)
         without_loss = {trial.arm: calm[trial.id] for trial in self.ran if trial.id in calm}
+        if problems := [f"arm {arm}: {tried.problem}" for arm, tried in without_loss.items() if tried.problem]:
+            return CellStrata(cell_id, problems[0])  # no single loss was tried
         for arm, tried in without_loss.items():
-            if tried.problem:
-                return CellStrata(cell_id, f"arm {arm}: {tried.problem}")
             for packet, trial in self._single[arm].items():
                 other = singles[trial.id].traffic
                 if problem := singles[trial.id].problem:
