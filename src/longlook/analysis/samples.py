@@ -7,8 +7,9 @@ import pandas as pd
 
 from longlook.analysis.measure import MeasuredAttempt
 from longlook.core import Metric, Outcome, Run, Study, Trial, find_metric
+from longlook.network import DROPPING_AT_RANDOM
 from longlook.study import columns, drawn_number
-from longlook.timeline import CORRUPTING_AT_RANDOM, DROPPING_AT_RANDOM
+from longlook.timeline import CORRUPTING_AT_RANDOM
 
 FACTOR_PREFIX = "factor."
 """The prefix of columns that hold the level of a factor: `factor.<name>`."""

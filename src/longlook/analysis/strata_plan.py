@@ -103,7 +103,7 @@ def laws_of(trials: Sequence[Trial], engine: str) -> LossLaws | str:
         if isinstance(laws, str):
             return laws
         found.append(laws)
-    return found[0] if all(laws == found[0] for laws in found) else "arms have links with different losses"
+    return found[0] if all(laws == found[0] for laws in found) else "arms or rounds have links with different losses"
 
 
 @dataclass(frozen=True)

@@ -20,10 +20,11 @@ if TYPE_CHECKING:
     from longlook.network.config import link_config as link_config
     from longlook.network.config import link_text as link_text
     from longlook.network.config import seed_of as seed_of
+    from longlook.network.loss_law import DROPPING_AT_RANDOM as DROPPING_AT_RANDOM
     from longlook.network.loss_law import LossLaw as LossLaw
     from longlook.network.loss_law import LossLaws as LossLaws
     from longlook.network.loss_law import dropped as dropped
-    from longlook.network.loss_law import loses_at_random as loses_at_random
+    from longlook.network.loss_law import drops_at_random as drops_at_random
     from longlook.network.loss_law import loss_laws as loss_laws
     from longlook.network.loss_law import with_losses as with_losses
     from longlook.network.presets import PRESET as PRESET
@@ -61,7 +62,7 @@ else:
         __name__,
         {
             "config": "linger_of link_config link_text seed_of",
-            "loss_law": "LossLaw LossLaws dropped loses_at_random loss_laws with_losses",
+            "loss_law": "DROPPING_AT_RANDOM LossLaw LossLaws dropped drops_at_random loss_laws with_losses",
             "presets": "PRESET PRESETS list_presets with_preset",
             "settings": "DEFAULTS",
             "stages": "LIMITED_BY_LINUX OFF PACKET_BYTES largest_rate_bps",

@@ -13,7 +13,9 @@ from longlook.core import Link, Stage, trace_of
 from longlook.network.surgery import KIND, with_surgery
 
 UP, DOWN = "up", "down"
-_RANDOM_LOSS = frozenset({"loss", "gilbert_elliott", "burst_loss"})
+DROPPING_AT_RANDOM = ("loss", "gilbert_elliott", "burst_loss")
+"""The kinds of stages that drop packets at random; a stage's kind is the reason of its drops."""
+
 _BY_SEED = frozenset({"corrupt", "duplicate", "jitter", "reorder", "red"})
 """Kinds of stages that draw numbers and are not integrated: what they do is averaged over rounds."""
 _BEFORE = frozenset({"access", "block", "police", "cutoff", "size_filter", "mtu"})
@@ -44,9 +46,9 @@ class LossLaws:
     also_random: bool
 
 
-def loses_at_random(link: Link) -> bool:
+def drops_at_random(link: Link) -> bool:
     """Return whether packets are dropped at random on a link, apart from its queues; corrupted ones are not."""
-    return any(stage.kind in _RANDOM_LOSS for stage in (*link.up, *link.down))
+    return any(stage.kind in DROPPING_AT_RANDOM for stage in (*link.up, *link.down))
 
 
 def loss_laws(link: Link) -> LossLaws | str:
@@ -54,7 +56,7 @@ def loss_laws(link: Link) -> LossLaws | str:
     laws: dict[str, LossLaw] = {}
     also_random = False
     for direction, stages in ((UP, link.up), (DOWN, link.down)):
-        found = [stage for stage in stages if stage.kind in _RANDOM_LOSS]
+        found = [stage for stage in stages if stage.kind in DROPPING_AT_RANDOM]
         if len(found) > 1:
             return "a direction has two laws of loss"
         if any(stage.kind == KIND for stage in stages):
@@ -104,8 +106,8 @@ def _burst(begins: float, packets: int) -> LossLaw:
 def with_losses(link: Link, up: str, down: str) -> Link:
     """Return a link that loses the packets which texts of surgery name (`drop 3, 7`, `off`) in place of random ones."""
     calm = Link(
-        up=tuple(stage for stage in link.up if stage.kind not in _RANDOM_LOSS),
-        down=tuple(stage for stage in link.down if stage.kind not in _RANDOM_LOSS),
+        up=tuple(stage for stage in link.up if stage.kind not in DROPPING_AT_RANDOM),
+        down=tuple(stage for stage in link.down if stage.kind not in DROPPING_AT_RANDOM),
     )
     return with_surgery(calm, up, down)
 

@@ -65,7 +65,11 @@ def run_stated(plan: Plan, folder: RunFolder, tally: Tally, run: Run, engine: st
         (stated if trial.round == STATED else rounds).setdefault(trial.cell_id, []).append(trial)
     compares = any(find_metric(name).compare is not None for name in folder.study.metrics)
     cells = {
-        cell_id: _Cell(trials, rounds[cell_id], "a metric compares arms" if compares else laws_of(trials, engine))
+        cell_id: _Cell(
+            trials,
+            rounds[cell_id],
+            "a metric compares arms" if compares else laws_of([*trials, *rounds[cell_id]], engine),
+        )
         for cell_id, trials in stated.items()
     }
     tally.leave_out(len(plan.trials))

@@ -30,7 +30,7 @@ from longlook.core import (
 from longlook.network import (
     NO_SURGERY,
     PREFIX,
-    loses_at_random,
+    drops_at_random,
     surgery_text,
     with_losses,
     with_surgery,
@@ -170,7 +170,7 @@ class _CellPlanner:
         loses packets at random.
         """
         trials = self._trials(STATED, self._as_stated)
-        return trials if any(loses_at_random(link) for trial in trials for link in trial.links.values()) else []
+        return trials if any(drops_at_random(link) for trial in trials for link in trial.links.values()) else []
 
     def _trials(self, number: int, here: _RoundConditions) -> list[Trial]:
         seed = rank(self._study.seed, "link", number, self.key)

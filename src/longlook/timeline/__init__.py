@@ -61,7 +61,6 @@ if TYPE_CHECKING:
     from longlook.timeline.loss_epochs import loss_epochs_of as loss_epochs_of
     from longlook.timeline.loss_epochs import tails as tails
     from longlook.timeline.lost_at_random import CORRUPTING_AT_RANDOM as CORRUPTING_AT_RANDOM
-    from longlook.timeline.lost_at_random import DROPPING_AT_RANDOM as DROPPING_AT_RANDOM
     from longlook.timeline.lost_at_random import random_losses as random_losses
     from longlook.timeline.normalise.link_log import PacketLog as PacketLog
     from longlook.timeline.normalise.link_log import PacketLogError as PacketLogError
@@ -122,7 +121,7 @@ else:
             "export": "Written convert look",
             "export.problems": "problems_of",
             "loss_epochs": "epochs_by_size loss_epochs_of tails",
-            "lost_at_random": "CORRUPTING_AT_RANDOM DROPPING_AT_RANDOM random_losses",
+            "lost_at_random": "CORRUPTING_AT_RANDOM random_losses",
             "normalise.link_log": "PacketLog PacketLogError read_link_log",
             "normalise.packets": "DIRECTIONS",
             "normalise.rows": "Rows",

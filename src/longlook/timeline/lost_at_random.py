@@ -5,13 +5,12 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from longlook.network import DROPPING_AT_RANDOM
 from longlook.timeline.competition import server_of
 from longlook.timeline.normalise.packets import FLIPPED
 from longlook.timeline.normalise.trial import LINK_LOGS, OVER_SECOND, UNREADABLE
 from longlook.timeline.timeline import Kind, Timeline
 
-DROPPING_AT_RANDOM = ("loss", "gilbert_elliott", "burst_loss")
-"""The kinds of stages that drop packets at random; a stage's kind is the reason of its drops."""
 CORRUPTING_AT_RANDOM = "corrupt"
 """The kind of stage that flips a bit at random: the packet arrives, and its receiver discards it."""
 

@@ -10,7 +10,7 @@ import pytest
 from longlook.analysis.integrated import integrate
 from longlook.analysis.samples import UNSEEN
 from longlook.analysis.stats.strata import MORE, NONE, ONE, Packet
-from longlook.analysis.strata_plan import CellStrata, patterns, plan_strata, singles_to_try
+from longlook.analysis.strata_plan import CellStrata, laws_of, patterns, plan_strata, singles_to_try
 from longlook.core.model import STATED, Outcome, Trial
 from longlook.network.loss_law import NO_LOSS, LossLaw, LossLaws
 from longlook.study.files import find_study
@@ -50,6 +50,22 @@ def ran(cell: CellStrata) -> list[tuple[Trial, frozenset[Packet]]]:
     return found
 
 
+def row_of(trial: Trial, value: float | None, outcome: Outcome = Outcome.OK) -> dict[str, object]:
+    """Return a trial as a row of the samples."""
+    return {
+        "trial_id": trial.id,
+        "cell": trial.cell_id,
+        "arm": trial.arm,
+        "round": trial.round,
+        "attempt": 1,
+        "metric": "page_load_time",
+        "unit": "s",
+        "random_losses": 1.0,
+        "value": value,
+        "outcome": str(outcome),
+    }
+
+
 def rounds_of(
     cell: CellStrata,
     value: Value,
@@ -57,21 +73,7 @@ def rounds_of(
     arrived: Callable[[frozenset[Packet]], Mapping[str, int]] = lambda packets: {},
 ) -> pd.DataFrame:
     trials = ran(cell)
-    rows = [
-        {
-            "trial_id": trial.id,
-            "cell": trial.cell_id,
-            "arm": trial.arm,
-            "round": trial.round,
-            "attempt": 1,
-            "metric": "page_load_time",
-            "unit": "s",
-            "random_losses": 1.0,
-            "value": value(packets),
-            "outcome": str((outcomes or {}).get(packets, Outcome.OK)),
-        }
-        for trial, packets in trials
-    ]
+    rows = [row_of(trial, value(packets), (outcomes or {}).get(packets, Outcome.OK)) for trial, packets in trials]
     came = {trial.id: arrived(packets) for trial, packets in trials}
     found = integrate(pd.DataFrame(rows), [trial for trial, _ in trials], [cell], came)
     assert len(found.patterns) == len({trial.id for trial, _ in trials})
@@ -133,21 +135,7 @@ def test_a_round_that_was_interrupted_has_no_value() -> None:
     trials = ran(cell)
     kept = [(trial, packets) for trial, packets in trials if trial.round != 2 or trial.stratum == NONE]
     assert len(kept) < len(trials)
-    rows = [
-        {
-            "trial_id": trial.id,
-            "cell": trial.cell_id,
-            "arm": trial.arm,
-            "round": trial.round,
-            "attempt": 1,
-            "metric": "page_load_time",
-            "unit": "s",
-            "random_losses": 1.0,
-            "value": dearest(packets),
-            "outcome": "ok",
-        }
-        for trial, packets in kept
-    ]
+    rows = [row_of(trial, dearest(packets)) for trial, packets in kept]
     found = integrate(pd.DataFrame(rows), [trial for trial, _ in kept], [cell]).samples
     assert list(found["value"].isna()) == [False, False, True]
 
@@ -195,3 +183,11 @@ def test_a_trial_with_more_packets_than_losses_were_drawn_for_is_invalid() -> No
     (second,) = rounds[rounds["round"] == 1].to_dict("records")
     assert math.isnan(second["value"]) and second["outcome"] == "invalid"
     assert rounds[rounds["round"] != 1]["value"].notna().all()
+
+
+def test_rounds_that_draw_the_loss_itself_are_not_integrated() -> None:
+    drawn = find_study("certify", rounds=3, around={"network.loss": "uniform 20%"}, losses="strata")
+    trials = [trial for trial in make_plan(drawn, ONLY).trials if trial.arm == "h3"]
+    assert laws_of(trials, "virtual") == "arms or rounds have links with different losses"
+    assert isinstance(laws_of([trial for trial in trials if trial.round == STATED], "virtual"), LossLaws)
+    assert isinstance(laws_of(PLANNED, "virtual"), LossLaws)
