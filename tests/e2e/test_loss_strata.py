@@ -72,6 +72,13 @@ def test_single_losses_are_enumerated_and_rounds_are_their_sum(tmp_path: Path) -
     digests = [json.loads((place / "manifest.json").read_text())["results"] for place in (out, tmp_path / "again")]
     assert digests[0] == digests[1]
 
+    (out / "strata.json").write_text("[]")
+    refused = longlook("report", str(out))
+    assert refused.returncode == 2 and "strata.json" in refused.stderr and "--resume" in refused.stderr
+    resumed = longlook("run", str(study), "--resume", str(out))
+    assert resumed.returncode == 0, resumed.stderr
+    assert json.loads((out / "manifest.json").read_text())["results"] == digests[0]
+
 
 def _expected_more(costs: list[float], inside: int, lost: float) -> float:
     """Return the part of "more" in the mean of what patterns are expected to cost: each as much as its dearest loss."""

@@ -23,7 +23,19 @@ from longlook.analysis import (
     plan_strata,
     singles_to_try,
 )
-from longlook.core import STATED, TIMELINE, Outcome, Plan, RunFolder, Trial, codec, files, find_metric, write_json
+from longlook.core import (
+    STATED,
+    TIMELINE,
+    InputError,
+    Outcome,
+    Plan,
+    RunFolder,
+    Trial,
+    codec,
+    files,
+    find_metric,
+    write_json,
+)
 from longlook.network import LossLaws
 from longlook.pipeline.options import Observer
 from longlook.run import Tally
@@ -36,11 +48,20 @@ Run = Callable[[Sequence[Trial]], None]
 
 
 def read_strata(folder: RunFolder) -> tuple[CellStrata, ...]:
-    """Return the strata of a run's cells; none if the run's losses are not integrated."""
+    """Return the strata of a run's cells; none if the run's losses are not integrated.
+
+    InputError if the file is missing, or is not what the run wrote.
+    """
     if not folder.study.loss_strata:
         return ()
-    data = files.read_json(folder.path / STRATA)
-    return tuple(codec.decode(CellStrata, item) for item in data)
+    hint = f"longlook run {folder.study.id} --resume {folder.path} makes it again"
+    if (what := folder.broken(STRATA)) is not None:
+        raise InputError(f"{folder.path}: {what} since the run wrote it", hint)
+    try:
+        data = files.read_json(folder.path / STRATA)
+        return tuple(codec.decode(CellStrata, item) for item in data)
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise InputError(f"{folder.path / STRATA} cannot be read: {error}", hint) from error
 
 
 def arrived_in(measured: Iterable[MeasuredAttempt]) -> dict[str, dict[str, int]]:
