@@ -68,8 +68,8 @@ test-stacks: ready
 	exit $$status
 
 lint: build .venv/bin/vale
-	$(BIN)/ruff format --check src tests adapters benches scripts style
-	$(BIN)/ruff check src tests adapters benches scripts style
+	$(BIN)/ruff format --check src tests adapters benches ci scripts style
+	$(BIN)/ruff check src tests adapters benches ci scripts style
 	$(BIN)/python -m scripts.generate --check
 	$(BIN)/lint-imports --no-logo --no-cache pyproject.toml
 	$(BIN)/python scripts/architecture.py --check

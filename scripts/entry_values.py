@@ -31,9 +31,10 @@ VERDICTS: Mapping[str, frozenset[Verdict]] = {
 }
 SIDES = ("baseline", "contender")
 WANTED = (*SIDES, "p", "least", "most", "intervals", "published", "difference", "ratio")
-"""SIDES are the arms' medians, `p` the adjusted p; `least` and `most` choose one of several values by its size;
-`intervals` are the outermost ends of several; `published` is the source's effect of claims there. Of values in pairs
-`difference` is how far the second is from the first, in points or a unit, and `ratio` what it is times the first."""
+"""SIDES are the arms' medians (means over all loads if losses are integrated), `p` the adjusted p. `least` and `most`
+choose one of several values by its size; `intervals` are the outermost ends of several; `published` is the source's
+effect of claims there. Of values in pairs `difference` is how far the second is from the first, in points or a unit,
+and `ratio` what it is times the first."""
 
 WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 ALSO = {"none": 0, "zero": 0, "once": 1, "twice": 2}
@@ -74,7 +75,9 @@ def rounded(value: float, decimals: int, *, signed: bool = False) -> str:
 
 @dataclass(frozen=True)
 class Value:
-    """A number of an entry with its interval and its unit; None: unknown. `ratio` is an effect's ratio of the arms."""
+    """A number of an entry with its interval and its unit; None: unknown. `ratio` is an effect's ratio of the arms,
+    None if the effect is a difference.
+    """
 
     number: float | None
     low: float | None = None
@@ -90,11 +93,13 @@ class Value:
 
 
 def _value(item: Estimate, side: str, *, p: bool) -> Value:
-    """Return the median of a side of an estimate, or its adjusted p, or its effect."""
+    """Return the level of a side of an estimate, or its adjusted p, or its effect in its unit."""
     if side:
-        return Value(item.baseline_median if side == "baseline" else item.contender_median, unit=item.unit)
+        return Value(item.levels[SIDES.index(side)], unit=item.unit)
     if p:
         return Value(item.p_adjusted, unit="")
+    if item.difference is not None:
+        return Value(item.difference.value, item.difference.low, item.difference.high, item.difference.unit, True)
     ratio = None
     if item.effect_pct is not None:
         lower = find_metric(item.metric).better is Better.LOWER
@@ -181,9 +186,9 @@ class Place:
             if level.arm == wanted and self.metric in (None, level.metric) and self.holds(level.cell, exactly=True)
         }
         for item in self.estimates():
-            for arm, median in ((item.baseline, item.baseline_median), (item.contender, item.contender_median)):
+            for arm, level in zip((item.baseline, item.contender), item.levels, strict=True):
                 if arm == wanted:
-                    found.setdefault((item.metric, item.cell_id), Value(median, unit=item.unit))
+                    found.setdefault((item.metric, item.cell_id), Value(level, unit=item.unit))
         return list(found.values())
 
 

@@ -280,6 +280,50 @@ def _default(key: str, shape: "type[Table] | None") -> str:
     return f"`{field.default}`" if isinstance(field.default, str | bool) else f"{field.default:g}"
 
 
+_UNITS = {
+    "time": "a time, `1.2s`",
+    "rate": "a rate, `18 Mbit/s`",
+    "size": "a size, `60KB`",
+    "size or packets": "a size, or `40 packets`",
+    "share": "a share, `45 %`",
+    "count": "a number",
+    "state of a sender": "a state, `slow_start or recovery`",
+}
+_FORMS = {
+    "level": "at each time: each value holds until the next",
+    "moments": "when something happens, not `at` a time",
+    "total": "one value for a span, not `at` a time",
+    "whole load": "one value for the load, without a time",
+}
+
+
+def expectations() -> str:
+    """Return the page of what expectations may be about: a table of the observables, and one of the scenarios."""
+    from longlook.study.files import list_scenarios
+    from longlook.timeline import OBSERVABLES
+
+    star = " \\*"
+    quantities = [
+        f"| `{each.name}`{star if each.of_end else ''} | {_UNITS[each.dimension.value]} | {_FORMS[each.form.value]} "
+        f"| {each.summary} |"
+        for each in OBSERVABLES.values()
+    ]
+    listed = [f"| `{each.id}` | {each.question} | {each.source} |" for each in list_scenarios()]
+    return _page(
+        "Quantities of expectations",
+        "[Scenarios](../guide/scenarios.md) and every other study may [expect](studies.md#expect) something of these "
+        "quantities, and of every [metric](metrics.md). "
+        "A quantity that is marked * is of a sender: of the server, or with `client_` in front of its name of the "
+        "client. It needs a [trace](capture.md) of that end. "
+        "A full packet is the largest that the sender had sent by then.",
+        [
+            "| quantity | bounds | has a value | meaning |\n|---|---|---|---|\n" + "\n".join(quantities),
+            "## Scenarios that come with Longlook\n"
+            "| `longlook run` | question | source |\n|---|---|---|\n" + "\n".join(listed),
+        ],
+    )
+
+
 @cache
 def shipped(name: str) -> "Study":
     """Return a study that comes with Longlook."""
@@ -533,6 +577,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "docs/reference/commands.md": commands,
     "docs/reference/row-kinds.md": row_kinds,
     "docs/reference/study-keys.md": study_keys,
+    "docs/reference/expectations.md": expectations,
     "docs/reference/presets.md": presets,
     "docs/reference/study-list.md": studies,
     "docs/reference/atlas-table.md": atlas,

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from longlook.core.model import Study
 from longlook.study.files import find_study
@@ -13,6 +14,11 @@ ROOT = Path(__file__).parent
 ALONE = (realtime.MARK, "browser")
 """Marks of tests that do not run at the same time as others of that mark."""
 TINY = Path(__file__).parent / "data" / "tiny.toml"
+
+settings.register_profile(
+    "repeatable", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow], database=None
+)
+settings.load_profile("repeatable")  # the same examples in each run, however busy the machine is
 
 
 def pytest_configure(config: pytest.Config) -> None:

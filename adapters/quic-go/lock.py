@@ -8,7 +8,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from longlook.provision import compile_with
+from longlook.provision import build_steps
 from longlook.provision.go import assembled, environment
 from longlook.stacks.quic_go import library_of, older_go, renamed
 
@@ -23,7 +23,7 @@ def lock(version: str) -> None:
         required = f"require {library_of(version)} v{version}"
         (folder / "go.mod").write_text(f"module longlook.example/adapters/quic-go\n\ngo {language}\n\n{required}\n")
         (folder / "go.sum").unlink(missing_ok=True)
-        compile_with(("go", "mod", "tidy"), folder, {**environment(older), "GOFLAGS": "-mod=mod"})
+        build_steps.run(("go", "mod", "tidy"), cwd=folder, env={**environment(older), "GOFLAGS": "-mod=mod"})
         pinned = ADAPTER / "versions" / version
         pinned.mkdir(parents=True, exist_ok=True)
         for name in ("go.mod", "go.sum"):

@@ -23,7 +23,7 @@ from longlook.core.model import ConnectionState, Scalar
 from longlook.core.protocol import find_protocol
 from longlook.core.stack import ClientJob, Command, ServerJob, Stack
 from longlook.provision import tls
-from longlook.provision.setup import parse_part
+from longlook.provision.sources.resolve import parse_program
 
 LOOPBACK = "127.0.0.1"
 REFERENCE = "quic-go@0.65.0"
@@ -37,28 +37,28 @@ CLIENT_LIMIT_S = 60.0
 
 def stack_named(part: str) -> Stack:
     """The stack of NAME or NAME@VERSION."""
-    return parse_part(part)[0]
+    return parse_program(part)[0]
 
 
 def version_of(part: str) -> str:
     """The version of NAME@VERSION; the default of NAME."""
-    return parse_part(part)[1]
+    return parse_program(part)[1]
 
 
 @cache
 def program_of(part: str) -> Program:
     """The program of NAME or NAME@VERSION, built when the cache has none."""
-    stack, version = parse_part(part)
+    stack, version = parse_program(part)
     return stack.install(version)
 
 
 def protocols_of(part: str) -> tuple[str, ...]:
-    stack, version = parse_part(part)
+    stack, version = parse_program(part)
     return stack.protocols_of(version)
 
 
 def states_of(part: str) -> tuple[ConnectionState, ...]:
-    stack, version = parse_part(part)
+    stack, version = parse_program(part)
     return stack.connections_of(version)
 
 
@@ -76,7 +76,7 @@ def parts() -> list[str]:
 
 def usual(part: str) -> bool:
     """Return whether `make test` covers it: few stacks, each with its default version and one old one."""
-    stack, version = parse_part(part)
+    stack, version = parse_program(part)
     return stack.name in USUAL and version in (stack.default_version, OLD.get(stack.name))
 
 

@@ -13,6 +13,7 @@ from longlook.stacks.ngtcp2 import STACK
 from tests.adapters.harness import Answer, assert_all_arrived, fetch, server_command, serving
 
 NAME = "ngtcp2"
+BUILT = "ngtcp2@1.11.0"
 VALUES: dict[str, Scalar] = {
     "congestion_control": "bbr2",
     "initial_rtt": 0.05,
@@ -38,10 +39,12 @@ OUT_OF_RANGE: dict[str, Scalar] = {
 }
 
 
-def run(content: Content, folder: Path, server: Mapping[str, Scalar], client: Mapping[str, Scalar]) -> Answer:
+def run(
+    content: Content, folder: Path, server: Mapping[str, Scalar], client: Mapping[str, Scalar], name: str = NAME
+) -> Answer:
     env = {"QLOGDIR": str(folder / "qlog")}
-    with serving(server_command(NAME, "h3", content.root, knobs=server)) as running:
-        return fetch(NAME, folder, protocol="h3", port=running.port, content=content, knobs=client, env=env)
+    with serving(server_command(name, "h3", content.root, knobs=server)) as running:
+        return fetch(name, folder, protocol="h3", port=running.port, content=content, knobs=client, env=env)
 
 
 def events(folder: Path, name: str) -> Iterator[dict[str, Any]]:
@@ -58,6 +61,23 @@ def test_every_declared_knob_is_taken_by_both_roles(algorithm: str, page: Conten
     assert set(SERVER_VALUES) == set(STACK.knobs_of(version, "server"))
     chosen = {"congestion_control": algorithm}
     assert_all_arrived(run(page, tmp_path, SERVER_VALUES | chosen, VALUES | chosen), page, "h3")
+
+
+@pytest.mark.stacks
+@pytest.mark.parametrize("algorithm", ["reno", "cubic", "bbr"])
+def test_a_version_that_is_built_from_sources_takes_the_same_knobs(
+    algorithm: str, page: Content, tmp_path: Path
+) -> None:
+    chosen = {"congestion_control": algorithm}
+    assert_all_arrived(run(page, tmp_path, SERVER_VALUES | chosen, VALUES | chosen, BUILT), page, "h3")
+    offered = {data["owner"]: data for data in events(tmp_path, "transport:parameters_set")}["local"]
+    assert offered["initial_max_data"] == 400_000
+
+
+@pytest.mark.stacks
+def test_an_algorithm_of_other_versions_is_unsupported(page: Content, tmp_path: Path) -> None:
+    answer = fetch(BUILT, tmp_path, protocol="h3", port=9, content=page, knobs={"congestion_control": "bbr2"})
+    assert answer.exit_code == 127
 
 
 def test_a_client_has_no_knob_of_servers(page: Content, tmp_path: Path) -> None:

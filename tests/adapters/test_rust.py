@@ -18,7 +18,8 @@ TEST = ("cargo", "test", "-q", "--locked", "-j2")
 def crates() -> list[Path]:
     """Folders of manifests."""
     stacks = registry.load("stacks")
-    newest = [adapters_dir() / name / "versions" / stack.default_version for name, stack in stacks.items()]
+    named = {name: stack for name, stack in stacks.items() if stack.versions}
+    newest = [adapters_dir() / name / "versions" / stack.default_version for name, stack in named.items()]
     return [SHARED, *sorted(folder for folder in newest if (folder / "Cargo.toml").is_file())]
 
 

@@ -135,11 +135,11 @@ def test_by_a_browser_that_hangs(start: Start) -> None:
     with socket.socket(type=socket.SOCK_DGRAM) as silent:
         silent.bind((HOST, port))
         session = start(port)
-        session.send(timeout_s=1.0)
-        silent.recv(2048)
-        processes = descendants(session.process.pid)
         (browser,) = session.browsers()
+        session.send(timeout_s=10.0)  # far more than a busy machine needs to connect, and to stop the browser
+        silent.recv(2048)
         os.kill(browser, signal.SIGSTOP)
+        processes = descendants(session.process.pid)
         lines = session.answer()
         assert of(lines, "object")[0]["error"].startswith("timed out")
         assert "does not dispose of a context" in lines[-1]["reason"]

@@ -155,8 +155,8 @@ def answer(**given: Any) -> Answer:
         winner="tcp",
         loser_label="QUIC (quic-go 0.65.0, Cubic)",
         winner_label="TCP (Linux, Cubic)",
-        loser_median=2.565,
-        winner_median=1.381,
+        loser_level=2.565,
+        winner_level=1.381,
         unit="s",
         gap_pct=85.7,
         rounds=10,
@@ -191,7 +191,7 @@ UNDECIDED = unlucky(Status.UNDECIDED, "no verdict says that an arm lost, so noth
 FAILED = unlucky(Status.FAILED, "no round went well on both arms: 10 of 10 rounds failed")
 UNEXPLAINED = replace(unlucky(Status.UNEXPLAINED, "no detector saw a cause"), ledger_ms=LEDGER_MS)
 HIGHER_IS_BETTER = answer(
-    metric="throughput", unit="Mbit/s", loser_median=4.2, winner_median=7.3, gap_pct=-42.5, cell_id="throughput"
+    metric="throughput", unit="Mbit/s", loser_level=4.2, winner_level=7.3, gap_pct=-42.5, cell_id="throughput"
 )
 SEARCHED = answer(
     cell_id="searched",

@@ -62,27 +62,23 @@ def made_up_run(
     point: bool = True,
     tried: Callable[[Packet], bool] = lambda packet: True,
     metric: str = "page_load_time",
-    costs_of: Mapping[str, str] | None = None,
+    alike: Mapping[str, str] | None = None,
 ) -> MadeUpRun:
     """Return the run of one cell, `a`; the loads of the arms tcp and quic lose each packet with the same probability,
-    or by the law of a stage. Arms of `costs_of` have no trials with a single loss.
+    or by the law of a stage. Arms that are `alike` are nearly one program.
     """
     study = made.study(metric=metric)
     stage = lost if isinstance(lost, Stage) else Stage("loss", {"probability": lost})
     link = Link(up=(stage,), down=(stage,))
     laws = loss_laws(link)
     assert isinstance(laws, LossLaws)
-    planned = plan_strata("id-a", laws, loads, [], point=point, costs_of=costs_of)
+    planned = plan_strata("id-a", laws, loads, [], point=point, alike=alike)
     cell = replace(planned, until={name: 2 * len(load) for load in loads.values() for name in ("up", "down")})
     trials: list[Trial] = []
     for arm, load in loads.items():
         stated = trial(id=f"{arm} stated", arm=arm, cell_id="id-a", cell={"rate": "a"}, round=STATED, link=link)
         trials.append(with_lost(stated, NONE, (), ()))
-        trials += [
-            with_lost(stated, ONE, *_by_direction([packet]))
-            for packet in load
-            if tried(packet) and arm not in (costs_of or {})
-        ]
+        trials += [with_lost(stated, ONE, *_by_direction([packet])) for packet in load if tried(packet)]
     for number in range(rounds):
         for pattern in patterns(cell, 1, "id-a", number):
             for arm in loads:

@@ -59,7 +59,7 @@ def test_the_first_slower_version_is_found_past_one_that_cannot_be_built(tmp_pat
     assert steps == {"6.0": "bad", "3.0": "untestable", "4.0": "bad", "2.0": "good"}
     found = lines[-1]
     assert (found["last_good"], found["first_bad"], found["untestable_between"]) == ("2.0", "4.0", ["3.0"])
-    assert all(effect < -5 for effect in found["effects_pct"].values())
+    assert all(effect["value"] < -5 for effect in found["effects"].values())
 
 
 def test_a_bad_end_that_is_not_worse_is_an_error(tmp_path: Path) -> None:

@@ -106,7 +106,7 @@ def test_the_sentence_says_who_lost_why_and_how_it_was_shown(lines: list[dict[st
 def test_the_ledgers_of_both_arms_add_up_to_their_loads(lines: list[dict[str, Any]]) -> None:
     (answer,) = [line for line in lines if line["event"] == "answer"]
     sums = {arm: sum(classes.values()) for arm, classes in answer["ledger_ms"].items()}
-    medians = {"small": answer["loser_median"], "usual": answer["winner_median"]}
+    medians = {"small": answer["loser_level"], "usual": answer["winner_level"]}
     assert all(sums[arm] == pytest.approx(1000 * medians[arm], rel=0.05) for arm in sums)
 
 

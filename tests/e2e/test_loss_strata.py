@@ -7,6 +7,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from longlook.core.run_folder import RunFolder
+from longlook.timeline.normalise.link_log import read_link_log
 from tests.support.command_line import longlook
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.timeout(600)]
@@ -78,6 +80,52 @@ def test_single_losses_are_enumerated_and_rounds_are_their_sum(tmp_path: Path) -
     resumed = longlook("run", str(study), "--resume", str(out))
     assert resumed.returncode == 0, resumed.stderr
     assert json.loads((out / "manifest.json").read_text())["results"] == digests[0]
+
+
+CORRUPTED = """
+schema = 1
+title = "A load with corrupted packets"
+question = "Are corrupted packets lost?"
+rounds = 1
+seed = 3
+around = "none"
+losses = "sampled"
+timeout = "60s"
+metrics = ["page_load_time"]
+defaults = { server = "quic-go", client = "quic-go", protocol = "h3", connection = "cold" }
+workload = { kind = "download", object = "30KB" }
+network = { rate = "10Mbit", rtt = "36ms", queue = "400000B" }
+factors = [ { name = "corrupt", sets = "network.corrupt", levels = ["5%"] } ]
+contrasts = [["plain", "operated"]]
+
+[arms.plain]
+[arms.operated]
+"""
+_A_BIT_FLIPPED = 2  # in the log's `edits`
+_WAKES_FOR_NOTHING_S = 20e-6
+
+
+def test_a_corrupted_packet_does_as_much_as_one_that_is_held_until_the_load_is_over(tmp_path: Path) -> None:
+    study = tmp_path / "corrupted.toml"
+    study.write_text(CORRUPTED)
+    first = longlook("run", str(study), "--out", str(tmp_path / "plain"), "--json")
+    assert first.returncode == 0, first.stderr
+    folder = RunFolder.open(tmp_path / "plain")
+    plain = next(trial for trial in folder.plan.trials if trial.arm == "plain")
+    log = read_link_log(folder.trials / plain.id / "link.bin")
+    options = []
+    for place, name in enumerate(("up", "down")):
+        records = log.direction(place)
+        flipped = [int(number) for number in records["sequence"][(records["edits"] & _A_BIT_FLIPPED) > 0]]
+        assert flipped
+        text = f"forgive 0-9999; hold {', '.join(map(str, flipped))} 3600s"
+        options += ["--set", f"arms.operated.network.surgery.{name}={text}"]
+    again = longlook("run", str(study), *options, "--out", str(tmp_path / "held"), "--json")
+    assert again.returncode == 0, again.stderr
+    samples = pd.read_parquet(tmp_path / "held" / "samples.parquet").set_index("arm")
+    assert samples.loc["operated", "value"] == pytest.approx(samples.loc["plain", "value"], abs=_WAKES_FOR_NOTHING_S)
+    calm = 0.138
+    assert samples.loc["plain", "value"] > calm + 0.02  # the corrupted packets did cost something
 
 
 def _expected_more(costs: list[float], inside: int, lost: float) -> float:

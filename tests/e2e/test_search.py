@@ -11,6 +11,7 @@ from longlook.engines.choice import make_engine
 from longlook.explain.answer import Answer, FoundBy, LossSearch, Status
 from longlook.explain.search import factors
 from longlook.explain.search.suspects import Suspect
+from longlook.explain.tape import Tape
 from longlook.pipeline.answers import read_answers
 from longlook.pipeline.explain import ExplainRequest, explain_run
 from longlook.pipeline.explain.cells import gaps
@@ -151,7 +152,7 @@ def searched(run: Path, budget: int | None) -> tuple[LossSearch, Suspect | None,
         (gap,) = gaps(folder, ("all",), None)
         only = tuple(f"{factor}={label}" for factor, label in gap.estimate.cell.items())
         study, out = replace(folder.study, rounds=max(gap.rounds) + 1), folder.path / "explain" / "losses"
-        pairs, _ = traced_pairs(study, gap, only, out, options, observer)
+        pairs, _ = traced_pairs(study, gap, only, out, options, observer, Tape())
         session = Session(study, RunPlace(gap, only, out, budget, options, observer))
         return *search_losses(session, pairs), session
 

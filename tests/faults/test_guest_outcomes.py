@@ -84,7 +84,7 @@ def test_a_program_that_spins_has_failed_and_its_guest_s_console_is_kept(guest_h
     began = time.monotonic()
     with VirtualEngine() as engine:
         run = engine.run(lost)
-        assert time.monotonic() - began < 40
+        assert time.monotonic() - began < 300  # a guest that nobody ends goes on for 900 s
         assert engine.run(after).outcome is Outcome.OK
     assert run.outcome is Outcome.FAILED
     assert "the program python" in (run.reason or "")

@@ -21,7 +21,7 @@ BROKEN = [
     ("server", "prints_without_pause", "printed more than 16 MiB or 100000 lines to standard output"),
     ("client", "prints_without_pause", "printed more than 16 MiB or 100000 lines to standard output"),
     ("server", "complains_without_pause", "wrote more than 64 MiB to standard error"),
-    ("client", "bombs", "started processes and threads up to the limit of 1024"),
+    ("client", "bombs", "started processes and threads up to the limit of 512"),
     ("client", "eats_memory", "used more than 2048 MiB of memory"),
     ("server", "logs_without_end", "wrote 768 MiB of traces or more"),
     ("client", "shares_memory", "used more than 2048 MiB of memory"),
@@ -55,7 +55,7 @@ def test_children_that_fork_without_end_are_ended_whatever_their_session(home: H
     began = time.monotonic()
     run = engine.run(home.job(client={"fault": "bombs_busily"}, timeout_s=60.0))
     assert run.outcome is Outcome.FAILED
-    limits = ("started processes and threads up to the limit of 1024", "used more than 2048 MiB of memory")
+    limits = ("started processes and threads up to the limit of 512", "used more than 2048 MiB of memory")
     assert run.reason in [f"the client {limit}" for limit in limits]
     assert time.monotonic() - began < 60  # 2 to 8 s on two CPUs that others use, too
 

@@ -3,6 +3,7 @@
 import csv
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -51,5 +52,5 @@ def test_spacing_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     sent_ns, received_ns = host._saturated(10)
     assert len(received_ns) == 250
     assert sent_ns.max() - sent_ns.min() < received_ns[-1] - received_ns[0]
-    mbit = 1500 * 8e3 * (len(received_ns) - 1) / float(received_ns[-1] - received_ns[0])
-    assert abs(mbit - 10) < 0.1
+    # The median: one late packet moves the whole of 0.3 s by more than the link ever errs.
+    assert abs(float(np.median(np.diff(received_ns))) - 1_200_000) < 12_000

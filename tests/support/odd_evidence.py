@@ -39,6 +39,19 @@ _PATHS: tuple[Mapping[str, Any], ...] = (
 )
 
 
+_EXPECTED: tuple[Mapping[str, Any], ...] = (
+    {"load": "< 2s"},
+    {"load": ["> 1ms", "< 1ms"], "drops": 0},
+    {"window": "> 1 packets", "spurious": 0, "page_load_time": "< 1s"},
+    {"state": "at 1s slow_start", "queue": "< 1KB"},
+)
+_WORKLOADS: tuple[Mapping[str, Any], ...] = (
+    {"kind": "download", "object": "20KB"},
+    {"kind": "download", "object": "1B", "objects": 2},
+    {"kind": "mixed_page", "images": "2 x 1KB, 20KB"},
+)
+
+
 @dataclass(frozen=True)
 class OddKind:
     """A part that a study's trials have besides a load: how a study gets it, and how it is measured."""
@@ -82,6 +95,29 @@ def _losses(draw: st.DrawFn, document: Document) -> None:
     _network(document, {"loss": draw(st.sampled_from(_LOSSES))})
 
 
+def _strata(draw: st.DrawFn, document: Document) -> None:
+    _network(document, {"loss": draw(st.sampled_from(("0.001%", "1%", "gilbert_elliott(1%, 25%)")))})
+    document |= {"losses": "strata", "around": draw(st.sampled_from(("none", "standard")))}
+
+
+def _undecided(draw: st.DrawFn, document: Document) -> None:
+    document["rounds"] = "decide"
+    document["analysis"] = {"min_rounds": draw(st.sampled_from((2, 3)))}
+    document["max_rounds"] = draw(st.sampled_from((3, 4)))
+
+
+def _expecting(draw: st.DrawFn, document: Document) -> None:
+    document["expect"] = dict(draw(st.sampled_from(_EXPECTED)))
+    document["capture"] = {"qlog": True}
+
+
+def _workloads(draw: st.DrawFn, document: Document) -> None:
+    workload = dict(draw(st.sampled_from(_WORKLOADS)))
+    if "workload.object" in _set_by_factors(document):
+        workload = {"kind": "download", "objects": 2}
+    document["workload"] = workload
+
+
 def _varying(draw: st.DrawFn, document: Document) -> None:
     _network(document, {"rate": draw(st.sampled_from(_RATES)), "queue": "30KB"})
 
@@ -114,6 +150,10 @@ KINDS: Mapping[str, OddKind] = {
             *("recoverable_at_quiescence", "head_of_line_stall", "retransmitted"),
         ),
     ),
+    "strata": OddKind(_strata, ("page_load_time", "goodput", "packet_loss")),
+    "undecided": OddKind(_undecided, ("page_load_time", "goodput")),
+    "expecting": OddKind(_expecting, ("page_load_time", "packet_loss")),
+    "workloads": OddKind(_workloads, ("page_load_time", "goodput", "time_to_first_byte")),
     "varying": OddKind(_varying, ("utilisation", "goodput", "largest_packet", "largest_packet_time")),
     "paths": OddKind(_paths, ("page_load_time", "packet_loss", "queue_delay", "ce_marked")),
     "cpu": OddKind(_capture("cpu"), ("client_cpu", "server_cpu", "client_cpu_per_gb", "server_cpu_per_gb")),

@@ -11,9 +11,9 @@ from longlook_adapter.clock import now_ns
 from longlook_adapter.fetching import Answer, FetchError, fail
 from longlook_adapter.lines import emit, endpoint
 
-from ngtcp2_adapter.abi import I64, Parameters
-from ngtcp2_adapter.connection import CID_BYTES, CRYPTO, DRAINING, Connection, cid_of, strerror
-from ngtcp2_adapter.libraries import http, quic
+from ngtcp2_adapter.abi import I64
+from ngtcp2_adapter.connection import CID_BYTES, Connection, cid_of, strerror
+from ngtcp2_adapter.libraries import http, interface, quic
 from ngtcp2_adapter.security import ClientSession, Credentials
 from ngtcp2_adapter.server import header_fields
 from ngtcp2_adapter.settings import Choices
@@ -25,7 +25,7 @@ _QUIC_V1 = 1
 
 @dataclass(frozen=True)
 class Ticket:
-    """A session of GnuTLS and the transport parameters that the server offered with it."""
+    """A session of GnuTLS and what `Interface.remember` returned with it."""
 
     session: bytes
     parameters: Any
@@ -64,10 +64,10 @@ class ClientConnection(Connection):
             target.credentials, self.reference, target.host, session, self._ticket_arrived, early=self._early
         )
         settings, parameters = target.wanted.make(server=False)
-        settings.qlog.odcid = cid_of(dcid)
+        interface.name_origin(settings, parameters, cid_of(dcid), server=False)
         self._new("client", cid_of(dcid), cid_of(scid), _QUIC_V1, settings, parameters)
         if self._early and ticket is not None:
-            quic.ngtcp2_conn_set_early_remote_transport_params_versioned(self._conn, 1, c.byref(ticket.parameters))
+            interface.recall(self._conn, ticket.parameters)
             self._setup_http("client")
 
     def begin(self, *, early: bool) -> None:
@@ -123,7 +123,7 @@ class ClientConnection(Connection):
             remote=endpoint(self._target.address),
             primes=self._primes,
             resumed=self.session.resumed,
-            used_0rtt=self._early and not quic.ngtcp2_conn_get_early_data_rejected(self._conn),
+            used_0rtt=self._early and not interface.refused_early_data(self._conn),
             t_start_ns=self._t_start_ns,
             t_handshake_ns=now_ns(),
             gso=False,
@@ -162,8 +162,8 @@ class ClientConnection(Connection):
 
     def on_ended(self, code: int) -> None:
         """Let everything fail that waits: nothing more will arrive."""
-        reason = "the server closed it" if code == DRAINING else strerror(code)
-        if code == CRYPTO and (problem := self.session.certificate_error()) is not None:
+        reason = "the server closed it" if code == interface.codes.draining else strerror(code)
+        if code == interface.codes.crypto and (problem := self.session.certificate_error()) is not None:
             reason = f"certificate: {problem}"
         self._broken = FetchError(f"the connection ended: {reason}")
         fail(self._handshake, self._broken)
@@ -184,8 +184,4 @@ class ClientConnection(Connection):
         self.write()
 
     def _ticket_arrived(self, session: bytes) -> None:
-        remote = quic.ngtcp2_conn_get_remote_transport_params(self._conn)
-        parameters = Parameters.from_buffer_copy(c.string_at(remote, c.sizeof(Parameters)))
-        parameters.version_info_present = 0  # it points to memory of this connection
-        parameters.version_info.other_versions, parameters.version_info.other_versionslen = None, 0
-        self._tickets.put_nowait(Ticket(session, parameters))
+        self._tickets.put_nowait(Ticket(session, interface.remember(self._conn)))

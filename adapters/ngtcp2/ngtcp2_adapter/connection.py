@@ -13,16 +13,14 @@ from typing import Any
 
 from ngtcp2_adapter import abi
 from ngtcp2_adapter.abi import I64, INT, SIZE, P, Vec
-from ngtcp2_adapter.libraries import crypto, http, quic
+from ngtcp2_adapter.libraries import crypto, http, interface, quic
 from ngtcp2_adapter.security import Session
 from ngtcp2_adapter.trace import Trace
 
 CID_BYTES = 18
 NO_ERROR = 0x100  # of HTTP/3
 _FAILED = -502  # a callback's result
-_STREAM_DATA_BLOCKED, _STREAM_SHUT_WR, _STREAM_NOT_FOUND, _WRITE_MORE = -210, -220, -222, -240
-CRYPTO, DRAINING = -215, -231
-_NO_SUCH_HTTP_STREAM = -114
+_CODES = interface.codes
 _APPLICATION_LEVEL = 2
 _MORE, _FIN = 1, 2
 _BUFFER_BYTES = 2048
@@ -123,7 +121,7 @@ class Connection:
     def _new(self, role: str, dcid: Any, scid: Any, version: int, settings: Any, parameters: Any) -> None:
         settings.initial_ts = time.monotonic_ns()
         if self._trace is not None:
-            settings.qlog.write = self._trace.write
+            interface.set_trace(settings, self._trace.write)
         callbacks = self._callbacks(role)
         self._handles += [callbacks, settings, parameters]
         new = getattr(quic, f"ngtcp2_conn_{role}_new_versioned")
@@ -134,7 +132,7 @@ class Connection:
         quic.ngtcp2_conn_set_tls_native_handle(self._conn, self.session.handle)
 
     def _callbacks(self, role: str) -> Any:
-        made = abi.Callbacks()
+        made: Any = interface.Callbacks()
         for name in ("encrypt", "decrypt", "hp_mask", "update_key", "recv_crypto_data", "delete_crypto_aead_ctx"):
             setattr(made, name, _helper(name))
         for name in ("delete_crypto_cipher_ctx", "get_path_challenge_data", "version_negotiation"):
@@ -165,13 +163,14 @@ class Connection:
             made.recv_tx_key = key
         else:
             made.recv_rx_key = key
-            made.early_data_rejected = abi.EarlyDataRejected(guarded(lambda *_: self._restart_http()))
+            rejected = abi.EarlyDataRejected(guarded(lambda *_: self._restart_http()))
+            setattr(made, interface.early_data_rejected, rejected)
         return made
 
     def _setup_http(self, role: str) -> int:
         if self._http:
             return 0
-        settings = abi.HttpSettings()
+        settings: Any = interface.HttpSettings()
         http.nghttp3_settings_default_versioned(1, c.byref(settings))
         settings.qpack_max_dtable_capacity = 4096  # as ngtcp2's own programs
         settings.qpack_blocked_streams = 100
@@ -208,7 +207,7 @@ class Connection:
         def header(_conn: int, stream: int, _token: int, name: int, value: int, *_: Any) -> None:
             self.on_header(stream, text(name), text(value))
 
-        made = abi.HttpCallbacks()
+        made: Any = interface.HttpCallbacks()
         made.recv_data = abi.RecvData(guarded(body))
         made.deferred_consume = abi.DeferredConsume(guarded(lambda _c, stream, size, *_: self._consumed(stream, size)))
         made.recv_header = abi.RecvHeader(guarded(header))
@@ -218,8 +217,8 @@ class Connection:
         return made
 
     def _shut(self, side: str, stream: int, code: int) -> int:
-        done: int = getattr(quic, f"ngtcp2_conn_shutdown_stream_{side}")(self._conn, stream, code)
-        return 0 if done == _STREAM_NOT_FOUND else done
+        done = interface.shut(self._conn, side, stream, code)
+        return 0 if done == _CODES.stream_not_found else done
 
     def _shut_http_read(self, stream: int) -> int:
         return int(http.nghttp3_conn_shutdown_stream_read(self._http, stream)) if self._http else 0
@@ -246,7 +245,7 @@ class Connection:
     def _stream_close(self, _conn: int, flags: int, stream: int, error_code: int, *_: Any) -> int:
         code = error_code if flags & 1 else NO_ERROR
         done = http.nghttp3_conn_close_stream(self._http, stream, code) if self._http else 0
-        if done not in (0, _NO_SUCH_HTTP_STREAM):
+        if done not in (0, _CODES.no_such_http_stream):
             return _FAILED
         self.on_stream_closed(stream, code)
         return 0
@@ -295,11 +294,11 @@ class Connection:
                 *(self._conn, None, 1, c.byref(self._packet_info), self._buffer, _BUFFER_BYTES),
                 *(c.byref(taken), flags, stream.value, vectors, SIZE(count), now),
             )
-            if size == _STREAM_DATA_BLOCKED:
+            if size == _CODES.stream_data_blocked:
                 http.nghttp3_conn_block_stream(self._http, stream.value)
-            elif size == _STREAM_SHUT_WR:
+            elif size == _CODES.stream_shut_wr:
                 http.nghttp3_conn_shutdown_stream_write(self._http, stream.value)
-            elif size == _WRITE_MORE or (size >= 0 and taken.value >= 0):
+            elif size == _CODES.write_more or (size >= 0 and taken.value >= 0):
                 if stream.value >= 0:
                     http.nghttp3_conn_add_write_offset(self._http, stream.value, taken.value)
                 if size >= 0:
@@ -338,19 +337,19 @@ class Connection:
         """Close it properly, without an error."""
         if not self.closed:
             error = abi.CloseError()
-            quic.ngtcp2_connection_close_error_set_application_error(c.byref(error), NO_ERROR, None, 0)
+            interface.close_by_application(error, NO_ERROR)
             self._send_close(error)
             self.free()
 
     def _end(self, code: int) -> None:
         if self.closed:
             return
-        if code != DRAINING:
+        if code != _CODES.draining:
             error = abi.CloseError()
-            if code == CRYPTO and (alert := quic.ngtcp2_conn_get_tls_alert(self._conn)):
-                quic.ngtcp2_connection_close_error_set_transport_error_tls_alert(c.byref(error), alert, None, 0)
+            if code == _CODES.crypto and (alert := quic.ngtcp2_conn_get_tls_alert(self._conn)):
+                interface.close_by_tls(error, alert)
             else:
-                quic.ngtcp2_connection_close_error_set_transport_error_liberr(c.byref(error), code, None, 0)
+                interface.close_by_library(error, code)
             self._send_close(error)
         self.on_ended(code)
         self.free()

@@ -15,7 +15,7 @@ from longlook_adapter.options import Options
 from ngtcp2_adapter import abi
 from ngtcp2_adapter.connection import CID_BYTES, Connection, bytes_of, cid_of
 from ngtcp2_adapter.files import File
-from ngtcp2_adapter.libraries import http, quic, version
+from ngtcp2_adapter.libraries import http, interface, quic, version
 from ngtcp2_adapter.security import Credentials, ServerSession
 from ngtcp2_adapter.settings import Choices, choices
 from ngtcp2_adapter.sockets import drain, udp_socket
@@ -89,10 +89,9 @@ class _Connection(Connection):
         self.session: ServerSession = ServerSession(service.credentials, self.reference)
         settings, parameters = service.wanted.make(server=True)
         settings.token = header.token
-        parameters.original_dcid = header.dcid
         parameters.stateless_reset_token_present = 1
         c.memmove(parameters.stateless_reset_token, os.urandom(16), 16)
-        settings.qlog.odcid = header.dcid
+        interface.name_origin(settings, parameters, header.dcid, server=True)
         self._new("server", header.scid, cid_of(scid), header.version, settings, parameters)
         service.by_cid |= dict.fromkeys(self._ids, self)
 

@@ -5,14 +5,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from longlook_adapter.errors import UnsupportedError
 from longlook_adapter.knobs import one_of, parse_knobs, real, truth, whole
 
-from ngtcp2_adapter.abi import Parameters, Settings
-from ngtcp2_adapter.libraries import quic
+from ngtcp2_adapter.libraries import interface, quic, version
 
 _SECOND = 10**9
 _KIB, _MIB = 1 << 10, 1 << 20
-_ALGORITHMS = {"reno": 0, "cubic": 1, "bbr": 2, "bbr2": 3}
+_ALGORITHMS = ("reno", "cubic", "bbr", "bbr2")
 
 
 @dataclass(frozen=True)
@@ -24,10 +24,11 @@ class Choices:
 
     def make(self, *, server: bool) -> tuple[Any, Any]:
         """Settings and transport parameters of one connection."""
-        settings, parameters = Settings(), Parameters()
+        settings: Any = interface.Settings()
+        parameters: Any = interface.Parameters()
         quic.ngtcp2_settings_default_versioned(1, c.byref(settings))
         quic.ngtcp2_transport_params_default_versioned(1, c.byref(parameters))
-        settings.cc_algo = _ALGORITHMS["cubic"]
+        settings.cc_algo = interface.algorithms["cubic"]
         settings.handshake_timeout = 10 * _SECOND
         settings.max_window, settings.max_stream_window = (6 * _MIB,) * 2 if server else (24 * _MIB, 16 * _MIB)
         stream = 256 * _KIB if server else 6 * _MIB
@@ -69,7 +70,10 @@ def _nanoseconds(most_s: float) -> Callable[[str], int]:
 
 
 def _algorithm(text: str) -> int:
-    return _ALGORITHMS[one_of(*_ALGORITHMS)(text)]
+    name = one_of(*_ALGORITHMS)(text)
+    if name not in interface.algorithms:
+        raise UnsupportedError(f"congestion control {name}: ngtcp2 {version()} has {', '.join(interface.algorithms)}")
+    return interface.algorithms[name]
 
 
 _WINDOW = whole(1, 2**62 - 1)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from longlook.analysis.claims.sizes import is_clipped as is_clipped
     from longlook.analysis.effects import said as said
     from longlook.analysis.effects import unmeasured as unmeasured
+    from longlook.analysis.expectations import judge_expectations as judge_expectations
     from longlook.analysis.integrated import Drawn as Drawn
     from longlook.analysis.integrated import Integrated as Integrated
     from longlook.analysis.integrated import StatedArm as StatedArm
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from longlook.analysis.results_digest import ResultsDigest as ResultsDigest
     from longlook.analysis.results_digest import digest_of_results as digest_of_results
     from longlook.analysis.samples import FACTOR_PREFIX as FACTOR_PREFIX
+    from longlook.analysis.samples import RANDOM_LOSSES as RANDOM_LOSSES
     from longlook.analysis.samples import samples_table as samples_table
     from longlook.analysis.statistics_cache import Statistics as Statistics
     from longlook.analysis.statistics_cache import statistics_of as statistics_of
@@ -73,7 +75,9 @@ if TYPE_CHECKING:
     from longlook.analysis.stats.procedures import effect_pct as effect_pct
     from longlook.analysis.stats.procedures import exact_interval as exact_interval
     from longlook.analysis.stats.procedures import paired as paired
+    from longlook.analysis.stats.rare_losses import Apart as Apart
     from longlook.analysis.stats.scales import Scale as Scale
+    from longlook.analysis.stats.scales import by_ratios as by_ratios
     from longlook.analysis.stats.scales import compared as compared
     from longlook.analysis.stats.stopping import AllowedSide as AllowedSide
     from longlook.analysis.stats.stopping import beyond_doubt as beyond_doubt
@@ -91,13 +95,20 @@ if TYPE_CHECKING:
     from longlook.analysis.stats.tails import spread_table as spread_table
     from longlook.analysis.stats.verdicts import decide as decide
     from longlook.analysis.stats.verdicts import known_direction as known_direction
+    from longlook.analysis.stats.verdicts import most_unseen as most_unseen
     from longlook.analysis.strata_plan import CellStrata as CellStrata
     from longlook.analysis.strata_plan import Traffic as Traffic
+    from longlook.analysis.strata_plan import drawn_in_round as drawn_in_round
+    from longlook.analysis.strata_plan import enough_of_more as enough_of_more
     from longlook.analysis.strata_plan import is_point as is_point
     from longlook.analysis.strata_plan import laws_of as laws_of
     from longlook.analysis.strata_plan import patterns as patterns
     from longlook.analysis.strata_plan import plan_strata as plan_strata
+    from longlook.analysis.strata_plan import program_of as program_of
     from longlook.analysis.strata_plan import singles_to_try as singles_to_try
+    from longlook.analysis.strata_plan import why_too_many as why_too_many
+    from longlook.analysis.strata_plan import with_repeats as with_repeats
+    from longlook.analysis.strata_plan import write_packet as write_packet
 else:
     __all__, __getattr__ = lazy(
         __name__,
@@ -106,12 +117,13 @@ else:
             "claims.judge": "NO_DIFFERENCE_PCT WelchVerdict judge lies_within welch_verdict",
             "claims.sizes": "SIZE_FACTOR is_clipped",
             "effects": "said unmeasured",
+            "expectations": "judge_expectations",
             "integrated": "Drawn Integrated StatedArm integrate",
             "loss_parts": "LossEffects loss_effects",
             "measure": "MeasuredAttempt measure_all measure_trials with_comparisons",
             "outputs": "TABLES filled_tables mean_work share_of_epochs",
             "results_digest": "ResultsDigest digest_of_results",
-            "samples": "FACTOR_PREFIX samples_table",
+            "samples": "FACTOR_PREFIX RANDOM_LOSSES samples_table",
             "statistics_cache": "Statistics statistics_of",
             "stats.cells": "CellData Cells RoundEffects effects_by_round",
             "stats.drawn_settings": "name_of scale_of sentence",
@@ -122,12 +134,16 @@ else:
             "stats.levels": "FAIR PART arm_levels metrics_by_arm",
             "stats.population": "population_curves population_levels",
             "stats.procedures": "Floats Paired adjust advantages effect_pct exact_interval paired",
-            "stats.scales": "Scale compared",
+            "stats.rare_losses": "Apart",
+            "stats.scales": "Scale by_ratios compared",
             "stats.stopping": "AllowedSide beyond_doubt failures_side looks margin_in_unit metric_side undecided",
             "stats.strata": "MORE NONE ONE Packet",
             "stats.tails": "RoundsWon TailEffect spread_table",
-            "stats.verdicts": "decide known_direction",
-            "strata_plan": "CellStrata Traffic is_point laws_of patterns plan_strata singles_to_try",
+            "stats.verdicts": "decide known_direction most_unseen",
+            "strata_plan": (
+                "CellStrata Traffic drawn_in_round enough_of_more is_point laws_of patterns plan_strata program_of "
+                "singles_to_try why_too_many with_repeats write_packet"
+            ),
         },
         "stats.libraries stats.procedures stats.rare_losses stats.sequential",
     )

@@ -4,15 +4,25 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
+from functools import cached_property
 from typing import Any
 
 import pandas as pd
 
-from longlook.analysis.samples import LIKE, UNSEEN, UNSEEN_BESIDE
-from longlook.analysis.stats.rare_losses import larger_pct
+from longlook.analysis.samples import APART, APART_TRIALS, LIKE, UNSEEN
+from longlook.analysis.stats.rare_losses import Apart, larger_pct
 from longlook.analysis.stats.scales import by_ratios
-from longlook.analysis.stats.strata import MORE, NONE, ONE, STRATA, Control, Packet, interpolated, round_value
+from longlook.analysis.stats.strata import (
+    MORE,
+    NONE,
+    ONE,
+    STRATA,
+    Control,
+    Packet,
+    after_backoff,
+    interpolated,
+    round_value,
+)
 from longlook.analysis.strata_plan import CellStrata, write_packet
 from longlook.core import STATED, Outcome, Trial, find_metric
 from longlook.network import dropped
@@ -26,10 +36,7 @@ among the packets of a load without loss, `expected` is the value that the singl
 unit.
 """
 
-_ALONE = {LIKE: "", UNSEEN: float("nan"), UNSEEN_BESIDE: float("nan"), "value": float("nan")}
-
-_PAIRS = 30
-"""Patterns in which two arms must have been compared before these say how far an unseen pattern may part them."""
+_ALONE = {LIKE: "", **dict.fromkeys((UNSEEN, APART, APART_TRIALS, "value"), math.nan)}
 
 
 @dataclass(frozen=True)
@@ -83,7 +90,7 @@ def integrate(
     by_id = {trial.id: trial for trial in trials}
     ours = samples["trial_id"].map({name: bool(trial.stratum) for name, trial in by_id.items()}).astype(bool)
     last = samples[ours].drop_duplicates(["trial_id", "metric"], keep="last")
-    over = last["trial_id"].map(lambda name: _overran(plans[by_id[name].cell_id], (arrived or {}).get(name, {})))
+    over = last["trial_id"].map(lambda name: plans[by_id[name].cell_id].overran((arrived or {}).get(name, {})))
     reason = "the trial had more packets than losses were drawn for"
     last = last.assign(
         value=last["value"].mask(over),
@@ -102,13 +109,9 @@ def integrate(
     table = pd.concat(
         [samples[~ours].reindex(columns=columns), pd.DataFrame(rounds, columns=columns)], ignore_index=True
     )
-    own = {LIKE: "str", UNSEEN: "float64", UNSEEN_BESIDE: "float64"}
+    own = {LIKE: "str", **dict.fromkeys((UNSEEN, APART, APART_TRIALS), "float64")}
     kinds = {**{str(name): kind for name, kind in samples.dtypes.items()}, **own}
     return Integrated(table.fillna({LIKE: ""}).astype(kinds), pd.DataFrame(patterns, columns=list(PATTERN_COLUMNS)))
-
-
-def _overran(plan: CellStrata, arrived: Mapping[str, int]) -> bool:
-    return any(count > plan.until.get(direction, count) for direction, count in arrived.items())
 
 
 class _Metric:
@@ -118,8 +121,7 @@ class _Metric:
         self._plan, self._samples = plan, samples
         metric = find_metric(str(samples[0].row["metric"]))
         self._is_log = by_ratios(metric, [sample.value for sample in samples if sample.value is not None])
-        self._arms = {arm: self._arm(arm) for arm in plan.arrivals}
-        self._distances: dict[tuple[str, str], float] = {}
+        self._arms = {arm: StatedArm.of(plan, arm, self._stated(arm)) for arm in plan.arrivals}
 
     def rounds(self) -> list[dict[str, Any]]:
         """Return a row of the samples for each arm and round."""
@@ -143,9 +145,6 @@ class _Metric:
             found.append(row)
         return found
 
-    def _arm(self, name: str) -> "StatedArm | None":
-        return StatedArm.of(self._plan, name, self._stated(name), self._stated(self._plan.costs_of.get(name, name)))
-
     def _stated(self, name: str) -> dict[frozenset[Packet], float]:
         return {
             sample.lost: self._scaled(sample.value)
@@ -164,31 +163,20 @@ class _Metric:
             return {**samples[0].row, **_ALONE}
         unseen_pct, name = arm.unseen_pct(trials, value, is_log=self._is_log), samples[0].trial.arm
         found = {**samples[0].row, **_ALONE, "value": self._in_unit(value), UNSEEN: unseen_pct}
-        like = self._plan.costs_of.get(name)
-        if like is None or not self._is_log:
+        if name not in self._plan.alike or not self._is_log:
             return found
-        beside = self._apart(name, like) * arm.share_of_one(trials)
-        return found | {LIKE: like, UNSEEN_BESIDE: min(unseen_pct, 100 * math.expm1(beside))}
+        apart = arm.apart(trials, self._dearest[self._plan.alike[name]])
+        return found | {LIKE: self._plan.alike[name], APART: apart.distance, APART_TRIALS: apart.trials}
 
-    def _apart(self, arm: str, other: str) -> float:
-        """Return how far an unseen pattern may part two arms that are nearly one program: twice the largest distance
-        from the usual one among all patterns that both ran; ln 2 if these are few.
-        """
-        if (arm, other) not in self._distances:
-            values = {
-                name: {
-                    (sample.trial.round, sample.trial.stratum, sample.lost): self._scaled(sample.value)
-                    for sample in self._samples
-                    if sample.trial.arm == name and sample.value is not None
-                }
-                for name in (arm, other)
-            }
-            both = values[arm].keys() & values[other].keys()
-            ratios = [values[arm][key] - values[other][key] for key in both]
-            usual = median(ratios) if ratios else 0.0
-            enough = len(ratios) >= _PAIRS
-            self._distances[arm, other] = 2 * max(abs(ratio - usual) for ratio in ratios) if enough else math.log(2)
-        return self._distances[arm, other]
+    @cached_property
+    def _dearest(self) -> dict[str, float]:
+        """The largest cost of a pattern by the kind of its arm (`CellStrata.alike`), a logarithm."""
+        found = dict.fromkeys(self._plan.alike.values(), 0.0)
+        for sample in self._samples:
+            kind, arm = self._plan.alike.get(sample.trial.arm), self._arms[sample.trial.arm]
+            if kind is not None and arm is not None and sample.value is not None:
+                found[kind] = max(found[kind], self._scaled(sample.value) - arm.base)
+        return found
 
     def _scaled(self, value: float) -> float:
         return math.log(value) if self._is_log else value
@@ -226,26 +214,27 @@ class StatedArm:
         plan: CellStrata,
         arm: str,
         stated: Mapping[frozenset[Packet], float],
-        of_costs: Mapping[frozenset[Packet], float] | None = None,
+        others: Mapping[Packet, float] | None = None,
     ) -> "StatedArm | None":
         """Return it from the values of the trials at the stated point, by their lost packets: none, or a single one.
 
-        `of_costs` are the same of the arm whose single losses stand for its own (`CellStrata.costs_of`); None: its own.
-        None if the trial without loss has no value, or one with a single loss that no round tries again.
+        None if the trial without loss has no value, or one with a single loss that no round tries again. `others` are
+        the costs of single losses of an arm of which this one is a variant: they stand for the losses that it has not
+        tried, and its rounds try such losses again.
+
+        At a point a load is known without loss if all of it is inside, with single losses if all of them were tried.
         """
         base = stated.get(frozenset())
         if base is None:
             return None
-        costs = stated if of_costs is None else of_costs
-        base_of_costs = costs.get(frozenset(), base)
-        measured = {packet: value - base_of_costs for lost, value in costs.items() for packet in lost}
+        measured = {packet: value - base for lost, value in stated.items() for packet in lost}
         load = plan.packets(arm)
-        control = Control.of(plan.strata, interpolated(load, measured))
-        if not plan.exact:
+        control = Control.of(plan.strata, interpolated(load, {**(others or {}), **measured}))
+        if not plan.exact or not all(plan.strata.holds(packet) for packet in load):
             return cls(plan, base, measured, control, {})
-        if any(packet in plan.strata.singles and packet not in measured for packet in load):
-            return None
-        return cls(plan, base, measured, control, {NONE: base, ONE: base})
+        if all(packet in measured for packet in load if packet in plan.strata.singles):
+            return cls(plan, base, measured, control, {NONE: base, ONE: base})
+        return None if others is None else cls(plan, base, measured, control, {NONE: base})
 
     def round_value(self, trials: Iterable[Drawn]) -> float | None:
         """Return the mean over all loads, as the trials of a round show it; None if a stratum has none."""
@@ -254,10 +243,33 @@ class StatedArm:
             excess[trial.stratum].append(trial.value - self.control.expected(trial.lost))
         return round_value(self.plan.strata.weights, excess, self.known, self.control.mean)
 
-    def share_of_one(self, trials: Iterable[Drawn]) -> float:
-        """Return with which share a single trial counts in the mean of a round, at most."""
+    def apart(self, trials: Iterable[Drawn], dearest: float) -> Apart:
+        """Return how far patterns that no round drew may part this arm and one with nearly the same programs.
+
+        A pattern may cost one of them nothing, and the other as much as the dearest packet that is not inside. In the
+        stratum "one" it may cost as much as the dearest packet whose single loss was not tried. In the stratum "more"
+        it may cost what the dearest pattern of both arms costs after a further timeout (`after_backoff`): `dearest` is
+        the cost of that pattern. The stratum in which this counts most is decisive.
+        """
+        further = {ONE: self._untried, MORE: after_backoff(dearest)}
         counts = Counter(trial.stratum for trial in trials)
-        return max(self.plan.strata.weights[stratum] / count for stratum, count in counts.items())
+        weights = self.plan.strata.weights
+        found = [
+            Apart(weights[stratum] * max(self._outside, further.get(stratum, 0.0)), count)
+            for stratum, count in counts.items()
+        ]
+        return max(found, key=lambda apart: apart.distance / apart.trials)
+
+    @cached_property
+    def _outside(self) -> float:
+        """The largest cost of the loss of a packet that is not inside."""
+        costs = self.control.costs
+        return max((abs(cost) for packet, cost in costs.items() if not self.plan.strata.holds(packet)), default=0.0)
+
+    @cached_property
+    def _untried(self) -> float:
+        """The largest cost of a single loss that was not measured, between the measured ones."""
+        return max((abs(cost) for packet, cost in self.control.costs.items() if packet not in self.measured), default=0)
 
     def unseen_pct(self, trials: Iterable[Drawn], value: float, *, is_log: bool) -> float:
         """Return by how much the value of a round may be larger because of one trial that was not seen, in %.
@@ -272,9 +284,8 @@ class StatedArm:
         for trial in trials:
             by_stratum.setdefault(trial.stratum, []).append(trial)
         distance = 0.0
-        outside = max((abs(cost) for packet, cost in costs.items() if not strata.holds(packet)), default=0.0)
         for stratum, drawn in by_stratum.items():
-            further = outside
+            further = self._outside
             if stratum == MORE:
                 losses = sum(packet in costs for trial in drawn for packet in trial.lost) / len(drawn)
                 share = larger_pct(losses) / 100

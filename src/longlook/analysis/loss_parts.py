@@ -137,10 +137,7 @@ class _Metric:
         by_arm: dict[str, list[_Pattern]] = {}
         for pattern in patterns:
             by_arm.setdefault(str(pattern.row["arm"]), []).append(pattern)
-        self.arms = {
-            arm: _Arm(self, arm, by_arm.get(arm, []), by_arm.get(plan.costs_of.get(arm, arm), []))
-            for arm in plan.arrivals
-        }
+        self.arms = {arm: _Arm(self, arm, by_arm.get(arm, [])) for arm in plan.arrivals}
 
     def scaled(self, value: float) -> float:
         return math.log(value) if self.is_log else value
@@ -171,22 +168,15 @@ class _Metric:
 class _Arm:
     """One arm of a cell: its costs at the stated point, and the means of its strata in each round."""
 
-    def __init__(self, metric: _Metric, name: str, patterns: Sequence[_Pattern], of_costs: Sequence[_Pattern]) -> None:
+    def __init__(self, metric: _Metric, name: str, patterns: Sequence[_Pattern]) -> None:
         self._metric, self._patterns = metric, patterns
         stated = [pattern for pattern in patterns if pattern.is_stated]
         order = metric.plan.packets(name)
         tried = {packet: pattern for pattern in stated for packet in pattern.lost}
         self.tried = {packet: tried[packet] for packet in order if packet in tried}
         self.load = frozenset(order)
-        values, values_of_costs = (
-            {
-                frozenset(each.lost): metric.scaled(each.value)
-                for each in some
-                if each.is_stated and each.value is not None
-            }
-            for some in (patterns, of_costs)
-        )
-        self.known = StatedArm.of(metric.plan, name, values, values_of_costs)
+        values = {frozenset(each.lost): metric.scaled(each.value) for each in stated if each.value is not None}
+        self.known = StatedArm.of(metric.plan, name, values)
 
     def single(self, packet: Packet) -> float | None:
         """Return the scaled value if this packet alone is lost; None if it was not measured."""

@@ -19,8 +19,11 @@ UNSEEN = "unseen_pct"
 sampled.
 """
 
-LIKE, UNSEEN_BESIDE = "like_arm", "unseen_beside_pct"
-"""Columns of integrated losses: an arm with nearly the same programs, and UNSEEN in a comparison with it."""
+LIKE, APART, APART_TRIALS = "like_arms", "apart", "apart_trials"
+"""Columns of integrated losses, for arms with nearly the same programs. LIKE is the same text for all of these; "" for
+other arms. APART is the difference of the logarithms of their means if all patterns that no round drew parted
+them. APART_TRIALS is the number of trials in the round that such patterns were not met in (`analysis.integrated`).
+"""
 
 LOSES_AT_RANDOM = "loses_at_random"
 """The column of whether a path loses packets at random, apart from its queues; only if the path of any trial does."""

@@ -4,16 +4,26 @@
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from longlook.analysis.stats.strata import MORE, NONE, ONE, LossStrata, Packet, found_of
-from longlook.core import Trial, endpoints_of, registry
+from longlook.analysis.stats.strata import (
+    MORE,
+    NONE,
+    ONE,
+    LossStrata,
+    Packet,
+    after_backoff,
+    found_of,
+    lost_shares,
+)
+from longlook.core import BEHIND, Trial, endpoints_of, registry
 from longlook.network import LossLaws, loss_laws
 from longlook.study import VIRTUAL, rank, uniform
 from longlook.timeline import Kind, Timeline
@@ -31,6 +41,8 @@ MOST_EXPECTED = 1.5
 """Losses that a load has on average, up to which all of its packets are inside. With more of them, patterns with few
 losses are rare, and only the first and the last packets are inside.
 """
+MOST_AT_ALL = 30.0
+"""Losses that a load has on average, above which they are sampled: they average out inside of each load."""
 _EXPECTED_INSIDE = 0.5
 _BEYOND = 4096
 """Packets for which losses are drawn behind four times as many as the longest load had."""
@@ -38,6 +50,10 @@ _BEYOND = 4096
 _ROUND_EXACT: Mapping[str, int] = {MORE: 2}
 _ROUND: Mapping[str, int] = {NONE: 1, ONE: 1, MORE: 1}
 _ROUND_LONG: Mapping[str, int] = {NONE: 2, ONE: 1, MORE: 1}
+_ALIKE_SHARE = 0.1
+"""If arms are nearly one program, each trial of "more" in a round counts with this share at most."""
+_MOST_MORE = 5
+"""As many trials of "more" does a round have at most."""
 _GOLDEN = (math.sqrt(5) - 1) / 2
 
 _PACKETS = (Kind.PACKET_DELIVERED, Kind.PACKET_DROPPED, Kind.PACKET_QUEUED)
@@ -53,8 +69,9 @@ class CellStrata:
     inside: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  # direction → numbers
     until: Mapping[str, int] = field(default_factory=dict)  # direction → number before which losses are drawn
     arrivals: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # arm → packets of its load without loss
-    costs_of: Mapping[str, str] = field(default_factory=dict)  # arm → arm whose single losses stand for its own
+    alike: Mapping[str, str] = field(default_factory=dict)  # arm → what arms with nearly the same programs share
     exact: bool = False  # "none" and "one" are known from the stated point, without any trial in a round
+    repeated: Mapping[str, str] = field(default_factory=dict)  # trial that ran again → what differed first; "": nothing
 
     @cached_property
     def strata(self) -> LossStrata:
@@ -71,6 +88,10 @@ class CellStrata:
     def is_whole(self) -> bool:
         """Whether all packets of every arm's load without loss are inside."""
         return all(self.strata.holds(packet) for arm in self.arrivals for packet in self.packets(arm))
+
+    def overran(self, arrived: Mapping[str, int]) -> bool:
+        """Return whether a trial had more packets than losses were drawn for; `arrived` has its packets by way."""
+        return any(count > self.until.get(direction, count) for direction, count in arrived.items())
 
 
 def write_packet(packet: Packet) -> str:
@@ -95,11 +116,11 @@ def laws_of(trials: Sequence[Trial], engine: str) -> LossLaws | str:
             return "only trials in virtual time repeat"
         if trial.competes:
             return "several flows compete"
-        if trial.further:
-            return "the path has more than one link"
+        if trial.has_second_path:
+            return "a second path joins the ends"
         if unsteady := [end.stack for end in endpoints_of(trial) if not registry.stack(end.stack).repeats]:
             return f"trials with {unsteady[0]} do not repeat exactly"
-        laws = loss_laws(trial.link)
+        laws = loss_laws(trial.link, trial.further.get(BEHIND))
         if isinstance(laws, str):
             return laws
         found.append(laws)
@@ -160,6 +181,14 @@ def _values(table: pa.Table, name: str) -> list[Any]:
     return values
 
 
+def program_of(trial: Trial, load: Iterable[Packet]) -> tuple[str, str, str, int, int]:
+    """Return what arms share that are nearly one program: the programs, except for versions and knobs, and how many
+    packets of each direction a load without loss has.
+    """
+    counts = Counter(direction for direction, _ in load)
+    return (trial.protocol, trial.client.stack, trial.server.stack, counts["up"], counts["down"])
+
+
 def is_point(trial: Trial, laws: LossLaws) -> bool:
     """Return whether rounds of a trial's cell differ in nothing but losses."""
     return not trial.drawn and not laws.also_random
@@ -197,10 +226,7 @@ def _marked(load: Iterable[Packet], first: int, last: int, between: int) -> set[
 
 def expected_losses(load: Iterable[Packet], laws: LossLaws) -> float:
     """Return how many packets of a load are lost on average."""
-    numbers = _lossy(load, laws)
-    if not numbers:
-        return 0.0
-    return LossStrata(laws, {name: found_of(numbers, name) for name in ("up", "down")}).expected_losses(numbers)
+    return math.fsum(lost_shares(laws, load).values())
 
 
 def plan_strata(
@@ -208,13 +234,13 @@ def plan_strata(
     laws: LossLaws,
     loads: Mapping[str, Sequence[Packet]],
     singles: Iterable[Sequence[Packet]],
-    costs_of: Mapping[str, str] | None = None,
+    alike: Mapping[str, str] | None = None,
     *,
     point: bool,
 ) -> CellStrata:
     """Return the strata of a cell from its arms' loads without loss, and from the loads with a single loss.
 
-    `costs_of` names the arms without single losses of their own, and the arms whose stand for these.
+    `alike` has a name for each arm with nearly the same programs as another: all of these have the same one.
 
     At a `point` with few enough losses "none" and "one" are exact if no packet comes before the load: losses in a
     connection that primes it may change it. Each single loss of each load must then have been tried, and gone well.
@@ -236,14 +262,35 @@ def plan_strata(
         inside = {name: tuple(range(first[name], ends[name])) for name in ends}
         primed = any(numbers and numbers[0] for load in loads.values() for numbers in _numbers(load, laws))
         exact = point and not primed and all(len(load) <= MOST_SINGLES for load in loads.values())
-        return CellStrata(cell_id, "", laws, inside, until, arrivals, costs_of or {}, exact)
+        return CellStrata(cell_id, "", laws, inside, until, arrivals, alike or {}, exact)
     share = expected / max(map(len, loads.values()))
     count = min(_FIRST + _LAST, int(_EXPECTED_INSIDE / 2 / share))
     if count < 2:
         return CellStrata(cell_id, f"{100 * share:.0f} % of the packets are lost, too many for strata")
     critical = set().union(*(_marked(load, count - count // 3, count // 3, 0) for load in loads.values()))
     inside = {name: tuple(found_of(critical, name)) for name in ends}
-    return CellStrata(cell_id, "", laws, inside, until, arrivals, costs_of or {})
+    return CellStrata(cell_id, "", laws, inside, until, arrivals, alike or {})
+
+
+def why_too_many(loads: Iterable[Sequence[Packet]], laws: LossLaws) -> str:
+    """Return why losses of such loads are not worth integrating; "" if they are."""
+    expected = max(expected_losses(load, laws) for load in loads)
+    return (
+        f"a load loses {expected:.0f} packets on average, so many average out inside" if expected > MOST_AT_ALL else ""
+    )
+
+
+def with_repeats(cell: CellStrata, leaves: Iterable[Trial], repeated: Mapping[str, str]) -> CellStrata:
+    """Return the strata of a cell with what its trials `leaves` did when they ran again; if one differed, losses are
+    sampled. `repeated` has by trial what differed first; "": nothing.
+    """
+    again: dict[str, str] = {}
+    why = ""
+    for trial in leaves:
+        again[trial.id] = repeated[trial.id]
+        if again[trial.id] and not why:
+            why = f"arm {trial.arm} is not deterministic: {again[trial.id]} differed when trial {trial.id} ran again"
+    return CellStrata(cell.cell_id, why, repeated=again) if why else replace(cell, repeated=again)
 
 
 def _numbers(load: Iterable[Packet], laws: LossLaws) -> list[list[int]]:
@@ -259,14 +306,41 @@ class Pattern:
     lost: frozenset[Packet]
 
 
-def patterns(cell: CellStrata, seed: int, key: str, number: int) -> Iterator[Pattern]:
+def drawn_in_round(cell: CellStrata) -> dict[str, int]:
+    """Return how many patterns of each stratum a round of a cell has."""
+    counts = dict(_ROUND_EXACT if cell.exact else _ROUND if cell.is_whole else _ROUND_LONG)
+    if cell.alike:
+        counts[MORE] = max(counts[MORE], min(_MOST_MORE, math.ceil(cell.strata.weights[MORE] / _ALIKE_SHARE)))
+    return counts
+
+
+def enough_of_more(cell: CellStrata, dearest: float, rounds: int, room: float, error: float) -> int:
+    """Return how many patterns of "more" a round needs, or the most that a round has if these are fewer.
+
+    With them, patterns that no round drew may part two arms that are nearly one program by no more than `room`.
+    `dearest` is the largest cost of a pattern, `room` a difference, both on the scale of logarithms; `error` is as in
+    `stats.rare_losses.Apart`.
+    """
+    distance, least = cell.strata.weights[MORE] * after_backoff(dearest), drawn_in_round(cell).get(MORE, 0)
+    if distance <= room:
+        return least
+    needed = math.log(error) / math.log1p(-room / distance)
+    return max(least, min(_MOST_MORE, math.ceil(needed / rounds)))
+
+
+def patterns(
+    cell: CellStrata, seed: int, key: str, number: int, counts: Mapping[str, int] | None = None
+) -> Iterator[Pattern]:
     """Yield the patterns of a round of a cell; all arms get the same ones.
+
+    `counts` has how many of each stratum (None: `drawn_in_round`). With a larger count of "none" or "more" the first
+    ones are the same.
 
     Packets of the stratum "one" are dealt over the rounds at the golden ratio's distances, so that after any number of
     rounds each has had about its share. Each round by itself draws from the law.
     """
     strata = cell.strata
-    counts = _ROUND_EXACT if cell.exact else _ROUND if cell.is_whole else _ROUND_LONG
+    counts = drawn_in_round(cell) if counts is None else counts
     start = uniform(seed, "losses", key)
     for stratum, count in counts.items():
         for turn in range(count):

@@ -14,6 +14,8 @@ from longlook.instruments.atlas import command as atlas
 from longlook.instruments.calibrate import command as calibrate
 from longlook.instruments.certify import command as certify
 from longlook.instruments.compare import command as compare
+from longlook.instruments.compare import exits
+from longlook.instruments.compare import gate_command as gate
 from longlook.instruments.conformance import command as conformance
 from longlook.instruments.infer import command as infer
 from longlook.instruments.link import command as link
@@ -27,6 +29,7 @@ app.add_typer(link.link_app, name="link")
 app.add_typer(trace.trace_app, name="trace")
 app.add_typer(checks.cache_app, name="cache")
 app.add_typer(stacks.stacks_app, name="stacks")
+app.add_typer(stacks.new_app, name="new")
 stacks.stacks_app.command("check")(conformance.stacks_check)
 stacks.stacks_app.command("matrix")(conformance.stacks_matrix)
 stacks.stacks_app.command("docs")(conformance.stacks_docs)
@@ -34,6 +37,7 @@ app.command("diff-runs")(checks.diff_runs)
 app.command()(stacks.setup)
 stacks.stacks_app.command("install")(stacks.setup)
 app.command()(compare.compare)
+app.command()(gate.gate)
 app.command()(compare.bisect)
 app.command()(infer.infer)
 app.command()(atlas.claims)
@@ -78,6 +82,11 @@ _OF_THE_MACHINE = {
 
 def main() -> None:
     """Run the `longlook` command; an expected failure exits with its own code."""
+    with exits.for_git_bisect():
+        _run()
+
+
+def _run() -> None:
     # SIGTERM ends the program as Ctrl-C does, so that every `with` on the way cleans up.
     signal.signal(signal.SIGTERM, _interrupt)
     try:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from longlook.core import InputError, Study
-from longlook.terminal import AsJson, EngineOptions, StudyChanges, expand_options, new_folder
+from longlook.terminal import AsJson, EngineOptions, StudyChanges, check_file, expand_options, new_folder
 
 if TYPE_CHECKING:
     from longlook.pipeline import RunOptions
@@ -99,11 +99,15 @@ def run(
     size: RunSize,
     place: RunFolderOptions,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would run, and run nothing.")] = False,
+    junit: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the study's expectations as JUnit XML.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Run a study and write its report."""
-    from longlook.terminal import document_printer, lines_printer
+    from longlook.terminal import FilePrinter, Printers, document_printer, lines_printer
 
+    check_file("--junit", junit)
     request = RunRequest.from_options(study, engine, changes, size, place)
     if dry_run:
         from longlook.cli.show.study import preview_shown
@@ -116,7 +120,10 @@ def run(
     from longlook.pipeline import run_study
     from longlook.terminal import run_display
 
-    display = run_display.RunDisplay(lines_printer(as_json=as_json))
+    if junit is not None and not request.study.expectations:
+        raise InputError(f"--junit {junit}: study {request.study.id} expects nothing", "add a table [expect]")
+    files = [] if junit is None else [FilePrinter(junit, "junit")]
+    display = run_display.RunDisplay(Printers([lines_printer(as_json=as_json), *files]))
     with run_display.going_on(request.how_to_go_on), display:
         result = run_study(request.study, request.folder, request.options, display.observer())
     display.conclude(result)
@@ -124,6 +131,7 @@ def run(
         run_display.fail_where_diverged(result)
     run_display.fail_where_altered(result)
     run_display.fail_without_trials(result)
+    run_display.fail_where_unexpected(result)
 
 
 def report(
@@ -142,10 +150,11 @@ def report(
     from longlook.core import RunFolder
     from longlook.explain import wanted
     from longlook.pipeline import analyse_run
-    from longlook.terminal import RunDisplay, fail_where_altered, lines_printer
+    from longlook.terminal import RunDisplay, fail_where_altered, fail_where_unexpected, lines_printer
 
     display = RunDisplay(lines_printer(as_json=as_json, as_markdown=markdown))
     with display, RunFolder.open(run_folder) as folder:
         result = analyse_run(folder, display.observer(), wanted(inside or (), round_number))
     display.conclude(result)
     fail_where_altered(result)
+    fail_where_unexpected(result)

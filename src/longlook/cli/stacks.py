@@ -1,6 +1,8 @@
 """`longlook stacks list` and `longlook setup`; the instrument conformance has the other commands about stacks."""
 
+import os
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -8,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from longlook.core import InterruptedByUserError, codec, usable_cpus
-from longlook.terminal import AsJson, AsJsonLines, Renderings, document_printer, lines_printer
+from longlook.terminal import AsJson, AsJsonLines, Renderings, document_printer, lines_printer, output_console
 
 if TYPE_CHECKING:
     from longlook.provision import StackVersion
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
 stacks_app = typer.Typer(
     help="The stacks: their versions, and whether they do what they declare.", no_args_is_help=True
 )
+
+new_app = typer.Typer(help="Begin something of your own.", no_args_is_help=True)
 
 
 @stacks_app.command("list")
@@ -37,12 +41,19 @@ def setup(
         typer.Argument(help="NAME, NAME@VERSION or NAME@all; kernel is the guest's. Default: what studies use."),
     ] = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="Parts at once; default: one for each CPU.")] = None,
+    build_minutes: Annotated[
+        str | None,
+        typer.Option(metavar="MINUTES", help="Time of each step of a build of sources; default: 30."),
+    ] = None,
     as_json: AsJsonLines = False,
 ) -> None:
     """Install stacks side by side: build or fetch what is missing into the cache. Exit 3 if one fails."""
     from longlook.cli.show.setup import SetupDisplay
-    from longlook.provision import DEFAULT_PARTS, install_all, spelt_out
+    from longlook.provision import DEFAULT_PARTS, confined, install_all, spelt_out
 
+    if build_minutes is not None:
+        os.environ[confined.MINUTES] = build_minutes  # each part is installed by a process of its own
+        confined.usual_limits()
     wanted = spelt_out(parts or DEFAULT_PARTS)
     display = SetupDisplay(wanted, lines_printer(as_json=as_json))
     try:
@@ -55,6 +66,24 @@ def setup(
     display.conclude(results)
     if any(result.digest is None for result in results):
         raise typer.Exit(3)
+
+
+@new_app.command("stack")
+def new_stack(
+    name: Annotated[str, typer.Argument(help="The name of the new stack.")],
+    like: Annotated[str, typer.Option(help="What it is written in: go, rust, python or c.")],
+    into: Annotated[Path | None, typer.Option(help="A folder that does not exist yet; default: NAME.")] = None,
+) -> None:
+    """Write a stack that works into a folder of its own: declaration, adapter and test."""
+    from longlook.provision import MODELS, write_skeleton
+
+    folder = write_skeleton(name, like, into or Path(name))
+    output_console().print(
+        f"{folder}: a copy of {MODELS[like]} that works; README.md there says what to change", soft_wrap=True
+    )
+    output_console().print(
+        f"  export LONGLOOK_PLUGINS={folder.absolute()} && longlook stacks check {name}", soft_wrap=True
+    )
 
 
 def stacks_table(entries: "Iterable[StackVersion]") -> Table:

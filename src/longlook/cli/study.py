@@ -14,14 +14,22 @@ study_app = typer.Typer(help="The studies that can be run.", no_args_is_help=Tru
 
 @study_app.command("list")
 def study_list(as_json: AsJson = False) -> None:
-    """Name every study with its question."""
-    from longlook.study import list_studies
+    """Name every study, and every scenario, with its question."""
+    from longlook.study import list_scenarios, list_studies
 
-    studies = list_studies()
+    listed = {"study": list_studies(), "scenario": list_scenarios()}
     table = Table("study", "question", box=None)
-    for study in studies:
-        table.add_row(study.id, study.question)
-    data = [{"id": study.id, "title": study.title, "question": study.question} for study in studies]
+    for kind, studies in listed.items():
+        if kind == "scenario":
+            table.add_section()
+            table.add_row("scenario", "question", style="bold")
+        for study in studies:
+            table.add_row(study.id, study.question)
+    data = [
+        {"id": study.id, "title": study.title, "question": study.question, "kind": kind}
+        for kind, studies in listed.items()
+        for study in studies
+    ]
     document_printer(as_json=as_json).show(Renderings(lambda: [table], lambda: data))
 
 

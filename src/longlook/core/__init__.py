@@ -40,11 +40,13 @@ if TYPE_CHECKING:
     from longlook.core.dependence import Dependence as Dependence
     from longlook.core.dependence import Ends as Ends
     from longlook.core.dependence import Shape as Shape
+    from longlook.core.digests import builder_digest as builder_digest
     from longlook.core.digests import code_digest as code_digest
     from longlook.core.digests import file_digest as file_digest
     from longlook.core.digests import folder_digest as folder_digest
     from longlook.core.digests import source_digest as source_digest
     from longlook.core.document import check_document as check_document
+    from longlook.core.document import parse_toml as parse_toml
     from longlook.core.document import read_toml as read_toml
     from longlook.core.engine import Engine as Engine
     from longlook.core.errors import InputError as InputError
@@ -54,6 +56,9 @@ if TYPE_CHECKING:
     from longlook.core.escape import CsvWriter as CsvWriter
     from longlook.core.escape import csv_cell as csv_cell
     from longlook.core.escape import visible as visible
+    from longlook.core.expectations import Bounds as Bounds
+    from longlook.core.expectations import Expectation as Expectation
+    from longlook.core.expectations import JudgedExpectation as JudgedExpectation
     from longlook.core.files import open_below as open_below
     from longlook.core.files import open_regular as open_regular
     from longlook.core.files import remove_tree as remove_tree
@@ -151,15 +156,23 @@ if TYPE_CHECKING:
     from longlook.core.model import round_name as round_name
     from longlook.core.model import trace_of as trace_of
     from longlook.core.paths import DerivedCache as DerivedCache
+    from longlook.core.paths import adapter_dir as adapter_dir
+    from longlook.core.paths import adapter_from as adapter_from
     from longlook.core.paths import adapters_dir as adapters_dir
     from longlook.core.paths import cache_dir as cache_dir
     from longlook.core.paths import cache_root as cache_root
+    from longlook.core.paths import ignore_in_git as ignore_in_git
     from longlook.core.paths import kernel_dir as kernel_dir
+    from longlook.core.paths import outermost_new as outermost_new
     from longlook.core.problems import Problems as Problems
     from longlook.core.problems import SettingError as SettingError
     from longlook.core.problems import allowed as allowed
     from longlook.core.problems import flatten as flatten
     from longlook.core.problems import shown as shown
+    from longlook.core.processes import children_of as children_of
+    from longlook.core.processes import cpu_of_tree as cpu_of_tree
+    from longlook.core.processes import process_table as process_table
+    from longlook.core.processes import tree_of as tree_of
     from longlook.core.programs import ask_link as ask_link
     from longlook.core.programs import box_program as box_program
     from longlook.core.programs import link_program as link_program
@@ -206,11 +219,17 @@ if TYPE_CHECKING:
     from longlook.core.run_folder import write_json as write_json
     from longlook.core.run_folder import write_text as write_text
     from longlook.core.seals import RUN_RECORD as RUN_RECORD
+    from longlook.core.source_tree import SOURCE_RECORD as SOURCE_RECORD
+    from longlook.core.source_tree import SourceTree as SourceTree
+    from longlook.core.source_tree import find_tree as find_tree
+    from longlook.core.source_tree import tree_folder as tree_folder
     from longlook.core.stack import PLAYER_RULES as PLAYER_RULES
     from longlook.core.stack import RFC_WINDOW_AFTER_LOSS as RFC_WINDOW_AFTER_LOSS
     from longlook.core.stack import ClientJob as ClientJob
     from longlook.core.stack import Command as Command
+    from longlook.core.stack import FromSources as FromSources
     from longlook.core.stack import Knob as Knob
+    from longlook.core.stack import OwnRoot as OwnRoot
     from longlook.core.stack import ProxyJob as ProxyJob
     from longlook.core.stack import RelayJob as RelayJob
     from longlook.core.stack import ServerJob as ServerJob
@@ -248,11 +267,12 @@ else:
             "content_store": "ContentStore",
             "cpus": "COSTS OFF text_of times usable_cpus",
             "dependence": "Dependence Ends Shape",
-            "digests": "code_digest file_digest folder_digest source_digest",
-            "document": "check_document read_toml",
+            "digests": "builder_digest code_digest file_digest folder_digest source_digest",
+            "document": "check_document parse_toml read_toml",
             "engine": "Engine",
             "errors": "InputError InterruptedByUserError LonglookError MachineError",
             "escape": "CsvWriter csv_cell visible",
+            "expectations": "Bounds Expectation JudgedExpectation",
             "faces": "lazy",
             "files": "open_below open_regular remove_tree",
             "flows": (
@@ -275,8 +295,12 @@ else:
                 "READ_AS Run SCHEMA_VERSION STATED Scalar Stage Stopping Study TRACE TREND Trial Vantage Verdict "
                 "Workload round_name trace_of"
             ),
-            "paths": "DerivedCache adapters_dir cache_dir cache_root kernel_dir",
+            "paths": (
+                "DerivedCache adapter_dir adapter_from adapters_dir cache_dir cache_root ignore_in_git kernel_dir "
+                "outermost_new"
+            ),
             "problems": "Problems SettingError allowed flatten shown",
+            "processes": "children_of cpu_of_tree process_table tree_of",
             "programs": "ask_link box_program link_program trace_program wheel_programs",
             "protocol": "EITHER Protocol QUIC_ECHO UDP UDP_ECHO find_protocol",
             "provenance": "Component Made",
@@ -288,9 +312,10 @@ else:
                 "write_json write_text"
             ),
             "seals": "RUN_RECORD",
+            "source_tree": "SOURCE_RECORD SourceTree find_tree tree_folder",
             "stack": (
-                "ClientJob Command Knob PLAYER_RULES ProxyJob RFC_WINDOW_AFTER_LOSS RelayJob ServerJob Stack Version "
-                "find_version proxy_arguments server_arguments"
+                "ClientJob Command FromSources Knob OwnRoot PLAYER_RULES ProxyJob RFC_WINDOW_AFTER_LOSS RelayJob "
+                "ServerJob Stack Version find_version proxy_arguments server_arguments"
             ),
             "stack_files": "FACTS FOLDER KERNEL UNNAMED",
             "trust": "TRUST TRUST_HINT programs_are_trusted",

@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator
 from functools import cache
+from importlib.util import resolve_name
 from pathlib import Path
 
 from longlook.core.codec import content_hash
@@ -18,6 +19,9 @@ _ROOT = Path(__file__).parents[1]
 _IMPORT = re.compile(
     rf"^[ \t]*(?:from|import)[ \t]+({_PACKAGE}(?:\.\w+)*)(?:[ \t]+import[ \t]+(\([^)]*\)|[^\n#]*))?", re.M
 )
+_SUFFIXES = (".py", ".json")
+_KEEPERS = frozenset({"build_cache", "build_steps", "confined", "confined_child", "progress"})
+"""Modules of `provision` that run the commands of any build and keep its result: the commands are the builder's."""
 _NAME = re.compile(r"(\w+)(?:[ \t]+as[ \t]+\w+)?")
 
 
@@ -30,22 +34,23 @@ def file_digest(path: Path) -> str:
 def code_digest(*modules: str) -> str:
     """Return the digest of all code that modules of Longlook depend on, 64 hexadecimal digits.
 
-    A module depends on every file of its folder, and so on for every module that one of these files imports, wherever
-    in the file. Whole folders are more than is needed. The excess discards some results that could have been kept; a
-    missing file would keep a wrong result.
+    A module depends on its file, on data next to it, on the `__init__.py` of every package above it, and on every
+    module that it imports, wherever in the file, and so on. A package as a whole is every file of its folder. Whole
+        files are more than is needed. The excess discards some results that could have been kept; a missing file would
+    keep a wrong result.
     """
-    return _digest_behind(frozenset(map(_folder_of, modules)))
+    return _digest_behind(frozenset(modules))
 
 
 def folder_digest(module: str) -> str:
     """Return the digest of the files in a module's own folder, 64 hexadecimal digits; what they import is left out."""
-    folder = _folder_of(module)
+    folder = _place_of(module)
     return content_hash(sorted((path.relative_to(folder).as_posix(), file_digest(path)) for path in _below(folder)), 64)
 
 
 def code_files(*modules: str) -> set[Path]:
     """Return the files that `code_digest` covers, and the faces by which these import each other."""
-    files, shown = _files_behind(map(_folder_of, modules))
+    files, shown = _files_behind(modules)
     return files | {_face_of(package) for package, *_ in shown}
 
 
@@ -60,7 +65,62 @@ def source_digest(file: Path) -> str:
     own = [file] if file.is_relative_to(Path(__file__).parents[1]) else _own_files(file)
     modules = {module for each in own for module in _named_modules(each)}
     digests = [(path.name, file_digest(path)) for path in own]
-    return content_hash([digests, sorted(modules), _digest_behind(frozenset(map(_folder_of, modules)))], 64)
+    return content_hash([digests, sorted(modules), _digest_behind(frozenset(modules))], 64)
+
+
+@cache
+def builder_digest(module: str) -> str:
+    """Return the digest of the code that builds a program: of a module and of what it imports from `provision`.
+
+    `module` is the full name of an imported module, of Longlook or of a plug-in, whose own modules count as far as it
+    imports them. `core` does not count, nor do modules that run and keep any build, nor comments, docstrings and the
+    form of the text.
+    """
+    ours = module.startswith(f"{_PACKAGE}.")
+    own = {_place_of(module)} if ours else {Path(str(sys.modules[name].__file__)) for name in _plug_in_modules(module)}
+    behind, _ = _files_behind({name for each in own for name in _named_modules(each)})
+    own |= {path for path in behind if path.relative_to(_ROOT).parts[0] == "provision" and path.stem not in _KEEPERS}
+    return content_hash(sorted(map(_meaning, own)), 64)
+
+
+def _plug_in_modules(module: str) -> set[str]:
+    """Return a module and all that it imports of what is in files, but not Longlook's, Python's or a library's."""
+    found: set[str] = set()
+    waiting = {module}
+    while waiting:
+        name = waiting.pop()
+        file = getattr(sys.modules.get(name), "__file__", None)
+        if file is None or name.partition(".")[0] in {_PACKAGE, *sys.stdlib_module_names} or name in found:
+            continue
+        if not any(parent.name in _SITES for parent in Path(file).parents):
+            found.add(name)
+            waiting |= set(_names_imported(Path(file), sys.modules[name].__package__))
+    return found
+
+
+def _names_imported(file: Path, package: str | None) -> Iterator[str]:
+    """Yield the modules that a file of a package imports, and names behind them, which may be modules too."""
+    for node in _nodes(file):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            module = resolve_name(f"{'.' * node.level}{node.module or ''}", package)
+            yield from (module, *(f"{module}.{alias.name}" for alias in node.names))
+
+
+def _meaning(file: Path) -> tuple[str, str]:
+    """Return the name of a file, and a digest that texts which do nothing leave as it is."""
+    if file.suffix != ".py":
+        return file.name, _digest_of(file)
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(body := getattr(node, "body", None), list):
+            body[:] = [each for each in body if not _is_text(each)] or [ast.Pass()]
+    return file.name, content_hash(ast.dump(tree), 64)
+
+
+def _is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
 def _own_files(file: Path) -> list[Path]:
@@ -163,7 +223,8 @@ def _modules_behind(name: str) -> Iterator[str]:
     for end in range(2, len(parts)):
         shown = _shown(".".join(parts[:end]))
         if parts[end] in shown:
-            yield shown[parts[end]][0]
+            module, defined = shown[parts[end]]
+            yield module if defined else ".".join((module, *parts[end + 1 :]))
             return
     yield name
     yield from {module for module, _ in _shown(name).values()}
@@ -171,9 +232,17 @@ def _modules_behind(name: str) -> Iterator[str]:
 
 def forget() -> None:
     """Read all files again at the next call, because they have changed in this process."""
-    source_digest.cache_clear()
-    _digest_behind.cache_clear()
-    _shown.cache_clear()
+    for known in (
+        source_digest,
+        builder_digest,
+        _digest_behind,
+        _digest_of,
+        _imported_files,
+        _files_of_named,
+        _shown,
+        _imports,
+    ):
+        known.cache_clear()
 
 
 @cache
@@ -191,44 +260,68 @@ def _is_face(file: Path) -> bool:
 
 
 @cache
-def _digest_behind(folders: frozenset[Path]) -> str:
-    """Return the digest of all files behind folders; plug-ins that import the same share the walk over the files.
+def _digest_behind(modules: frozenset[str]) -> str:
+    """Return the digest of all files behind modules; plug-ins that import the same share the walk over the files.
 
     A face counts by the names that these files import from it, with the modules that define them, and not by its text.
     """
-    files, shown = _files_behind(folders)
-    digests = sorted((path.relative_to(_ROOT).as_posix(), file_digest(path)) for path in files)
+    files, shown = _files_behind(modules)
+    digests = sorted((path.relative_to(_ROOT).as_posix(), _digest_of(path)) for path in files)
     return content_hash([digests, sorted(shown)], 64)
 
 
-def _files_behind(folders: Iterable[Path]) -> tuple[set[Path], set[tuple[str, str, str]]]:
-    """Return the files of folders, of all that they import, and the `__init__.py` of every package above.
+def _files_behind(modules: Iterable[str]) -> tuple[set[Path], set[tuple[str, str, str]]]:
+    """Return the files of modules, of all that they import, and the `__init__.py` of every package above.
 
     Faces are not among the files. The second set has each name that is imported by one: its package, itself and the
     module that defines it.
     """
     found: set[Path] = set()
-    seen: set[Path] = set()
     names: set[tuple[str, str, str]] = set()
-    waiting = list(folders)
+    waiting = {file for module in modules for file in _files_of_named(module)}
     while waiting:
-        folder = waiting.pop()
-        if folder in seen:
-            continue
-        seen.add(folder)
-        if not folder.is_dir():  # a name of another version of Longlook, in code that copes without it
-            continue
-        files = {path for path in folder.iterdir() if path.suffix in (".py", ".json")}
-        files |= {parent / "__init__.py" for parent in folder.parents if parent.is_relative_to(_ROOT)}
-        files = {file for file in files if not _is_face(file)}
-        found |= files
-        for file in files:
-            imports = _imports(file)
-            names.update(_names_by_faces(imports))
-            waiting.extend(_folders_of(imports))
+        file = waiting.pop()
+        if file not in found:
+            found.add(file)
+            names.update(_names_by_faces(_imports(file)))
+            waiting |= _imported_files(file) - found
     return found, names
 
 
+@cache
+def _digest_of(file: Path) -> str:
+    return file_digest(file)
+
+
+@cache
+def _imported_files(file: Path) -> frozenset[Path]:
+    return frozenset(path for module in _modules_of(_imports(file)) for path in _files_of_named(module))
+
+
+@cache
+def _files_of_named(module: str) -> frozenset[Path]:
+    """Return the files of a module, or of a package and what its face shows, faces left out."""
+    places = {_place_of(each) for each in (module, *(shown for shown, _ in _shown(module).values()))}
+    return frozenset(file for place in places for file in _files_of(place) if not _is_face(file))
+
+
+def _files_of(place: Path) -> set[Path]:
+    """Return the files of a module or a package, with data and the `__init__.py` of every package above.
+
+    Data that have a module's name belong to that module, other data to every module of the folder.
+    """
+    if place == _ROOT:  # a name of another version of Longlook, in code that copes without it
+        return {_ROOT / "__init__.py"}
+    beside = [path for path in (place if place.is_dir() else place.parent).iterdir() if path.suffix in _SUFFIXES]
+    if place.is_dir():
+        files = set(beside)
+    else:
+        owned = {path.stem for path in beside if path.suffix == ".py"} - {place.stem}
+        files = {place, *(path for path in beside if path.suffix != ".py" and path.stem not in owned)}
+    return files | {above / "__init__.py" for above in place.parents if above.is_relative_to(_ROOT)}
+
+
+@cache
 def _imports(file: Path) -> list[tuple[str, list[str]]]:
     """Return the modules of Longlook that a file imports, each with the names that it imports of it."""
     found = _IMPORT.findall(file.read_text(encoding="utf-8")) if file.suffix == ".py" else []
@@ -242,25 +335,22 @@ def _names_by_faces(imports: Iterable[tuple[str, list[str]]]) -> Iterator[tuple[
         yield from ((module, name, shown[name][0]) for name in names if name in shown)
 
 
-def _folders_of(imports: Iterable[tuple[str, list[str]]]) -> Iterator[Path]:
-    """Yield the folders of all modules that are imported."""
+def _modules_of(imports: Iterable[tuple[str, list[str]]]) -> Iterator[str]:
+    """Yield the modules that are imported, with a name behind if it is not known whether that is a module, too."""
     for module, names in imports:
-        if module == _PACKAGE and not names:
-            continue
         shown = _shown(module)
-        yield from (_folder_of(shown[name][0]) for name in names if name in shown)
-        others = [name for name in names if name not in shown]
-        if module != _PACKAGE and (others or not names):
-            yield _folder_of(module)
-        for name in others:  # a package may be imported from its parent
-            folder = _ROOT.joinpath(*module.split(".")[1:], name)
-            if folder.is_dir():
-                yield folder
+        yield from (shown[name][0] if name in shown else f"{module}.{name}" for name in names)
+        if not names:
+            yield module
 
 
-def _folder_of(module: str) -> Path:
-    """Return the folder of a module, or of the module in which a name is."""
-    path = _ROOT.joinpath(*module.split(".")[1:])
-    while path != _ROOT and not path.is_dir():
+def _place_of(name: str) -> Path:
+    """Return the file of a module, or the folder of a package: that with this name, or that in which the name is."""
+    path = _ROOT.joinpath(*name.split(".")[1:])
+    while path != _ROOT:
+        if path.is_dir():
+            return path
+        if (file := path.with_name(f"{path.name}.py")).is_file():
+            return file
         path = path.parent
-    return path
+    return _ROOT

@@ -35,17 +35,22 @@ def read_toml(path: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise InputError(f"{path}: cannot be read: {reason}", "name a file that can be read") from error
+    return parse_toml(data, path.name)
+
+
+def parse_toml(data: bytes, name: str) -> dict[str, Any]:
+    """Return the content of a TOML file that messages call `name`; InputError if it is none, or beyond the limits."""
     if len(data) > MOST_BYTES:
-        raise InputError(f"{path.name}: too long; allowed: at most {MOST_BYTES} bytes", "split it into several files")
+        raise InputError(f"{name}: too long; allowed: at most {MOST_BYTES} bytes", "split it into several files")
     try:
         document = tomllib.loads(data.decode("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path.name}: not TOML: {error}", "https://toml.io shows the notation") from error
+        raise InputError(f"{name}: not TOML: {error}", "https://toml.io shows the notation") from error
     except RecursionError as error:
-        raise InputError(f"{path.name}: {_TOO_DEEP}", _HINT) from error
+        raise InputError(f"{name}: {_TOO_DEEP}", _HINT) from error
     except ValueError as error:  # a whole number of thousands of digits
-        raise InputError(f"{path.name}: {_TOO_LARGE}", _HINT) from error
-    check_document(document, path.name)
+        raise InputError(f"{name}: {_TOO_LARGE}", _HINT) from error
+    check_document(document, name)
     return document
 
 

@@ -1,4 +1,4 @@
-"""The types that every stage shares; of Longlook this module imports nothing but the names of links.
+"""The types that every stage shares; of Longlook this module imports nothing but other plain data.
 
 All types are frozen. Physical quantities carry their unit in their name: `_ns`, `_s`, `_bps`, `_bytes`, `_pct`.
 `codec.py` turns any of them into JSON and back.
@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
+from longlook.core.expectations import Expectation
 from longlook.core.links import BEHIND, MAIN, SECOND
 from longlook.core.quantity import OF_TIMES
 
@@ -337,11 +338,18 @@ class Study:
     around: Mapping[str, str] = field(default_factory=dict, metadata=_LATER)  # setting → law of its draws; empty: none
     population: Population | None = field(default=None, metadata=_LATER)
     loss_strata: bool = field(default=False, metadata=_LATER)  # random losses are integrated, if they can be
+    expectations: tuple[Expectation, ...] = field(default=(), metadata=_LATER)  # judged in each trial; no part of any
+
+    @property
+    def first_contrast(self) -> Contrast | None:
+        """The first contrast; None of a scenario, which has one arm and compares nothing."""
+        return self.contrasts[0] if self.contrasts else None
 
     @property
     def figure_metric(self) -> str:
-        """The metric of the figure: its own, or the first contrast's."""
-        return self.figure.metric or self.contrasts[0].metric
+        """The metric of the figure: its own, or the first contrast's; of a scenario the first metric."""
+        first = self.first_contrast
+        return self.figure.metric or (self.metrics[0] if first is None else first.metric)
 
 
 @dataclass(frozen=True)

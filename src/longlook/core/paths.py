@@ -1,8 +1,12 @@
 """Places outside a run folder; every one can be moved by an environment variable."""
 
 import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from enum import StrEnum
 from pathlib import Path
+from types import MappingProxyType
 
 from longlook.core.errors import MachineError
 
@@ -44,6 +48,24 @@ def adapters_dir() -> Path:
     return Path(__file__).resolve().parents[3] / "adapters"
 
 
+_INSTEAD: ContextVar[Mapping[str, Path]] = ContextVar("_INSTEAD", default=MappingProxyType({}))
+
+
+def adapter_dir(name: str) -> Path:
+    """Return the folder of one adapter's sources: NAME in `adapters_dir`, or what `adapter_from` put in its place."""
+    return _INSTEAD.get().get(name, adapters_dir() / name)
+
+
+@contextmanager
+def adapter_from(name: str, folder: Path) -> Iterator[None]:
+    """Let a folder stand in for the sources of one adapter, for what this thread builds in the block."""
+    token = _INSTEAD.set({**_INSTEAD.get(), name: folder})
+    try:
+        yield
+    finally:
+        _INSTEAD.reset(token)
+
+
 def kernel_dir() -> Path:
     """Return the folder of the guest kernel's patch and configuration: in the checkout, or LONGLOOK_KERNEL_RECIPE."""
     if override := os.environ.get("LONGLOOK_KERNEL_RECIPE"):
@@ -71,3 +93,14 @@ class DerivedCache(StrEnum):
 def cache_root() -> Path:
     """Return the folder of the cache of trials (LONGLOOK_TRIALS moves it)."""
     return Path(os.environ.get("LONGLOOK_TRIALS") or cache_dir() / "trials")
+
+
+def outermost_new(folder: Path) -> Path:
+    """Return the outermost folder that would be made with a folder; the folder itself if it is there."""
+    missing = [each for each in (folder.absolute(), *folder.absolute().parents) if not each.exists()]
+    return missing[-1] if missing else folder
+
+
+def ignore_in_git(folder: Path) -> None:
+    """Let git take nothing in a folder for files of the checkout that it may be in."""
+    (folder / ".gitignore").write_text("*\n")

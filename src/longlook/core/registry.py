@@ -3,8 +3,8 @@
 Each plug-in folder (`stacks`, `workloads`, `metrics`, `causes`) is scanned; so are the folders of the same name below
 every root in LONGLOOK_PLUGINS and the modules named by entry points of the group `longlook.<folder>`. A plug-in module
 defines one constant (STACK, WORKLOAD, METRIC, CAUSE) whose `name` is its key, or a family of plug-ins as a tuple
-(STACKS, WORKLOADS, METRICS, CAUSES). `studies` and `disputes` hold TOML files, and the name of a file is its key. A
-module of others that is broken is left out, with a warning; one of ours is an error.
+(STACKS, WORKLOADS, METRICS, CAUSES). `studies`, `scenarios` and `disputes` hold TOML files, and the name of a file is
+its key. A module of others that is broken is left out, with a warning; one of ours is an error.
 
 `longlook.core.metric.find_metric` checks the type of metrics.
 """
@@ -60,7 +60,7 @@ _RENAMED_FIELDS = {"server_tells_state": "server_reports_state"}
 _KINDS: Mapping[str, type] = {"stacks": Stack, "workloads": WorkloadKind}
 """The types of plug-ins that this module knows; the packages that declare the other types check them."""
 
-_FOLDERS = (*CONSTANTS, "studies", "disputes")
+_FOLDERS = (*CONSTANTS, "studies", "scenarios", "disputes")
 _IN_ROOTS = "longlook_plugins"
 """The package of modules that come from a file below a root of LONGLOOK_PLUGINS."""
 _CHOSEN: "dict[str, list[_Source]]" = {}

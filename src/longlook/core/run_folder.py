@@ -21,9 +21,12 @@ from typing import Any
 
 from longlook.core import codec, files, path_hints
 from longlook.core.errors import InputError, MachineError
+from longlook.core.expectations import Expectation
 from longlook.core.lock import Lock
 from longlook.core.model import SCHEMA_VERSION, Outcome, Plan, Run, Study, Trial
+from longlook.core.paths import ignore_in_git, outermost_new
 from longlook.core.seals import RUN_RECORD, Seals, altered_file, altered_files
+from longlook.core.source_tree import remember
 
 TIMELINE = "timeline.parquet"
 EVENTS = "events.parquet"
@@ -130,7 +133,7 @@ class RunFolder:
         written: nothing of it then stays.
         """
         cls.refuse_taken(path)
-        folder = cls(path)
+        folder, made = cls(path), outermost_new(path)
         try:
             path.mkdir(parents=True, exist_ok=True)
             folder.trials.mkdir()  # one process alone makes it, and owns the folder then
@@ -141,6 +144,7 @@ class RunFolder:
                 path.rmdir()  # which leaves a folder alone that another process writes to
             raise _cannot_make(path, error) from error
         try:
+            ignore_in_git(made)
             write_json(path / "study.json", codec.encode(study))
             write_json(path / "plan.json", codec.encode(plan))
             folder.write_manifest({"schema_version": SCHEMA_VERSION, **manifest})
@@ -184,6 +188,10 @@ class RunFolder:
                 "run its study again, or use the Longlook version named in its manifest.json",
             )
         _refuse_links(path)
+        try:
+            remember(manifest.get("sources", []))
+        except (ValueError, TypeError, KeyError) as error:
+            raise InputError(f"{path / 'manifest.json'} is damaged: sources: {error}", _DAMAGED) from error
         return cls(path)
 
     def __enter__(self) -> "RunFolder":
@@ -236,6 +244,13 @@ class RunFolder:
         write_json(self.path / "plan.json", codec.encode(plan))
         self.seal(["plan.json"])
         self.__dict__.pop("plan", None)
+
+    def expect(self, expectations: tuple[Expectation, ...]) -> None:
+        """Replace the study's expectations, which are no part of its trials: an analysis judges them anew."""
+        if self.study.expectations != expectations:
+            write_json(self.path / "study.json", codec.encode(replace(self.study, expectations=expectations)))
+            self.seal(["study.json"])
+            self.__dict__.pop("study", None)
 
     @contextmanager
     def _damage_named(self, name: str) -> Iterator[Any]:

@@ -7,13 +7,16 @@ nothing heavy. `install` may import anything when it is called.
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from longlook.core import codec
-from longlook.core.errors import InputError
+from longlook.core.errors import InputError, MachineError
 from longlook.core.job import Echo, Identity, Program
 from longlook.core.model import ConnectionState, Scalar
 from longlook.core.protocol import EITHER, find_protocol
+from longlook.core.source_tree import SourceTree, find_tree
+from longlook.core.versions import tunable_name
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9+._~-]*")
 _TAKEN = frozenset({"all", "kernel"})
@@ -29,6 +32,7 @@ class Version:
     protocols: tuple[str, ...] | None = None
     connections: tuple[ConnectionState, ...] | None = None
     note: str = ""  # a peculiarity that matters in comparisons
+    of: str = ""  # of sources that are no release: the release whose knobs it has; else ""
 
 
 def find_version(stack: str, versions: tuple[Version, ...], name: str) -> Version:
@@ -83,11 +87,30 @@ class Knob:
 
 
 @dataclass(frozen=True)
+class OwnRoot:
+    """The root that a program sees instead of the laboratory's: a folder, under a layer of the program's own.
+
+    Places are paths in the root without a first slash. `shown` maps them to files and folders of the laboratory,
+    `texts` to the content of files, which can be executed. The program can make files in the `writable` folders.
+    """
+
+    folder: str
+    begins_in: str  # a place
+    shown: Mapping[str, str] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
+    writable: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Command:
-    """A program to start: its arguments, and the variables that it needs beside the laboratory's own."""
+    """A program to start: its arguments, and the variables that it needs beside the laboratory's own.
+
+    A program with a `root` of its own gets no variables of the machine, and is ready once it listens.
+    """
 
     argv: tuple[str, ...]
     env: Mapping[str, str] = field(default_factory=dict)
+    root: OwnRoot | None = None
 
 
 @dataclass(frozen=True)
@@ -182,6 +205,24 @@ class ClientJob:
 
 
 @dataclass(frozen=True)
+class FromSources:
+    """The way from sources that are no release to a stack's program.
+
+    `state_version(folder)` returns the version that sources state themselves, "" if they state none; it raises
+    InputError if they are of another project, or cannot be built. `unpack(version, into)` puts the sources of a known
+    version into a new folder. `knob_patches(version)` returns the patches that make its tunable build of a version's
+    sources, in their order. Sub-modules of git that are `unneeded` are left out: tests and examples have theirs.
+    """
+
+    build: Callable[[SourceTree], Program]
+    is_built: Callable[[SourceTree], bool]
+    state_version: Callable[[Path], str]
+    unpack: Callable[[str, Path], None]
+    unneeded: tuple[str, ...] = ()
+    knob_patches: Callable[[str], tuple[Path, ...]] = lambda _version: ()
+
+
+@dataclass(frozen=True)
 class Stack:
     """A stack: one program, or a pair of programs, that can be a server, a client, a proxy, or several of them.
 
@@ -195,7 +236,7 @@ class Stack:
     roles: tuple[str, ...]
     protocols: tuple[str, ...]
     connections: tuple[ConnectionState, ...]
-    versions: tuple[Version, ...]  # known ones, oldest first; the last is the default
+    versions: tuple[Version, ...]  # known ones, oldest first
     knobs: Mapping[str, Knob]
     log_formats: tuple[str, ...]
     install: Callable[[str], Program]
@@ -221,8 +262,12 @@ class Stack:
     lacks_decoder: bool = False  # of their videos: Longlook fetches one for it (provision/decoder.py)
     check_decoder: Callable[[], None] = lambda: None  # raises MachineError where their videos cannot be decoded here
     server_reports_state: bool = True  # it prints `connection` lines; where not, the client's lines prove the state
+    of_images: bool = False  # its versions are images that the user brings; only guests give them their root
     remote: bool = False  # the client is another machine, and its program here drives it: in real time alone
     system_package: str | None = None  # Debian package that `setup` installs where `installed` returns False
+    from_sources: FromSources | None = None  # None: it cannot be built from sources of the user's
+    default: str = ""  # the version if none is named; empty: the newest
+    preset: Mapping[str, Scalar] = field(default_factory=dict)  # knobs that are set in every trial that does not
 
     def __post_init__(self) -> None:
         """Raise InputError for a name that cannot be one, for a stack without versions, and for a knob that is bounded
@@ -234,8 +279,10 @@ class Stack:
                     f"stack {self.name!r}: {what} {given!r} cannot be one",
                     f"letters, digits and + - . _ ~, first a letter or a digit, and not {' or '.join(sorted(_TAKEN))}",
                 )
-        if not self.versions:
+        if not self.versions and not self.of_images:
             raise InputError(f"stack {self.name} has no version", "name at least one in `versions`")
+        if self.default:
+            find_version(self.name, self.versions, self.default)
         for name, knob in self.knobs.items():
             for other in knob.only_with:
                 if other not in self.knobs:
@@ -265,18 +312,28 @@ class Stack:
             protocols=self.protocols_of(of),
             connections=self.connections_of(of),
             knobs={knob: replace(found, since=None, until=None) for knob, found in knobs.items()},
+            default="",
             **changes,
         )
 
     @property
     def default_version(self) -> str:
-        """Return the name of the newest known version."""
-        return self.versions[-1].name
+        """Return the version if none is named: the newest known one, unless `default` names another.
+
+        InputError if all of its versions are brought by the user.
+        """
+        if not self.versions:
+            raise InputError(f"{self.name} is not named by a version", f"name a file: {self.name}:./FILE")
+        return self.default or self.versions[-1].name
 
     @property
     def end_roles(self) -> tuple[str, ...]:
         """Return its roles at an end of a path: every role except `proxy`."""
         return tuple(role for role in self.roles if role != "proxy")
+
+    def is_default(self, version: str) -> bool:
+        """Return whether a version is `default_version`; False if the user brings all versions."""
+        return bool(self.versions) and version == self.default_version
 
     @property
     def version_names(self) -> tuple[str, ...]:
@@ -284,8 +341,49 @@ class Stack:
         return tuple(version.name for version in self.versions)
 
     def version(self, name: str) -> Version:
-        """Return one of the known versions; InputError with the nearest name for any other."""
+        """Return a known version, or copied sources; InputError with the nearest name for any other."""
+        if name not in self.version_names and (tree := find_tree(self.name, name)) is not None:
+            own = find_version(self.name, self.versions, tree.of) if tree.of else Version(tree.version, "")
+            return replace(own, name=tree.version, released=tree.authored, note=tree.title, of=tree.of)
         return find_version(self.name, self.versions, name)
+
+    def program(self, version: str) -> Program:
+        """Return the program of a version, from the cache or built first; InputError for an unknown version."""
+        tree = self._tree(version)
+        if tree is None:
+            return self.install(version)
+        if not tree.folder.is_dir():
+            raise MachineError(
+                f"the sources of {self.name}@{version} are not on this machine",
+                f"they were {tree.origin}, commit {tree.commit[:7] or 'unknown'}: name them in their place",
+            )
+        return self._built_from_sources.build(tree)
+
+    def is_installed(self, version: str) -> bool:
+        """Return whether `program` has nothing to do."""
+        tree = self._tree(version)
+        return self.installed(version) if tree is None else self._built_from_sources.is_built(tree)
+
+    def _tree(self, version: str) -> SourceTree | None:
+        return None if version in self.version_names else find_tree(self.name, version)
+
+    @property
+    def _built_from_sources(self) -> FromSources:
+        if self.from_sources is None:
+            raise InputError(f"{self.name} is not built from sources", "name one of its versions")
+        return self.from_sources
+
+    def with_knobs(self, version: str) -> tuple[str, ...]:
+        """Return what can stand for a version if knobs are set: itself, then its tunable build, if there is one."""
+        tunable = tunable_name(version)
+        if tunable == version or (tunable not in self.version_names and find_tree(self.name, tunable) is None):
+            return (version,)
+        return version, tunable
+
+    def why_untunable(self, version: str) -> str:
+        """Return why sources have no tunable build, if the version that they are nearest to has one; "" otherwise."""
+        tree = self._tree(version)
+        return tree.untunable if tree is not None else ""
 
     def protocols_of(self, version: str) -> tuple[str, ...]:
         """Return the protocols of this version."""
@@ -309,8 +407,9 @@ class Stack:
 
     def knobs_of(self, version: str, role: str) -> Mapping[str, Knob]:
         """Return the knobs of this version's server or client, by name."""
-        order = self.version_names
-        at = order.index(self.version(version).name)
+        chosen = self.version(version)
+        order = self.version_names or (chosen.name,)
+        at = order.index(chosen.of or chosen.name)
         return {
             name: knob
             for name, knob in self.knobs.items()

@@ -4,8 +4,6 @@ The build `knobs` is the tunable one: it behaves as its release does if its knob
 (docs/reference/stacks.md). It stands in for that release alone, since another build of the release is another program.
 """
 
-from collections.abc import Container
-
 _SIGN = "+"
 _TUNABLE = f"{_SIGN}knobs"
 
@@ -38,9 +36,3 @@ def tunable_name(version: str) -> str:
 def untuned_name(version: str) -> str:
     """Return the version that a tunable build was made from; any other version's own name."""
     return version.removesuffix(_TUNABLE)
-
-
-def with_knobs(version: str, known: Container[str]) -> tuple[str, ...]:
-    """Return what can stand for a version if knobs are set: itself, then its tunable build if that is `known`."""
-    tunable = tunable_name(version)
-    return (version, tunable) if tunable != version and tunable in known else (version,)

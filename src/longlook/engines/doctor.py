@@ -50,7 +50,7 @@ def _tool(name: str, command: list[str], fix: str, *, required: bool) -> Need:
 
 def _built(stack_name: str) -> bool:
     stack = registry.stack(stack_name)
-    return stack.installed(stack.default_version)
+    return stack.is_installed(stack.default_version)
 
 
 def _link() -> Iterator[Need]:
@@ -84,8 +84,10 @@ def _guest_kernel() -> Iterator[Need]:
 
 def _stacks() -> Iterator[Need]:
     for name, stack in registry.stacks().items():
+        if not stack.versions:  # the user brings them
+            continue
         version, others = stack.default_version, len(stack.versions) - 1
-        ready = stack.installed(version)
+        ready = stack.is_installed(version)
         if stack.remote:
             # Whether it is there now only a run asks, so that a phone that was taken away is no fault of this machine.
             detail = f"{version} {'answered when it was last asked' if ready else 'was never asked'}"
@@ -119,7 +121,7 @@ def _players() -> Need:
 
 def _decoders() -> Iterator[Need]:
     for name, stack in registry.stacks().items():
-        if not stack.players or not stack.installed(stack.default_version):
+        if not stack.players or not stack.is_installed(stack.default_version):
             continue
         try:
             stack.check_decoder()
@@ -132,7 +134,7 @@ def _decoders() -> Iterator[Need]:
 def _others(stack: Stack) -> str:
     """Return what the default version was made of that is not as pinned."""
     version = stack.default_version
-    clauses = map(pins.deviation, debian.taken_for(stack.name, version, stack.install(version)))
+    clauses = map(pins.deviation, debian.taken_for(stack.name, version, stack.program(version)))
     return "".join(f", with {clause}" for clause in clauses if clause)
 
 

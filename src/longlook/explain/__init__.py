@@ -21,9 +21,12 @@ if TYPE_CHECKING:
     from longlook.explain.answer import Explained as Explained
     from longlook.explain.answer import FewestLosses as FewestLosses
     from longlook.explain.answer import FoundBy as FoundBy
+    from longlook.explain.answer import IntegratedLosses as IntegratedLosses
     from longlook.explain.answer import Judged as Judged
+    from longlook.explain.answer import LossPart as LossPart
     from longlook.explain.answer import LossSearch as LossSearch
     from longlook.explain.answer import Screening as Screening
+    from longlook.explain.answer import SingleLoss as SingleLoss
     from longlook.explain.answer import Status as Status
     from longlook.explain.answer import Together as Together
     from longlook.explain.answer import closed_share_pct as closed_share_pct
@@ -33,7 +36,6 @@ if TYPE_CHECKING:
     from longlook.explain.attribution import Conclusion as Conclusion
     from longlook.explain.attribution import Look as Look
     from longlook.explain.attribution import Share as Share
-    from longlook.explain.attribution import closed_pct as closed_pct
     from longlook.explain.attribution import is_firm as is_firm
     from longlook.explain.attribution import looks_at as looks_at
     from longlook.explain.cause import Cause as Cause
@@ -110,6 +112,8 @@ if TYPE_CHECKING:
     from longlook.explain.inside.series import thin_bands as thin_bands
     from longlook.explain.inside.series import thin_marks as thin_marks
     from longlook.explain.inside.series import thin_series as thin_series
+    from longlook.explain.integrated import ArmLoads as ArmLoads
+    from longlook.explain.integrated import IntegratedReading as IntegratedReading
     from longlook.explain.judge import Gap as Gap
     from longlook.explain.judge import RoundsReading as RoundsReading
     from longlook.explain.judge import as_before as as_before
@@ -181,15 +185,16 @@ if TYPE_CHECKING:
     from longlook.explain.states import StateTimes as StateTimes
     from longlook.explain.states import state_traces as state_traces
     from longlook.explain.states import time_in_states as time_in_states
+    from longlook.explain.tape import Tape as Tape
 else:
     __all__, __getattr__ = lazy(
         __name__,
         {
             "answer": (
-                "Answer Dose Explained FewestLosses FoundBy Judged LossSearch Screening Status Together "
-                "closed_share_pct direct is_needed strongest"
+                "Answer Dose Explained FewestLosses FoundBy IntegratedLosses Judged LossPart LossSearch Screening "
+                "SingleLoss Status Together closed_share_pct direct is_needed strongest"
             ),
-            "attribution": "Conclusion Look Share closed_pct is_firm looks_at",
+            "attribution": "Conclusion Look Share is_firm looks_at",
             "cause": (
                 "Cause Change Evidence Finding Intervention Purpose Says Sign Surgery Target Touches Untestable causes"
             ),
@@ -210,6 +215,7 @@ else:
             "inside": "Inside look_inside look_into_flows",
             "inside.playback": "Stall",
             "inside.series": "Bands Marks Series share_out thin_bands thin_marks thin_series",
+            "integrated": "ArmLoads IntegratedReading",
             "judge": "Gap RoundsReading as_before consequences is_gone judge_findings together",
             "ledger.classes": "CLASSES LedgerClass",
             "ledger.handshake": "AMPLIFICATION CLIENT LOSS SERVER",
@@ -228,6 +234,7 @@ else:
                 "resent_shown slow_start_exit stretches stretches_shown thrown_away wait_ns windows_kept within"
             ),
             "states": "COLUMNS StateTimes state_traces time_in_states",
+            "tape": "Tape",
         },
         "changes search.losses search.screen",
     )

@@ -29,11 +29,12 @@ class FoundBy(StrEnum):
 
 @dataclass(frozen=True)
 class Dose:
-    """One value of a dose and what it closed of the gap, in %."""
+    """One value of a dose, and by how much it brings the arms closer, in `unit`."""
 
     value: float
     change: str
-    closed_pct: float
+    closed: float
+    unit: str = "%"
 
 
 @dataclass(frozen=True)
@@ -45,17 +46,19 @@ class Judged:
     conclusion: Conclusion
     rounds: int
     share: Share | None
-    closed_pct: float | None
+    closed: float | None  # by how much the arms get closer, in `unit`
     p_adjusted: float | None
     settings: Mapping[str, str]  # of the study file, as text
     failed: str = ""  # why it concludes nothing: its trials failed
     winners_pct: float | None = None  # of a change in both arms: the part that is the winner's getting worse
     touches: Touches = Touches.MECHANISM
+    unit: str = "%"  # that of differences, if values are not compared by ratios
 
 
 @dataclass(frozen=True)
 class Explained:
-    """A finding with its verdict. `seen_in` is in how many rounds its detector saw it.
+    """A finding with its verdict. `seen_in` is in how many rounds its detector saw it; if losses are integrated, in how
+    many traced loads, which stand for `seen_pct` of all loads.
 
     `where` completes "The gap arises …". `alike` is the end, server or client, whose doing the finding is and that both
     arms have alike, in program and settings: what differs between them is then elsewhere. `direct` is the conclusion
@@ -82,6 +85,7 @@ class Explained:
     where: str = ""
     alike: str = ""
     direct: Conclusion | None = None
+    seen_pct: float | None = None
     follows: str = ""  # the title of the confirmed cause that it is a consequence of
 
     @property
@@ -118,8 +122,8 @@ def direct(judged: Sequence[Judged]) -> tuple[Judged, ...]:
 def strongest(judged: Sequence[Judged]) -> Judged | None:
     """Return the intervention that closes most, a confirmed one before any other; None if none changed anything."""
     nothing = (Conclusion.NO_CHANGE, Conclusion.UNTOUCHED)
-    ran = [item for item in judged if item.closed_pct is not None and item.conclusion not in nothing]
-    return max(ran, key=lambda item: (item.conclusion is Conclusion.CONFIRMED, item.closed_pct or 0.0), default=None)
+    ran = [item for item in judged if item.closed is not None and item.conclusion not in nothing]
+    return max(ran, key=lambda item: (item.conclusion is Conclusion.CONFIRMED, item.closed or 0.0), default=None)
 
 
 @dataclass(frozen=True)
@@ -131,7 +135,8 @@ class Together:
 
     changes: tuple[str, ...]
     share: Share | None
-    closed_pct: float | None
+    closed: float | None
+    unit: str = "%"
 
 
 def closed_share_pct(findings: Sequence[Explained], together: Together | None) -> float | None:
@@ -149,9 +154,10 @@ class Effect:
     setting: str  # its key in a study file
     change: str
     target: str  # loser, winner or both
-    closed_pct: float
+    closed: float
     p_adjusted: float | None
     is_suspected: bool
+    unit: str = "%"
 
 
 @dataclass(frozen=True)
@@ -195,8 +201,46 @@ class LossSearch:
 
 
 @dataclass(frozen=True)
+class LossPart:
+    """A stratum of losses: its probability, and its part of the gap in %, None if there is no gap."""
+
+    stratum: str  # none, one or more
+    probability: float
+    share_pct: float | None
+
+
+@dataclass(frozen=True)
+class SingleLoss:
+    """The loss of one packet alone: its exact probability, what it costs each arm in the metric's unit, and the part of
+    such loads in the gap, in %. A value is None if it was not measured.
+    """
+
+    packet: str  # in words
+    probability: float
+    loser_cost: float | None
+    winner_cost: float | None
+    share_pct: float | None
+
+
+@dataclass(frozen=True)
+class IntegratedLosses:
+    """The losses of a gap, if they are integrated: its strata, and the dearest single losses that are of one packet.
+
+    `loads` is the number of loads of each arm that detectors saw.
+    """
+
+    loads: int
+    parts: tuple[LossPart, ...]
+    singles: tuple[SingleLoss, ...]
+
+
+@dataclass(frozen=True)
 class Answer:
-    """Why one arm of a contrast lost in a cell. Times in ms; `ledger_ms` has the mean of each class by arm."""
+    """Why one arm of a contrast lost in a cell. Times in ms; `ledger_ms` has the mean of each class by arm.
+
+    The levels of both arms, `loser_level` and `winner_level`, are medians over rounds, or means over all loads if
+    losses are integrated. `why_sampled` says why they are not, if the path loses packets at random.
+    """
 
     study: str
     cell: Mapping[str, str]
@@ -210,8 +254,8 @@ class Answer:
     winner: str = ""
     loser_label: str = ""
     winner_label: str = ""
-    loser_median: float | None = None
-    winner_median: float | None = None
+    loser_level: float | None = None
+    winner_level: float | None = None
     unit: str = ""
     gap_pct: float | None = None  # by how much the loser's value is larger, or smaller where higher is better
     gap_low_pct: float | None = None
@@ -225,9 +269,11 @@ class Answer:
     left_out: tuple[str, ...] = ()  # findings that the budget left untested
     broken: Mapping[str, str] = field(default_factory=dict)  # causes that could not be asked, and why
     screening: Screening | None = None  # None: what detectors suspected explains the gap
-    losses: LossSearch | None = None  # None: that, or what the screening found explains the gap
+    losses: LossSearch | None = None  # None: that, or what the screening found explains the gap, or `integrated`
     implausible: tuple[str, ...] = ()  # what traces contradict of themselves and is not counted, by arm
     failing: tuple[FailedArm, ...] = ()  # of arms whose trials failed, what these share
+    integrated: IntegratedLosses | None = None
+    why_sampled: str = ""
 
     def target_label(self, target: str) -> str:
         """Return the arms that a change was made in, by their labels; `target` is loser, winner or both."""

@@ -1,11 +1,11 @@
 """From counterfactual trials to verdicts: how much of a gap does a change close? Pure.
 
-The gap of a round is ln(loser/winner) of a metric that is better when lower, and its negative otherwise; if a value is
-not positive it is their difference by the mean magnitude (`analysis.stats.procedures.advantages`). A change closes d =
-gap − gap with the change, round by round on the same random numbers. Tests are about d; reports show the share
-mean(d)/mean(gap), whose interval is Fieller's (J. R. Stat. Soc. B 16, 1954) for paired numerator and denominator. On a
-path that loses packets at random, tests and interval allow for the loss that the rounds may have missed, as verdicts do
-(`analysis.stats.rare_losses`).
+The gap of a round is ln(loser/winner) of a metric that is better when lower, and its negative otherwise. It is a
+difference if the metric is not compared by ratios, or values are not positive (`analysis.stats.scales`). A change
+closes d = gap − gap with the change, round by round on the same random numbers. Tests are about d; reports show the
+share mean(d)/mean(gap), whose interval is Fieller's (J. R. Stat. Soc. B 16, 1954) for paired numerator and
+denominator. On a path that loses packets at random, tests and interval allow for the loss that the rounds may have
+missed, as verdicts do (`analysis.stats.rare_losses`).
 """
 
 import math
@@ -17,7 +17,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from longlook.analysis import Paired, libraries, looks, procedures, rare_losses, sequential
+from longlook.analysis import Paired, Scale, libraries, looks, procedures, rare_losses, sequential
 from longlook.core import Analysis
 
 Floats = npt.NDArray[np.float64]
@@ -66,10 +66,11 @@ class Closed:
 
     rounds: int
     share: Share | None
-    closed_pct: float  # by how much the loser's load gets shorter relative to the winner's
+    closed: float  # by how much the loser's value gets smaller beside the winner's, in `unit`
     p: float | None
     p_none: float | None
     p_winner: float | None = None
+    unit: str = "%"  # that of differences, if values are not compared by ratios
 
 
 def concludes(p: float | None, p_none: float | None, alpha: float, p_winner: float | None = None) -> Conclusion:
@@ -93,8 +94,8 @@ class Parts:
 
     gap: Floats
     changed: Floats
+    scale: Scale
     own: Floats | None = None
-    is_log: bool = True
 
     @property
     def closed(self) -> Floats:
@@ -102,31 +103,76 @@ class Parts:
         return self.gap - self.changed
 
 
-def closed(parts: Parts, analysis: Analysis, losses: float | None = None, look: Look = Look.FIXED) -> Closed:
+@dataclass(frozen=True)
+class Room:
+    """Room for losses that no round met (`analysis.stats.rare_losses`).
+
+    A value of one round more may be larger by `unseen_pct`. The true mean may lie `beside` the mean that rounds sample,
+    on the scale of logarithms: that is for arms that are nearly one program, whose losses are integrated.
+    """
+
+    unseen_pct: float = 0.0
+    beside: float = 0.0
+
+    def allowing(self, analyse: rare_losses.Analyse, part: Floats, scale: Scale) -> Paired:
+        """Return what `analyse` finds in a part of a gap, shape (rounds,), with this room."""
+
+        def with_round(advantage: Floats, *, skewed: bool = True) -> Paired:
+            if not self.unseen_pct:
+                return analyse(advantage, skewed=skewed)
+            own = partial(analyse, skewed=skewed)
+            return rare_losses.with_unseen(
+                own, advantage, self.unseen_pct, is_log=scale.is_log, magnitude=scale.magnitude
+            )
+
+        return rare_losses.with_room(with_round, part, self.beside) if self.beside else with_round(part)
+
+    def moved(self, part: Floats, sign: int, scale: Scale, *, further: bool) -> Floats:
+        """Return a part of a gap with what was not seen at its far end below (`sign` −1) or above (1); 0: as it is.
+
+        With a `further` round it has one more, the unseen one.
+        """
+        moved = part + sign * self.beside
+        if not further:
+            return moved
+        distance = procedures.margin(self.unseen_pct, scale.is_log) * scale.magnitude
+        return np.append(moved, float(np.median(moved)) + sign * distance)
+
+
+@dataclass(frozen=True)
+class Unseen:
+    """The room for losses that no round met, in what a change closes and in the gap."""
+
+    closed: Room
+    gap: Room
+
+
+def closed(parts: Parts, analysis: Analysis, unseen: Unseen | None = None, look: Look = Look.FIXED) -> Closed:
     """Return the part of the gap that a change closes.
 
     If rounds are looked at more than once, tests and interval hold at any time (`analysis.stats.sequential`).
 
-    The margin is the study's margin of equivalence: a change that closes less does not matter, even if its p is small.
-    The mean number of random losses of a load is `losses`, None if the path loses nothing at random. A change that made
-    no difference in any round needs no room for them, as both trials would lose the same packet.
+    The margin is the metric's margin of equivalence: a change that closes less does not matter, even if its p is small.
+    `unseen` is None if the path loses nothing at random. A change that made no difference in any round needs no room
+    for one round more, as both trials would lose the same packet.
 
     A change of both arms must close the gap, and must do so in the arm that lost. Its p is the larger p of both
     statements. No correction for their number is needed: it is an intersection-union test (Berger, Technometrics 24,
     1982).
     """
-    difference, is_log = parts.closed, parts.is_log
-    margin = procedures.margin(analysis.margin_pct, is_log)
-    analyse: rare_losses.Analyse = partial(_paired, margin=margin, confidence=analysis.confidence, look=look)
-    unseen = None if losses is None or not difference.any() else np.full(len(difference), losses)
+    difference, scale = parts.closed, parts.scale
+    analyse: rare_losses.Analyse = partial(_paired, margin=scale.margin, confidence=analysis.confidence, look=look)
+    room = unseen or Unseen(Room(), Room())
+    if np.max(np.abs(difference), initial=0.0) <= procedures.ROUNDING:
+        room = Unseen(replace(room.closed, unseen_pct=0.0), replace(room.gap, unseen_pct=0.0))
 
     def p_beyond(part: Floats) -> float | None:
-        found = rare_losses.analysed(analyse, part - margin, unseen, is_log=is_log)
+        found = room.closed.allowing(analyse, part - scale.margin, scale)
         if found.constant:
             return float(found.mean <= 0)
         return None if found.p is None else (found.p / 2 if found.mean > 0 else 1 - found.p / 2)
 
-    around_zero = rare_losses.analysed(analyse, difference, unseen, is_log=is_log)
+    around_zero = room.closed.allowing(analyse, difference, scale)
     p, p_winner = p_beyond(difference), None
     if parts.own is not None:
         losers, winners = p_beyond(parts.own), p_beyond(difference - parts.own)
@@ -134,11 +180,12 @@ def closed(parts: Parts, analysis: Analysis, losses: float | None = None, look: 
             p, p_winner = max(p, losers), max(p, winners)
     return Closed(
         rounds=len(difference),
-        share=_share_allowing(parts, analysis.confidence, losses if unseen is not None else None, look),
-        closed_pct=closed_pct(around_zero.mean, is_log=is_log),
+        share=_share_allowing(parts, analysis.confidence, room, look),
+        closed=closed_effect(around_zero.mean, scale),
         p=p,
         p_none=around_zero.p_equivalence,
         p_winner=p_winner,
+        unit=scale.unit,
     )
 
 
@@ -152,37 +199,44 @@ def _paired(advantage: Floats, margin: float, confidence: float, look: Look, *, 
     return replace(found, p=min(1.0, 2 * p))
 
 
-def closed_pct(closed: float, *, is_log: bool) -> float:
-    """Return by how many % the loser's value gets smaller relative to the winner's if this part of a gap closes."""
-    return 100 * (-math.expm1(-closed) if is_log else closed)
+def closed_effect(closed: float, scale: Scale) -> float:
+    """Return by how much the loser's value gets smaller beside the winner's if this part of a gap closes.
+
+    It is in the unit of the scale.
+    """
+    return -100 * math.expm1(-closed) if scale.is_log else closed * scale.size
 
 
 LEAST_SPAN = 0.1
 """The share of the largest effect by which effects of doses have to differ."""
 _UNSEEN = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, -1))
 """The three ways in which an unseen loss moves the closed part and the gap: it hits the changed trial, the trial that
-this one replaces, or a trial that stays.
+this one replaces, or a trial that stays. A round of integrated losses is moved so by an unseen load.
 """
 
 
-def _share_allowing(parts: Parts, confidence: float, losses: float | None, look: Look) -> Share | None:
-    """Return the share with the widest interval if one round more is assumed, in which a load met a loss that no round
-    met.
+def _share_allowing(parts: Parts, confidence: float, room: Unseen, look: Look) -> Share | None:
+    """Return the share with the widest interval if losses that no round met moved the closed part, the gap, or both.
 
-    As in `rare_losses`, that round lies at a distance from the medians; the share itself comes from the rounds seen.
+    The share itself comes from the rounds seen.
     """
-    part, whole = parts.closed, parts.gap
+    part, whole, scale = parts.closed, parts.gap, parts.scale
     seen = share(part, whole, confidence, look)
-    if losses is None or seen is None or len(part) < 2:
+    if room == Unseen(Room(), Room()) or seen is None or len(part) < 2:
         return seen
-    far = procedures.margin(rare_losses.larger_pct(losses), parts.is_log)
-    usual = float(np.median(part)), float(np.median(whole))
-    found = [seen] + [
-        share(np.append(part, usual[0] + first * far), np.append(whole, usual[1] + second * far), confidence, look)
-        for first, second in _UNSEEN
-    ]
-    lows = [one.ci_low_pct for one in found if one is not None and one.ci_low_pct is not None]
-    highs = [one.ci_high_pct for one in found if one is not None and one.ci_high_pct is not None]
+    further = bool(room.closed.unseen_pct or room.gap.unseen_pct)
+    found = [seen]
+    for first, second in _UNSEEN:
+        moved, gap = (
+            own.moved(values, sign, scale, further=further)
+            for own, values, sign in ((room.closed, part, first), (room.gap, whole, second))
+        )
+        one = share(moved, gap, confidence, look)
+        if one is None or np.mean(gap) * np.mean(whole) < 0:
+            return Share(seen.share_pct, None, None)
+        found.append(one)
+    lows = [one.ci_low_pct for one in found if one.ci_low_pct is not None]
+    highs = [one.ci_high_pct for one in found if one.ci_high_pct is not None]
     if min(len(lows), len(highs)) < len(found):
         return Share(seen.share_pct, None, None)
     return Share(seen.share_pct, min(lows), max(highs))

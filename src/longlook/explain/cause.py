@@ -122,22 +122,34 @@ class Sign:
 
 @dataclass(frozen=True)
 class Finding:
-    """A suspected cause: the signs of all rounds that had one. `rounds` is how many rounds were looked at.
+    """A suspected cause: the signs of all loads that had one, by the load's number (`Tape`).
 
-    `is_alike`: both arms have the end, whose doing it is, alike, so that it cannot be what differs between them.
+    `loads` is how many were looked at. `shares` has the share of all loads that each of them stands for; empty: they
+    count alike. `is_alike`: both arms have the end, whose doing it is, alike, so that it cannot be what differs between
+    them.
     """
 
     cause: str
     arm: str
     role: str  # server, client or path
-    signs: Mapping[int, Sign]  # by round, from 0
-    rounds: int
+    signs: Mapping[int, Sign]
+    loads: int
     is_alike: bool = False
+    shares: Mapping[int, float] = field(default_factory=dict)
 
     @property
     def strength_ns(self) -> int:
-        """Return the mean strength over all rounds, rounds without a sign counting as 0."""
-        return sum(sign.strength_ns for sign in self.signs.values()) // max(self.rounds, 1)
+        """Return the mean strength over all loads, loads without a sign counting as 0."""
+        if self.shares:
+            return int(sum(self.shares[number] * sign.strength_ns for number, sign in self.signs.items()))
+        return sum(sign.strength_ns for sign in self.signs.values()) // max(self.loads, 1)
+
+    @property
+    def seen_pct(self) -> float:
+        """Return in which share of loads it was seen, in %."""
+        if self.shares:
+            return 100 * sum(self.shares[number] for number in self.signs)
+        return 100 * len(self.signs) / max(self.loads, 1)
 
     @property
     def dose(self) -> float | None:

@@ -24,6 +24,7 @@ from longlook.core import (
     versions,
 )
 from longlook.explain.cause import Change, Finding, Intervention, Purpose, Surgery, Target, Touches, Untestable
+from longlook.explain.facts.link import RANDOM_LOSS
 from longlook.explain.pair import Pair, Side
 from longlook.study import NO_PROXY, PROXY, tcp
 
@@ -43,7 +44,7 @@ def knob(trial: Trial, role: str, name: str, value: Scalar, label: str, measured
         return "there is no proxy"
     end = end_of(trial, role)
     stack = registry.stack(end.stack)
-    for version in versions.with_knobs(end.version, stack.version_names):
+    for version in stack.with_knobs(end.version):
         known = stack.knobs_of(version, role)
         if name not in known:
             continue
@@ -53,6 +54,8 @@ def knob(trial: Trial, role: str, name: str, value: Scalar, label: str, measured
             return f"{role} {end.stack}@{end.version} has {name} {shown(own)} already"
         other_build = {} if version == end.version else {role: f"{end.stack}@{version}"}
         return Change(label, {**other_build, f"{role}_knobs.{name}": value})
+    if reason := stack.why_untunable(end.version):
+        return f"{role} {end.stack}@{end.version} has no knob {name}: {reason}"
     able = sorted(text for other in registry.stacks().values() if (text := _having(other, role, name)))
     others = f"; it is a knob of {', '.join(able)}" if able else ""
     return f"{role} {end.stack}@{end.version} has no knob {name}{others}"
@@ -251,7 +254,12 @@ def both_ways(settings: Mapping[str, Scalar], label: str) -> Change:
 
 
 def has_stage(side: Side, *kinds: str) -> bool:
-    """Return whether a stage of some kind stands in the path, in either direction."""
+    """Return whether a stage of some kind stands in the path, in either direction.
+
+    A trial with planned losses counts as one with random loss, in whose place they are.
+    """
+    if side.trial.stratum and RANDOM_LOSS in kinds:
+        return True
     return any(stage.kind in kinds for stage in (*side.trial.link.down, *side.trial.link.up))
 
 

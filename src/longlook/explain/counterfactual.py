@@ -5,10 +5,12 @@ The arms of the cell stand in it as they were, so that their trials are the tria
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
+from longlook.analysis import laws_of
 from longlook.core import Arm, Contrast, InputError, Plan, SettingError, Study, Trial, codec, link_of
 from longlook.explain.cause import Change, Finding, Intervention, Surgery, Target, Untestable
+from longlook.explain.tape import Tape
+from longlook.network import loses_at_random
 from longlook.study import (
     VIRTUAL,
     Catalogue,
@@ -21,8 +23,6 @@ from longlook.study import (
     network_setting,
     with_operations,
 )
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -50,11 +50,14 @@ class CounterfactualPlan:
         only: Sequence[str],
         catalogue: Catalogue | None = None,
         engine: str = VIRTUAL,
+        tape: Tape | None = None,
     ) -> None:
         """Begin with both arms of the contrast in the cell that `only` (FACTOR=LEVEL) names, in all rounds of `study`.
 
-        `loser` is one of the two, `engine` the name of what runs the trials that name none.
+        `loser` is one of the two, `engine` the name of what runs the trials that name none, `tape` has the loads of
+        the rounds (None: each round is one).
         """
+        self.tape = tape or Tape()
         self.loser = loser
         self.winner = contrast.baseline if loser == contrast.contender else contrast.contender
         self._only, self._catalogue, self._contrast, self._engine = only, catalogue, contrast, engine
@@ -62,10 +65,11 @@ class CounterfactualPlan:
         self._base = replace(
             study, arms=tuple(self._own.values()), contrasts=(contrast,), claims=(), stopping=None, loss_strata=False
         )
-        self._trials = {trial.id: trial for trial in make_plan(self._base, only, catalogue).trials}
+        self._loads = self.tape.of(self._planned(self._base).trials)
+        self._trials = {trial.id: trial for loads in self._loads.values() for trial in loads.values()}
         self._arms = dict(self._own)
         self._pairs: dict[str, str] = {}
-        self._owned: dict[str, dict[int, str]] = {}
+        self._of_settings: set[str] = set()
 
     def add(self, changes: Mapping[str, Change]) -> dict[str, str] | str:
         """Plan a change of each arm that is named; return the arms that have it by the arms that they replace.
@@ -78,57 +82,82 @@ class CounterfactualPlan:
             for change in changes.values():
                 _check_settings(change)
             changed = replace(self._base, arms=tuple(made.values()))
-            planned = make_plan(changed, self._only, self._catalogue)
+            planned = self._planned(changed)
             check_virtual(changed, planned, self._engine, self._catalogue)
             check_live(changed, planned, self._engine)
-            operated = self._experiments(planned.trials, {made[name].name: name for name in made}, changes)
+            if reason := self._other_losses(planned):
+                return reason
+            by_arm = self.tape.of(planned.trials)
+            operated = {name: self._experiments(by_arm[arm.name], name, changes[name]) for name, arm in made.items()}
         except (InputError, SettingError) as error:
             return str(error)
-        owners = {trial.id: trial.arm for trial in self._trials.values()}
-        shared = {name: self._shared(arm.name, operated, owners) for name, arm in made.items()}
-        rounds = len({trial.round for trial in operated})
-        if all(list(owned.values()) == [name] * rounds for name, owned in shared.items()):
+        if all(_ids(loads) == _ids(self._own_part(name, loads)) for name, loads in operated.items()):
             return f"the arm is so already: {', '.join(change.label for change in changes.values())}"
-        for name, owned in shared.items():
-            if len(owned) == rounds and len(set(owned.values())) == 1:  # an arm that is there, as a rule the other one
-                made[name] = self._arms[owned[next(iter(owned))]]
-            else:
-                self._owned[made[name].name] = owned
-        self._trials |= {trial.id: trial for trial in operated if trial.id not in self._trials}
+        for name, loads in operated.items():
+            same = next((arm for arm, own in self._loads.items() if _ids(own) == _ids(loads)), None)
+            if same is not None:  # an arm that is there, as a rule the other one
+                made[name] = self._arms[same]
+                continue
+            self._loads[made[name].name] = {
+                number: self._trials.setdefault(trial.id, trial) for number, trial in loads.items()
+            }
+            if changes[name].settings:
+                self._of_settings.add(made[name].name)
         self._arms |= {arm.name: arm for arm in made.values()}
         self._pairs |= {arm.name: name for name, arm in made.items() if arm.name not in self._own}
         return {name: arm.name for name, arm in made.items()}
 
-    def _experiments(
-        self, trials: Sequence[Trial], replaced: Mapping[str, str], changes: Mapping[str, Change]
-    ) -> list[Trial]:
-        """Return the trials of changed arms; a trial that is an arm's already stays that arm's."""
-        originals = {(trial.arm, trial.round): trial for trial in self._trials.values()}
-        found = []
-        for trial in trials:
-            name = replaced[trial.arm]
-            surgery = changes[name].surgery
-            as_it_is = trial.id in self._trials and trial.round not in surgery
-            found.append(trial if as_it_is else _as_experiment(trial, surgery, originals[name, trial.round]))
+    def _planned(self, study: Study) -> Plan:
+        return make_plan(replace(study, loss_strata=self.tape.is_integrated), self._only, self._catalogue)
+
+    def _other_losses(self, planned: Plan) -> str:
+        """Return why a changed arm cannot stand beside integrated losses: it has others; "" if it has the same or
+        none.
+        """
+        if self.tape.cell is None or self.tape.cell.laws is None:
+            return ""
+        lossy = [trial for trial in planned.trials if any(loses_at_random(link) for link in trial.links.values())]
+        laws, own = laws_of(lossy, self._engine) if lossy else None, self.tape.cell.laws
+        if isinstance(laws, str):
+            return f"losses are integrated, and here they cannot be: {laws}"
+        same = laws is None or (laws.up, laws.down) == (own.up, own.down)
+        return "" if same else "losses are integrated, and here they have another law"
+
+    def _experiments(self, loads: Mapping[int, Trial], arm: str, change: Change) -> dict[int, Trial]:
+        """Return the loads of a changed arm, of which `arm` is replaced; a load that is an arm's already stays that
+        arm's. Loads that are one trial stay one, unless surgery parts them.
+        """
+        known = dict(self._trials)
+        found = {}
+        for number, trial in loads.items():
+            original, own = self._loads[arm][number], change.surgery.get(number)
+            if own is not None:
+                found[number] = _as_experiment(trial, own, original)
+                continue
+            if trial.id not in known:
+                known[trial.id] = _as_experiment(trial, Surgery(), original)
+            found[number] = known[trial.id]
         return found
 
-    @staticmethod
-    def _shared(arm: str, trials: Sequence[Trial], owners: Mapping[str, str]) -> dict[int, str]:
-        """Return the arms that have a trial of this arm already, by round: surgery is for some rounds alone."""
-        return {trial.round: owners[trial.id] for trial in trials if trial.arm == arm and trial.id in owners}
+    def _own_part(self, arm: str, loads: Mapping[int, Trial]) -> dict[int, Trial]:
+        return {number: trial for number, trial in self._loads[arm].items() if number in loads}
 
-    def completed(self, values: Mapping[str, Mapping[int, T]]) -> dict[str, dict[int, T]]:
-        """Return what is known by arm and round, and fill in rounds in which an arm's trial is another arm's."""
-        found = {arm: dict(own) for arm, own in values.items()}
-        for arm, owned in self._owned.items():
-            for number, owner in owned.items():
-                if number in values.get(owner, {}):
-                    found.setdefault(arm, {})[number] = values[owner][number]
-        return found
+    @property
+    def arms(self) -> tuple[str, ...]:
+        """Return the names of all arms with loads of their own, the arms of the cell first."""
+        return tuple(self._loads)
 
-    def sources(self, arm: str) -> frozenset[str]:
-        """Return the arms whose trials an arm's values come from: itself, and arms that have some of its trials."""
-        return frozenset((arm, *self._owned.get(arm, {}).values()))
+    def loads(self, arm: str) -> Mapping[int, Trial]:
+        """Return the trials of an arm by the number of their load (`Tape`); some may be another arm's, too."""
+        return self._loads[arm]
+
+    def replaced(self, arm: str) -> str:
+        """Return the arm of the cell that a changed arm replaces; "" for an arm of the cell."""
+        return self._pairs.get(arm, "")
+
+    def has_own_settings(self, arm: str) -> bool:
+        """Return whether an arm differs from the arm that it replaces by more than operations on packets."""
+        return arm in self._of_settings
 
     def targets(self, target: Target) -> tuple[str, ...]:
         """Return the arms that a target means."""
@@ -209,11 +238,18 @@ def _changed(arm: Arm, change: Change) -> Arm:
     return Arm(name, f"{arm.label}, {change.label}", {**arm.settings, **change.settings})
 
 
-def _as_experiment(trial: Trial, surgery: Mapping[int, Surgery], original: Trial) -> Trial:
-    """Return the trial with the surgery of its round, and with the programs' randomness of the trial that it changes.
+def _ids(loads: Mapping[int, Trial]) -> dict[int, str]:
+    return {number: trial.id for number, trial in loads.items()}
+
+
+def _as_experiment(trial: Trial, own: Surgery, original: Trial) -> Trial:
+    """Return a load with surgery, and with the programs' randomness of the load that it changes.
 
     Its id covers all of that: nothing but the change differs from the original.
     """
-    own = surgery.get(trial.round, Surgery())
-    shared = replace(trial, id=codec.content_hash([trial.id, "randomness", original.id]), randomness_of=original.id)
+    shared = replace(
+        trial,
+        id=codec.content_hash([trial.id, "randomness", original.id]),
+        randomness_of=original.randomness_of or original.id,
+    )
     return with_operations(shared, own.up, own.down)

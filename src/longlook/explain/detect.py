@@ -45,18 +45,22 @@ class Suspected:
     broken: Mapping[str, str]
 
 
-def suspect(pairs: Mapping[int, Pair], causes: Mapping[str, Cause]) -> Suspected:
-    """Return a finding for each cause that any round shows and that could matter.
+def suspect(
+    pairs: Mapping[int, Pair], causes: Mapping[str, Cause], shares: Mapping[int, float] | None = None
+) -> Suspected:
+    """Return a finding for each cause that any load shows and that could matter.
 
-    `pairs` are by round. A cause matters if its mean strength is at least LEAST_SHARE_OF_GAP of the mean difference of
+    `pairs` are by the number of the load, and `shares` has the share of all loads that each stands for (None: they
+    count alike). A cause matters if its mean strength is at least LEAST_SHARE_OF_GAP of the mean difference of
     the two loads' times. A cause whose detector or sentence raises an error is broken; the others are asked all the
     same. So is one that reads what a trace contradicts itself about.
     """
-    gap_ns = sum(pair.loser.load_ns - pair.winner.load_ns for pair in pairs.values()) / max(len(pairs), 1)
+    part = shares or dict.fromkeys(pairs, 1 / max(len(pairs), 1))
+    gap_ns = sum(part[at] * (pair.loser.load_ns - pair.winner.load_ns) for at, pair in pairs.items())
     found, broken = [], {}
     for name, cause in causes.items():
         try:
-            finding = _finding(cause, pairs)
+            finding = _finding(cause, pairs, shares or {})
         except DoubtError as error:
             broken[name] = str(error)
             continue
@@ -82,13 +86,13 @@ def proposed(cause: Cause, finding: Finding, pair: Pair) -> Sequence[Interventio
     return items
 
 
-def _finding(cause: Cause, pairs: Mapping[int, Pair]) -> Finding | None:
+def _finding(cause: Cause, pairs: Mapping[int, Pair], shares: Mapping[int, float]) -> Finding | None:
     signs = {number: sign for number, pair in pairs.items() if (sign := _sign(cause, pair)) is not None}
     if not signs:
         return None
     arm = next(iter(pairs.values())).loser.trial.arm
     same = same_end(pairs[min(signs)], cause.role)
-    finding = Finding(cause.name, arm, cause.role, signs, len(pairs), same)
+    finding = Finding(cause.name, arm, cause.role, signs, len(pairs), same, shares)
     cause.said_of(finding)
     return finding
 

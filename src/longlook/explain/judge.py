@@ -5,15 +5,16 @@ group of their own: a transplant only strengthens a confirmed cure, or stands in
 groups are the p values of making no difference, by which findings are refuted, and of making the winner worse.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from longlook.analysis import procedures
-from longlook.core import Analysis, Better
+from longlook.analysis import Apart, compared, procedures
+from longlook.core import Analysis, Metric
 from longlook.explain.answer import Dose, Explained, Judged, Together, direct
-from longlook.explain.attribution import Closed, Conclusion, Look, Parts, closed, concludes, monotone
+from longlook.explain.attribution import Closed, Conclusion, Look, Parts, Room, Unseen, closed, concludes, monotone
 from longlook.explain.cause import Cause, Finding, Purpose, Sign, Touches, Untestable
 from longlook.explain.counterfactual import Experiment
 
@@ -68,13 +69,19 @@ Traffic = Mapping[str, Mapping[int, str]]
 
 @dataclass(frozen=True)
 class Gap:
-    """The two arms whose gap is explained, the values of all arms, and the random losses of a load (None: no such)."""
+    """The two arms whose gap is explained, and the values of all arms.
+
+    `unseen_pct` has by arm by how much a value of a round that was not seen may be larger, in %. It is empty if the
+    path loses nothing at random. `apart` has for an arm of the cell and another arm how far losses that no round drew
+    may part them, by either arm; nothing of arms that are not nearly one program.
+    """
 
     loser: str
     winner: str
-    better: Better
+    metric: Metric
     values: Values
-    random_losses: float | None = None
+    unseen_pct: Mapping[str, float] = field(default_factory=dict)
+    apart: Mapping[tuple[str, str], Sequence[Apart]] = field(default_factory=dict)
     traffic: Traffic = field(default_factory=dict)
 
     def until(self, last: int | None) -> "Gap":
@@ -95,10 +102,30 @@ class Gap:
         """Return the part of the gap that arms close in the place of the cell's arms; None below two rounds with
         values.
         """
-        rounds, parts = self.parts(arms)
-        return None if len(rounds) < 2 else closed(parts, analysis, self.random_losses, look)
+        rounds, parts = self.parts(arms, analysis)
+        if len(rounds) < 2:
+            return None
+        error = (1 - analysis.confidence) / 2
+        unseen = Unseen(
+            self._room(list(arms.items()), len(rounds), error),
+            self._room([(self.loser, self.winner)], len(rounds), error),
+        )
+        return closed(parts, analysis, unseen, look)
 
-    def parts(self, arms: Mapping[str, str]) -> tuple[list[int], Parts]:
+    def _room(self, pairs: Sequence[tuple[str, str]], rounds: int, error: float) -> Room:
+        """Return the room for losses that this number of rounds did not meet, in what parts each pair of arms.
+
+        The same losses may part both pairs, so that distances add up.
+        """
+        larger, beside = 0.0, 0.0
+        for pair in pairs:
+            if known := self.apart.get(pair):
+                beside += max(apart.room(rounds, error) for apart in known)
+            else:
+                larger = max(larger, *(self.unseen_pct.get(arm, 0.0) for arm in pair))
+        return Room(larger, beside)
+
+    def parts(self, arms: Mapping[str, str], analysis: Analysis) -> tuple[list[int], Parts]:
         """Return rounds, and their gaps without and with arms in the place of the cell's arms.
 
         All are on one scale, whichever arms have values that are not positive.
@@ -112,17 +139,17 @@ class Gap:
         worse = (self.loser, loser, self.loser, winner)  # each value twice, so that the scale is that of both gaps
         better = (self.winner, winner, loser, self.winner)
         first, second = (np.concatenate([values[arm] for arm in side]) for side in (worse, better))
-        advantages, is_log = procedures.advantages(first, second, self.better)
+        advantages, scale = compared(first, second, self.metric, analysis)
         gap, changed, own, _ = np.split(advantages, 4)
-        return rounds, Parts(gap, changed, own if {self.loser, self.winner} <= set(arms) else None, is_log)
+        return rounds, Parts(gap, changed, scale, own if {self.loser, self.winner} <= set(arms) else None)
 
-    def winners_part_pct(self, arms: Mapping[str, str]) -> float | None:
+    def winners_part_pct(self, arms: Mapping[str, str], analysis: Analysis) -> float | None:
         """Return the part of the gap, in %, that closes because the winner gets worse; None unless both arms are
         changed.
 
         A change of both arms closes a gap by what it does to either.
         """
-        rounds, parts = self.parts(arms)
+        rounds, parts = self.parts(arms, analysis)
         if parts.own is None or len(rounds) < 2 or not parts.gap.mean():
             return None
         return float(100 * (parts.closed - parts.own).mean() / parts.gap.mean())
@@ -136,7 +163,11 @@ class Gap:
         return bool(planned) and all(
             number in self.traffic.get(old, {})
             and self.traffic[old][number] == self.traffic.get(new, {}).get(number)
-            and self.values[old][number] == self.values.get(new, {}).get(number)
+            and math.isclose(
+                self.values[old][number],
+                self.values.get(new, {}).get(number, math.inf),
+                rel_tol=procedures.ROUNDING,
+            )
             for old, new in arms.items()
             for number in planned
         )
@@ -201,7 +232,7 @@ def judge_findings(
     illustrated = {test.finding.cause for test in tests if test.intervention.kind is Purpose.DOSE}
     for finding in findings:
         doses = [
-            Dose(test.intervention.dose or 0.0, test.intervention.change.label, result.closed_pct)
+            Dose(test.intervention.dose or 0.0, test.intervention.change.label, result.closed, result.unit)
             for test, _, result in read
             if test.finding.cause == finding.cause
             and finding.cause in illustrated
@@ -224,7 +255,7 @@ def judge_findings(
 def together(gap: Gap, labels: Sequence[str], arms: Mapping[str, str], analysis: Analysis) -> Together | None:
     """Return what all confirmed changes close at once; None if their trials did not go well."""
     result = gap.closed(arms, analysis)
-    return None if result is None else Together(tuple(labels), result.share, result.closed_pct)
+    return None if result is None else Together(tuple(labels), result.share, result.closed, result.unit)
 
 
 def _adjusted(values: Sequence[float | None], analysis: Analysis, spared: int = 0) -> list[float | None]:
@@ -254,12 +285,13 @@ def _judged(
         Conclusion.NO_CHANGE if gap.is_unchanged(test.arms) else conclusion,
         result.rounds,
         result.share,
-        result.closed_pct,
+        result.closed,
         p,
         settings,
         missing,
-        gap.winners_part_pct(test.arms),
+        gap.winners_part_pct(test.arms, analysis),
         test.intervention.touches,
+        result.unit,
     )
 
 
@@ -289,11 +321,12 @@ def _explained(
         conclusion=conclusion,
         strength_ms=finding.strength_ns / 1e6,
         seen_in=len(finding.signs),
+        seen_pct=finding.seen_pct if finding.shares else None,
         evidence=tuple(f"{item.time_ns / 1e6:.1f} ms: {item.text}" for item in first.evidence),
         cures=cures,
         transplants=transplants,
         doses=doses,
-        monotone=monotone([dose.closed_pct for dose in doses], [dose.value for dose in doses]),
+        monotone=monotone([dose.closed for dose in doses], [dose.value for dose in doses]),
         untestable=tuple(dict.fromkeys((*reasons, *same))),
         where=cause.placed_at(finding),
         alike=finding.role if finding.is_alike else "",
@@ -345,5 +378,5 @@ def _best(judged: Sequence[Judged]) -> Conclusion | None:
 
 def _order(item: Explained) -> tuple[int, float, str]:
     best = item.best
-    size = best.closed_pct if best is not None and best.closed_pct is not None else 0.0
+    size = best.closed if best is not None and best.closed is not None else 0.0
     return 0 if item.is_confirmed else 1 if item.is_placed else 2, -size, item.cause

@@ -116,17 +116,17 @@ def equal_conditions(pairs: Mapping[int, Pair]) -> Iterator[str]:
         yield f"{name}: {'the same in both arms' if same else 'differs between the arms'}"
 
 
-def implausible(pairs: Mapping[int, Pair], labels: Mapping[str, str]) -> Iterator[str]:
-    """Yield a sentence for each arm and each kind of contradiction in its traces, the first round's, and how many more.
+def implausible(pairs: Mapping[int, Pair], labels: Mapping[str, str], what: str = "round") -> Iterator[str]:
+    """Yield a sentence for each arm and each kind of contradiction in its traces, the first one's, and how many more.
 
-    `labels` has the labels of the arms by name.
+    `labels` has the labels of the arms by name; `what` pairs are: rounds, or loads of rounds.
     """
     found: dict[tuple[str, str], list[str]] = {}
     for number, pair in sorted(pairs.items()):
         for side in (pair.loser, pair.winner):
             for doubt in side.doubts:
                 key = side.trial.arm, f"{doubt.check} {doubt.vantage}"
-                found.setdefault(key, []).append(f"round {number + 1}: {doubt.sentence}")
+                found.setdefault(key, []).append(f"{what} {number + 1}: {doubt.sentence}")
     for (arm, _), sentences in found.items():
         more = f"; and {len(sentences) - 1} more of this kind" if len(sentences) > 1 else ""
         yield f"{labels[arm]}, {sentences[0]}{more}"

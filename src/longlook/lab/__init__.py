@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from longlook.lab.guest import run_as_init as run_as_init
     from longlook.lab.host_paths import job_paths as job_paths
     from longlook.lab.host_paths import python_paths as python_paths
-    from longlook.lab.limits import TASKS_IN_GUEST as TASKS_IN_GUEST
+    from longlook.lab.limits import MOST_TASKS as MOST_TASKS
     from longlook.lab.limits import mebibytes as mebibytes
     from longlook.lab.linux import isolation as isolation
     from longlook.lab.linux import system as system
@@ -55,9 +55,6 @@ if TYPE_CHECKING:
     from longlook.lab.linux.nat import Nat as Nat
     from longlook.lab.linux.netlink import NetlinkError as NetlinkError
     from longlook.lab.linux.netlink import open_routes as open_routes
-    from longlook.lab.linux.proctable import cpu_of_tree as cpu_of_tree
-    from longlook.lab.linux.proctable import process_table as process_table
-    from longlook.lab.linux.proctable import tree_of as tree_of
     from longlook.lab.linux.view import closed_folders as closed_folders
     from longlook.lab.linux.view import hidden_folders as hidden_folders
     from longlook.lab.process import Process as Process
@@ -87,14 +84,13 @@ else:
             "capability": "has_realtime_priority",
             "guest": "ENGINE ERROR EXCHANGE GuestError GuestRequest HOME REQUEST copy_to_host run_as_init",
             "host_paths": "job_paths python_paths",
-            "limits": "TASKS_IN_GUEST mebibytes",
+            "limits": "MOST_TASKS mebibytes",
             "linux.folders": "both_ends outermost raise_if_unreadable",
             "linux.isolation": "mount_own run_isolated",
             "linux.limit_groups": "Controllers LimitGroup MEMORY TASKS own_controllers",
             "linux.namespace": "CurrentNamespace Namespace",
             "linux.nat": "Nat",
             "linux.netlink": "NetlinkError open_routes",
-            "linux.proctable": "cpu_of_tree process_table tree_of",
             "linux.view": "closed_folders hidden_folders",
             "process": "Process",
             "router": "launch refusal",

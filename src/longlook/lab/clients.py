@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from longlook.core import ClientJob
+from longlook.core import ClientJob, cpu_of_tree
 from longlook.lab.artefacts import write_json
 from longlook.lab.linux.confine import Confinement
 from longlook.lab.linux.cpuquota import CpuQuota
 from longlook.lab.linux.namespace import Namespace
-from longlook.lab.linux.proctable import cpu_of_tree
-from longlook.lab.process import Process, start, stop
+from longlook.lab.process import CrowdedOutError, Process, start, stop
 from longlook.lab.session import ClientSession, Sessions
 from longlook.lab.session_traces import SessionTraces
 
@@ -32,6 +31,7 @@ class Prepared:
     folder: Path
     outlet: Path
     confinement: Confinement
+    says_ready: bool = True  # False: it is ready once it listens
 
     def confine(self) -> None:
         """Begin to confine it while other things are done; errors are raised by `start`."""
@@ -40,7 +40,7 @@ class Prepared:
     def start(self) -> Process:
         """Start the program and return its process; errors as of `process.start`, after which nothing of it is left."""
         try:
-            return start(
+            process = start(
                 self.name,
                 self.argv,
                 self.namespace,
@@ -49,9 +49,11 @@ class Prepared:
                 stderr_log=self.outlet / f"{self.name}.stderr",
                 confinement=self.confinement,
             )
+            process.says_ready = self.says_ready
         except BaseException:
             self.close()
             raise
+        return process
 
     def close(self) -> None:
         """Give up what was made for a program that was not started."""
@@ -120,7 +122,7 @@ class PlainClient:
         try:
             with self._quota.inside() if self._quota else nullcontext():
                 self.process = self._program.start()
-        except BlockingIOError:  # another program of the trial has taken every process there may be
+        except CrowdedOutError:
             self._crowded_out = True
 
     def done(self) -> bool:

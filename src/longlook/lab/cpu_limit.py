@@ -16,13 +16,12 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from longlook.core import Link, MachineError
+from longlook.core import Link, MachineError, cpu_of_tree
 from longlook.lab.environment import Environment
 from longlook.lab.linux import receive_cost
 from longlook.lab.linux.cpuquota import CpuQuota
 from longlook.lab.linux.namespace import Namespace
 from longlook.lab.linux.offload import switch_off
-from longlook.lab.linux.proctable import cpu_of_tree
 from longlook.lab.process import Process, start, watch
 from longlook.lab.topology import CLIENT, PACKET, EndpointNamespace, join
 from longlook.network import linger_of, link_config

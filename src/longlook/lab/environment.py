@@ -25,3 +25,7 @@ class Environment:
         place = str(self.scratch)
         basic = {"LONGLOOK_LAB": self.marker, "PATH": _PATH, "HOME": place, "TMPDIR": place, "LANG": "C.UTF-8"}
         return {**inherited, **basic, **own, **extra}
+
+    def variables_of_root(self, own: Mapping[str, str], extra: Mapping[str, str]) -> dict[str, str]:
+        """Return the environment of a program with a root of its own: nothing that is said of this machine."""
+        return {"LONGLOOK_LAB": self.marker, "PATH": _PATH, "LANG": "C.UTF-8", **extra, **own}

@@ -12,6 +12,7 @@ from longlook.lab.clients import Client
 from longlook.lab.judge import succeeded
 from longlook.lab.observations import FlowKind, Observations, Span
 from longlook.lab.process import Process
+from longlook.lab.programs import stack_of
 from longlook.lab.topology import SECOND_CLIENT_ADDRESS, SERVER_PORT, Addresses
 
 _TAIL_BYTES = 1 << 16
@@ -53,7 +54,8 @@ class FlowRun:
         return self.flow.name
 
     def server_ready(self) -> bool:
-        """Return whether its server has printed its ready line."""
+        """Return whether its server has printed its ready line, or listens if it prints none."""
+        self.server.note_listening(SERVER_PORT)
         return bool(self.server.events("ready"))
 
     def begin(self, job: Job) -> None:
@@ -67,7 +69,7 @@ class FlowRun:
                 port=SERVER_PORT,
                 phases=self.content(job).phases,
                 identity=job.identity,
-                knobs=self.trial.client.knobs,
+                knobs={**stack_of(self.trial.client).preset, **self.trial.client.knobs},
                 timeout_s=self.trial.timeout_s,
                 connections=job.content.connections,
                 waits_s=job.content.waits_s,

@@ -103,6 +103,7 @@ def _set_up() -> GuestRequest:
     new = _make_root()
     view.show(request.host_folders, new, _STAGE)
     view.lead_through(request.closed, new)
+    view.protect(request.host_folders, new)
     home = new / HOME.relative_to("/")
     for name in ("www", "tls", "scratch", OUTLETS.name, "cache", "private"):
         (home / name).mkdir(parents=True, exist_ok=True)
@@ -139,6 +140,7 @@ def _make_root() -> Path:
         (new / "dev" / name).mkdir()
         system.mount(name, str(new / "dev" / name), kind, 0)
     (new / "tmp").chmod(0o1777)
+    (new / "run").chmod(0o755)  # an option of its mount would be one more word that programs read as they start
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         (new / "dev" / name).symlink_to(f"/proc/self/fd/{number}")
     (new / "dev" / "fd").symlink_to("/proc/self/fd")

@@ -5,9 +5,8 @@ import resource
 from contextlib import suppress
 from pathlib import Path
 
-from longlook.core import Job, Run
+from longlook.core import Job, Run, children_of
 from longlook.lab.environment import Environment
-from longlook.lab.linux.proctable import children_of
 from longlook.lab.linux.users import FIRST_USER
 from longlook.lab.process import end_everything, kill_orphan
 from longlook.lab.programs import program_names

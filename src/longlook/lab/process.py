@@ -65,6 +65,7 @@ class Process:
     home: str = ""  # the folder where it has temporary files
     compartment: Compartment | None = None  # in real time, of a program under test
     room: GuestRoom | None = None  # in a guest
+    says_ready: bool = True  # as a server: False: it is ready once it listens
     _rest: bytes = b""
     _printed: int = 0
     _line_count: int = 0
@@ -73,6 +74,11 @@ class Process:
     def events(self, event: str) -> list[Line]:
         """Return the lines of one kind, in order."""
         return [line for line in self.lines if line.get("event") == event]
+
+    def note_listening(self, port: int) -> None:
+        """Add a line `ready` for a program that prints none, once a socket of UDP listens on a port of its network."""
+        if not self.says_ready and self.exit is None and not self.events("ready") and _listens(self.pid, port):
+            self.lines.append({"event": "ready", "port": port})
 
     def write_line(self, text: str) -> bool:
         """Write a line to the program's standard input; return False when it no longer reads."""
@@ -220,6 +226,17 @@ class Process:
             self.junk.append(line[:200].decode(errors="replace"))
 
 
+class CrowdedOutError(OSError):
+    """A program cannot be started because others of its trial have taken what a process needs.
+
+    A guest's kernel that can open no more files of the host calls that a lack of memory.
+    """
+
+
+def _is_in_guest(confinement: Confinement | None) -> bool:
+    return confinement is not None and confinement.view is None
+
+
 def start(  # noqa: PLR0913
     name: str,
     argv: Sequence[str],
@@ -236,7 +253,7 @@ def start(  # noqa: PLR0913
 
     `stdout_log` and `stderr_log` are files that get its output; `inherit` are descriptors that it keeps under the same
     numbers. `confinement` confines a program under test; None starts a program of Longlook. Raise MachineError when it
-    cannot be executed, BlockingIOError if its user has as many processes as it may have.
+    cannot be executed, and CrowdedOutError if other programs of the trial have taken what a process needs.
     """
     out_read, out_write = os.pipe2(os.O_CLOEXEC)
     in_read, in_write = os.pipe2(os.O_CLOEXEC) if with_stdin else (os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC), -1)
@@ -269,7 +286,9 @@ def start(  # noqa: PLR0913
         for descriptor in (out_read, in_write, log):
             if descriptor >= 0:
                 os.close(descriptor)
-        if error.filename not in (None, argv[0]) or isinstance(error, BlockingIOError):
+        if isinstance(error, BlockingIOError) or (error.errno == errno.ENOMEM and _is_in_guest(confinement)):
+            raise CrowdedOutError(error.errno, error.strerror) from error
+        if error.filename not in (None, argv[0]):
             raise
         raise MachineError(
             f"{name} {argv[0]} cannot be started: {error.strerror}", "install it again: longlook setup"
@@ -365,6 +384,15 @@ def end_everything() -> None:
     with suppress(ChildProcessError):
         while True:
             os.waitpid(-1, 0)
+
+
+def _listens(pid: int, port: int) -> bool:
+    """Return whether a socket of UDP is bound to a port in the network namespace of a process (proc(5), net/udp)."""
+    try:
+        rows = Path(f"/proc/{pid}/net/udp").read_text().splitlines()[1:]
+    except OSError:
+        return False
+    return any(row.split()[1].endswith(f":{port:04X}") for row in rows)
 
 
 def _create(path: Path) -> int:

@@ -1,7 +1,7 @@
 """The programs of a trial: servers, clients that end with their job, and what stands between them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from longlook.core import (
@@ -9,6 +9,7 @@ from longlook.core import (
     Endpoint,
     InputError,
     Job,
+    OwnRoot,
     Program,
     ProxyJob,
     RelayJob,
@@ -27,6 +28,8 @@ from longlook.lab.sandbox import Sandbox
 from longlook.lab.topology import SECOND_SERVER_ADDRESS, SERVER_PORT, EndpointNamespace
 from longlook.lab.trace_folders import TracePlaces
 
+_TRACES_IN_ROOT = {"QLOGDIR": "logs/qlog", "SSLKEYLOGFILE": "logs/keys.log"}
+"""Variables of traces, and what they name in a root of a program's own."""
 PROXY, RELAY = "proxy", "relay"
 """Names of processes, and of the files that they leave."""
 _SECOND_ADDRESS = "LONGLOOK_SECOND_ADDRESS"
@@ -68,7 +71,7 @@ def start_server(job: Job, program: Program, address: str, launch: Launch) -> Pr
         port=SERVER_PORT,
         www=job.content.root,
         identity=job.identity,
-        knobs=trial.server.knobs,
+        knobs={**stack.preset, **trial.server.knobs},
     )
     command = stack.server_command(program, server_job)
     return _prepared("server", job, command, launch, *_variables(job, "server", launch)).start()
@@ -100,7 +103,8 @@ def start_relay(job: Job, proxy: str, target: str, launch: Launch) -> Process | 
 def _proxy_of(job: Job) -> tuple[Stack, Mapping[str, Scalar]]:
     if job.trial.proxy is None:
         raise ValueError("the trial has no proxy")
-    return stack_of(job.trial.proxy), job.trial.proxy.knobs
+    stack = stack_of(job.trial.proxy)
+    return stack, {**stack.preset, **job.trial.proxy.knobs}
 
 
 def _start_beside(job: Job, name: str, command: Command, launch: Launch) -> Process:
@@ -123,15 +127,27 @@ def _prepared(
     name: str, job: Job, command: Command, launch: Launch, variables: Mapping[str, str], traces: Sequence[Path]
 ) -> Prepared:
     """Return a program that can be started; `traces` are the files and folders that it may write, beside its own."""
+    root, own = command.root, variables
+    if root is not None:
+        root, own = _with_traces(root, variables)
+    make_environment = launch.environment.variables if root is None else launch.environment.variables_of_root
     return Prepared(
         name,
         command.argv,
         launch.side.namespace,
-        launch.environment.variables(variables, command.env),
+        make_environment(own, command.env),
         launch.folder,
         _outlet(job, launch),
-        launch.sandbox.of_trial(_name(name, launch.name), (*job_paths(job), job.folder), traces),
+        launch.sandbox.of_trial(_name(name, launch.name), (*job_paths(job), job.folder), traces, root),
+        says_ready=root is None,
     )
+
+
+def _with_traces(root: OwnRoot, variables: Mapping[str, str]) -> tuple[OwnRoot, Mapping[str, str]]:
+    """Return a root that shows the files and folders of traces, and the variables with their places in it."""
+    places = {name: place for name, place in _TRACES_IN_ROOT.items() if name in variables}
+    shown = {**root.shown, **{place: variables[name] for name, place in places.items()}}
+    return replace(root, shown=shown), {**variables, **{name: f"/{place}" for name, place in places.items()}}
 
 
 def program_names(job: Job) -> list[str]:

@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from longlook.core import OwnRoot
 from longlook.lab import limits
 from longlook.lab.host_paths import python_paths
 from longlook.lab.linux import isolation, limit_groups, system
@@ -55,29 +56,39 @@ class Sandbox:
             size = RoomSize(limits.ROOMS_IN_GUEST_BYTES // max(1, len(wanted)), limits.KEPT_FILES)
             self._rooms = {name: self._guest_rooms.make((), self._users.of(name), size) for name in wanted}
 
-    def of_trial(self, name: str, needed: Iterable[str], writable: Sequence[Path]) -> Confinement:
+    def of_trial(
+        self, name: str, needed: Iterable[str], writable: Sequence[Path], root: OwnRoot | None = None
+    ) -> Confinement:
         """Return how a program of a trial is started; `writable` exist, and become the program's own.
 
-        Programs of other names are other users. `needed` are the paths of the trial that the program reads. Raise
-        MachineError for one that it could not read.
+        Programs of other names are other users; in a guest one may have a `root` of its own. `needed` are the paths of
+        the trial that the program reads. Raise MachineError for one that it could not read.
         """
-        return self._of(name, needed, writable, limits.KEPT_IN_GUEST_BYTES if self._virtual else limits.KEPT_BYTES)
+        longest_file = limits.KEPT_IN_GUEST_BYTES if self._virtual else limits.KEPT_BYTES
+        return self._of(name, needed, writable, longest_file, root)
 
     def of_session(self, name: str, needed: Iterable[str], writable: Sequence[Path]) -> Confinement:
         """Return how a session client is started: its files grow over many trials, so none of them has a limit."""
         return self._of(name, needed, writable, None)
 
-    def _of(self, name: str, needed: Iterable[str], writable: Sequence[Path], longest_file: int | None) -> Confinement:
+    def _of(
+        self,
+        name: str,
+        needed: Iterable[str],
+        writable: Sequence[Path],
+        longest_file: int | None,
+        root: OwnRoot | None = None,
+    ) -> Confinement:
         paths = tuple(needed)
         user = self._users.of(name)
         if user is not None:
             raise_if_unreadable(paths, "programs under test")
         confinement = Confinement(
             user=user,
-            limits=limits.of_each_process(longest_file, self._tasks_of(user)),
+            limits=limits.of_each_process(longest_file),
             capabilities=self._capabilities,
             view=None if self._virtual else self._view(paths, has_user=user is not None),
-            rooms=self._rooms_of(name, writable) if self._virtual else None,
+            rooms=self._rooms_of(name, writable, root) if self._virtual else None,
             writable=tuple(writable),
             make_group=self._make_group,
         )
@@ -93,18 +104,16 @@ class Sandbox:
             hidden=() if has_user else (str(Path.home()),),
         )
 
-    def _rooms_of(self, name: str, writable: Sequence[Path]) -> Rooms:
-        return self._rooms.pop(name, None) or self._guest_rooms.make(writable, self._users.of(name), _ROOM_SIZE)
-
-    def _tasks_of(self, user: int | None) -> int:
-        """Return how many processes and threads a program may have that runs as a user."""
-        if self._virtual:
-            return limits.TASKS_IN_GUEST
-        counted = user is not None and limit_groups.TASKS not in self._groups.folders
-        return limits.TASKS_UNGROUPED if counted else limits.TASKS
+    def _rooms_of(self, name: str, writable: Sequence[Path], root: OwnRoot | None) -> Rooms:
+        prepared = self._rooms.pop(name, None)
+        if prepared is not None and root is None:
+            return prepared
+        if prepared is not None:
+            prepared.close()
+        return self._guest_rooms.make(writable, self._users.of(name), _ROOM_SIZE, root)
 
     def _make_group(self) -> LimitGroup | None:
-        return self._groups.make(next(self._group_names), limits.TASKS, limits.MEMORY_BYTES)
+        return self._groups.make(next(self._group_names), limits.MOST_TASKS, limits.MEMORY_BYTES)
 
 
 def _needs_large_buffers() -> bool:

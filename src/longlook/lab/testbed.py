@@ -1,5 +1,6 @@
 """The testbed of one trial: network, router, servers and clients, all running. Closing it ends all of it."""
 
+import math
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -34,6 +35,8 @@ from longlook.lab.watcher import Watcher
 
 READY_WITHIN_S = 10.0
 SESSION_READY_WITHIN_S = 30.0
+LISTENS_EVERY_S = 0.01
+"""The time from one look to the next whether a server listens that does not say so."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +142,8 @@ class Testbed:
         """
         clients_ready = all(flow_run.client.ready() for flow_run in self.flow_runs)
         within_s = READY_WITHIN_S if clients_ready else SESSION_READY_WITHIN_S
-        watch(self.processes(), self._settled, within_s, self.watcher.every_s)
+        looks_s = LISTENS_EVERY_S if any(not server.says_ready for server in self.servers) else math.inf
+        watch(self.processes(), self._settled, within_s, lambda: min(looks_s, self.watcher.every_s()))
         if self.lost_server() is not None:
             return Stopped.SERVER_ENDED
         if self.proxy.lost:

@@ -65,7 +65,8 @@ class Watcher:
             process.check_compartment()
         for role, broken in self._traces.broken().items():
             _break_all(processes.get(role, []), broken)
-        failed = any(process.exit is not None and process.exit.code != 0 for process in _each(processes))
+        crowded_out = self._virtual and not processes.get("client")
+        failed = crowded_out or any(process.exit is not None and process.exit.code != 0 for process in _each(processes))
         if failed and self._exchange is not None and _has_few_descriptors(self._exchange):
             for role in processes:
                 _break_all(processes[role], limits.NO_DESCRIPTOR)
@@ -92,15 +93,15 @@ class Watcher:
 
     def _count_by_user(self) -> None:
         """Count what programs of a guest have started; each is another user there."""
-        if _tasks_of_machine() < limits.TASKS_IN_GUEST:
+        if _tasks_of_machine() < limits.MOST_TASKS:
             return
         members: dict[int, list[int]] = {}
         for pid in _pids():
             with suppress(OSError):  # it ended meanwhile
                 members.setdefault(os.stat(f"/proc/{pid}").st_uid, []).append(pid)  # noqa: PTH116
         for process in _each(self._processes()):
-            if process.user is not None and _tasks_of(members.get(process.user, []), limits.TASKS_IN_GUEST):
-                process.breaks(limits.sentence(TASKS, "", limits.TASKS_IN_GUEST))
+            if process.user is not None and _tasks_of(members.get(process.user, []), limits.MOST_TASKS):
+                process.breaks(limits.sentence(TASKS, ""))
 
 
 def _has_few_descriptors(exchange: Path) -> bool:
@@ -132,10 +133,8 @@ def _is_to_be_counted(process: Process) -> bool:
 
 def _judge(process: Process, pids: Sequence[int]) -> None:
     """Kill a program whose processes are too many, or use too much memory."""
-    grouped = process.compartment is not None and process.compartment.bounds(TASKS)
-    most = limits.TASKS if grouped else limits.TASKS_UNGROUPED
-    if _tasks_of(pids, most):
-        process.breaks(limits.sentence(TASKS, process.home, most))
+    if _tasks_of(pids, limits.MOST_TASKS):
+        process.breaks(limits.sentence(TASKS, process.home))
     elif len(pids) <= _MOST_WEIGHED and _memory_of(pids, limits.MEMORY_BYTES):
         process.breaks(limits.sentence(MEMORY, process.home))
 

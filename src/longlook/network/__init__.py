@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from longlook.network.loss_law import LossLaw as LossLaw
     from longlook.network.loss_law import LossLaws as LossLaws
     from longlook.network.loss_law import dropped as dropped
-    from longlook.network.loss_law import drops_at_random as drops_at_random
+    from longlook.network.loss_law import loses_at_random as loses_at_random
     from longlook.network.loss_law import loss_laws as loss_laws
+    from longlook.network.loss_law import loss_texts as loss_texts
     from longlook.network.loss_law import with_losses as with_losses
     from longlook.network.presets import PRESET as PRESET
     from longlook.network.presets import PRESETS as PRESETS
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from longlook.network.surgery import PREFIX as PREFIX
     from longlook.network.surgery import surgery_text as surgery_text
     from longlook.network.surgery import with_surgery as with_surgery
+    from longlook.network.surgery import with_surgery_over as with_surgery_over
     from longlook.network.surgery import without_surgery as without_surgery
     from longlook.network.table_files import SEPARATORS as SEPARATORS
     from longlook.network.tables import RATES as RATES
@@ -62,11 +64,11 @@ else:
         __name__,
         {
             "config": "linger_of link_config link_text seed_of",
-            "loss_law": "DROPPING_AT_RANDOM LossLaw LossLaws dropped drops_at_random loss_laws with_losses",
+            "loss_law": "DROPPING_AT_RANDOM LossLaw LossLaws dropped loses_at_random loss_laws loss_texts with_losses",
             "presets": "PRESET PRESETS list_presets with_preset",
             "settings": "DEFAULTS",
             "stages": "LIMITED_BY_LINUX OFF PACKET_BYTES largest_rate_bps",
-            "surgery": "KIND NO_SURGERY PREFIX surgery_text with_surgery without_surgery",
+            "surgery": "KIND NO_SURGERY PREFIX surgery_text with_surgery with_surgery_over without_surgery",
             "table_files": "SEPARATORS",
             "tables": "Column Imported RATES Reading SHARES TIMES column read_table",
             "traces": "LARGEST_BYTES Role TraceError",

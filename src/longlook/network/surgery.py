@@ -11,7 +11,7 @@ Packets are named by their number in their direction in order of arrival at the 
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from longlook.core import Json, Link, SettingError, Stage, UnitError, nearest, units
 
@@ -28,7 +28,9 @@ _VERBS = [_FORGIVE, _DROP, _HOLD]
 _EXAMPLE = "forgive 12; drop 30-32; hold 40 20ms"
 _HIGHEST = 2**53
 _MOST_RANGES = 10_000
-_LONGEST_NS = 3_600 * 10**9
+LONGEST_NS = 3_600 * 10**9
+"""As long as a packet can be held."""
+"""As long a packet may be held."""
 _HELD = re.compile(r"(.*[0-9\s])\s+([0-9][0-9.]*\s*[a-zµμ]+)", re.DOTALL)
 
 _Range = tuple[int, int, int]
@@ -64,17 +66,36 @@ def with_surgery(link: Link, up: str, down: str) -> Link:
     return Link(up=_operated(link.up, "up", up), down=_operated(link.down, "down", down))
 
 
+def with_surgery_over(link: Link, up: str, down: str) -> Link:
+    """Return the same, with added operations that win over the operations that are there, which are planned losses.
+
+    Planned losses are drops, or delays that never end (`loss_law.loss_texts`). A packet that is forgiven is not lost,
+    and a packet that stays lost is not held.
+    """
+    return Link(
+        up=_operated(link.up, "up", up, wins=True),
+        down=_operated(link.down, "down", down, wins=True),
+    )
+
+
 def without_surgery(link: Link) -> Link:
     """Return the link without operations on single packets; the link itself if it has none."""
     up, down = (tuple(stage for stage in stages if stage.kind != KIND) for stages in (link.up, link.down))
     return Link(up=up, down=down)
 
 
-def _operated(stages: tuple[Stage, ...], direction: str, text: str) -> tuple[Stage, ...]:
-    own = next((stage for stage in stages if stage.kind == KIND), None)
+def _operated(stages: tuple[Stage, ...], direction: str, text: str, *, wins: bool = False) -> tuple[Stage, ...]:
+    own = next((_of_stage(stage) for stage in stages if stage.kind == KIND), _Operations())
     try:
         added = _read(text)
-        stage = _stage(_joined([*([_of_stage(own)] if own is not None else []), added]))
+        if wins:
+            own = replace(
+                own,
+                drop=_without(own.drop, added.forgive),
+                hold=_without(_without(own.hold, added.forgive), added.drop),
+            )
+            added = replace(added, hold=_without(_without(added.hold, own.drop), own.hold))
+        stage = _stage(_joined([own, added]))
     except UnitError as error:
         raise SettingError(f"{PREFIX}{direction}", str(error)) from error
     others = [other for other in stages if other.kind != KIND]
@@ -105,8 +126,8 @@ def _operation(text: str) -> _Operations:
     held = _HELD.fullmatch(rest)
     if held is None:
         raise UnitError(f'{text!r} does not say which packets are held for how long: write for example "hold 40 20ms"')
-    if not 0 < (held_ns := units.parse_time(held[2])) <= _LONGEST_NS:
-        raise UnitError(f"{text!r}: allowed: above 0s, at most {units.print_time(_LONGEST_NS)}")
+    if not 0 < (held_ns := units.parse_time(held[2])) <= LONGEST_NS:
+        raise UnitError(f"{text!r}: allowed: above 0s, at most {units.print_time(LONGEST_NS)}")
     return _Operations(hold=_ranges(held[1], text, held_ns))
 
 
@@ -155,6 +176,16 @@ def _merged(verb: str, ranges: Sequence[_Range]) -> tuple[_Range, ...]:
     if len(merged) > _MOST_RANGES:
         raise UnitError(f"{verb} has {len(merged)} ranges of packets: allowed: at most {_MOST_RANGES}")
     return tuple(merged)
+
+
+def _without(ranges: Sequence[_Range], others: Sequence[_Range]) -> tuple[_Range, ...]:
+    """Return what some ranges leave of others, which are in order and apart."""
+    found: list[_Range] = []
+    for first, last, held_ns in ranges:
+        edges = [edge for start, end, _ in others if start <= last and first <= end for edge in (start - 1, end + 1)]
+        pieces = zip([first, *edges[1::2]], [*edges[::2], last], strict=True)
+        found += [(begin, until, held_ns) for begin, until in pieces if begin <= until]
+    return tuple(found)
 
 
 def _shared(one: Sequence[_Range], other: Sequence[_Range]) -> int | None:

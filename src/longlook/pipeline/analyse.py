@@ -21,6 +21,7 @@ from longlook.analysis import (
     heterogeneity_table,
     integrate,
     judge,
+    judge_expectations,
     loss_effects,
     measure_all,
     metrics_by_arm,
@@ -37,6 +38,7 @@ from longlook.core import (
     ClaimResult,
     Estimate,
     InputError,
+    JudgedExpectation,
     Outcome,
     RunFolder,
     Study,
@@ -56,11 +58,12 @@ from longlook.study import Release
 from longlook.timeline import collector_costs, in_doubt, not_recorded
 
 POPULATION_TABLE, PATTERNS = "population.parquet", "strata.parquet"
+EXPECTATIONS = "expectations.json"
 WINS, TAILS, HETEROGENEITY = "wins.parquet", "tails.parquet", "heterogeneity.parquet"
 RESULTS = (
     *(SAMPLES, "estimates.parquet", "claims.json", DEPENDENCES, WINS, TAILS, HETEROGENEITY),
     *(table.file for table in TABLES if table.file is not None),
-    *(POPULATION_TABLE, PATTERNS),
+    *(POPULATION_TABLE, PATTERNS, EXPECTATIONS),
 )
 """The files that an analysis leaves in a run folder for other commands; they are sealed."""
 
@@ -79,6 +82,7 @@ class Result:
     results_digest: ResultsDigest | None = None  # of the exact trials
     inside: tuple[Path, ...] = ()  # pages about the inside of cells
     altered: Mapping[str, str] = field(default_factory=dict)  # trials counted out: not as they were sealed, and why
+    expectations: Sequence[JudgedExpectation] = ()  # of the study, in each trial
     unmeasured: str = ""  # which settings and knobs nothing in the trials measured
 
 
@@ -98,8 +102,9 @@ def analyse_run(folder: RunFolder, observer: Observer, wanted: Wanted | None = N
     write_spread(folder, statistics)
     tables["population"] = write_population(folder, samples)
     claims = write_claims(folder, statistics, estimates)
+    expectations = write_expectations(folder)
     folder.seal(RESULTS)
-    content = report_content(folder, integrated, tables, statistics, estimates, claims, wanted)
+    content = report_content(folder, integrated, tables, statistics, estimates, claims, expectations, wanted)
     for each in content.in_doubt:
         observer.say(f"{content.arm_label(each.arm)}, in {each.trials} trials: {each.sentence}")
     pages = write_inside_pages(folder, content, wanted, observer.say) if wanted is not None else []
@@ -116,6 +121,7 @@ def analyse_run(folder: RunFolder, observer: Observer, wanted: Wanted | None = N
         results_digest=digest,
         inside=tuple(pages),
         altered=folder.manifest.get(ALTERED, {}),
+        expectations=expectations,
         unmeasured=content.unmeasured,
     )
 
@@ -209,6 +215,16 @@ def write_claims(folder: RunFolder, statistics: Statistics, estimates: list[Esti
     return claims
 
 
+def write_expectations(folder: RunFolder) -> list[JudgedExpectation]:
+    """Write `expectations.json`, if the study has expectations: each in every trial that it is about."""
+    path = folder.path / EXPECTATIONS
+    path.unlink(missing_ok=True)
+    judged = judge_expectations(folder)
+    if folder.study.expectations:
+        write_json(path, codec.encode(judged))
+    return judged
+
+
 def report_content(
     folder: RunFolder,
     integrated: Integrated,
@@ -216,6 +232,7 @@ def report_content(
     statistics: Statistics,
     estimates: list[Estimate],
     claims: list[ClaimResult],
+    expectations: Sequence[JudgedExpectation],
     wanted: Wanted | None,
 ) -> ReportContent:
     """Gather what the report draws; it links the pages of cells that exist and the pages that are `wanted`."""
@@ -244,4 +261,5 @@ def report_content(
         in_doubt=in_doubt(traces, arms),
         answers=read_answers(folder.path / FOLDER),
         unmeasured=said(unmeasured(trials)),
+        expectations=expectations,
     )

@@ -35,7 +35,8 @@ _DTYPES = {
     "ci_low_pct": "float64",
     "ci_high_pct": "float64",
     "winners_pct": "float64",
-    "closed_pct": "float64",
+    "closed": "float64",
+    "closed_unit": "str",
     "p_adjusted": "float64",
     "reason": "str",
 }
@@ -91,8 +92,8 @@ def _rows(answer: Answer, item: Explained) -> Iterator[dict[str, Any]]:
     for kind, made in tested:
         yield {**common, "kind": kind, **_judged(made)}
     if not tested:
-        nothing = dict.fromkeys(("share_pct", "ci_low_pct", "ci_high_pct", "winners_pct", "closed_pct", "p_adjusted"))
-        texts = dict.fromkeys(("kind", "intervention", "target", "touches", "concluded"), "")
+        nothing = dict.fromkeys(("share_pct", "ci_low_pct", "ci_high_pct", "winners_pct", "closed", "p_adjusted"))
+        texts = dict.fromkeys(("kind", "intervention", "target", "touches", "concluded", "closed_unit"), "")
         yield {**common, **texts, **nothing, "rounds": 0, "reason": "; ".join(item.untestable)}
 
 
@@ -108,7 +109,8 @@ def _judged(made: Judged) -> dict[str, Any]:
         "ci_low_pct": None if share is None else share.ci_low_pct,
         "ci_high_pct": None if share is None else share.ci_high_pct,
         "winners_pct": made.winners_pct,
-        "closed_pct": made.closed_pct,
+        "closed": made.closed,
+        "closed_unit": made.unit,
         "p_adjusted": made.p_adjusted,
         "reason": made.failed,
     }

@@ -20,7 +20,7 @@ from longlook.pipeline.check import trials_by_engine
 from longlook.pipeline.evidence import set_aside_altered
 from longlook.pipeline.options import Observer, RunOptions
 from longlook.pipeline.strata import arrived_in, read_strata, run_stated
-from longlook.run import Executor, Progress, Provisions, Tally, TrialCache
+from longlook.run import Executor, Progress, Provisions, Tally, TrialCache, Verifier
 
 
 def execute(plan: Plan, folder: RunFolder, provisions: Provisions, options: RunOptions, observer: Observer) -> None:
@@ -39,19 +39,32 @@ def execute(plan: Plan, folder: RunFolder, provisions: Provisions, options: RunO
     tally = Tally(len(plan.trials), effort.progress, finished)
     with effort, ExitStack() as stack:
         executors: dict[str, Executor] = {}
+        entered: dict[str, Engine] = {}
 
         def run(trials: Sequence[Trial]) -> None:
             part = replace(plan, trials=tuple(trials))
             for engine, own in trials_by_engine(part, options.engine):
                 if engine.name not in executors:
-                    entered = stack.enter_context(engine)
-                    executors[engine.name] = _executor(entered, folder, provisions, options, observer, tally)
+                    entered[engine.name] = stack.enter_context(engine)
+                    executors[engine.name] = _executor(
+                        entered[engine.name], folder, provisions, options, observer, tally
+                    )
                 executors[engine.name].execute(own)
 
+        def run_again(trials: Sequence[Trial]) -> dict[str, str]:
+            found: dict[str, str] = {}
+            for engine, own in trials_by_engine(replace(plan, trials=tuple(trials)), options.engine):
+                verifier = Verifier(
+                    folder, entered[engine.name], provisions, folder.study.metrics, repeats=1, jobs=options.jobs
+                )
+                checked = verifier.verify(own, lambda: None)
+                found |= {trial.trial_id: trial.first_difference or "" for trial in checked}
+            return found
+
         if folder.study.loss_strata:
-            plan = run_stated(plan, folder, tally, run, options.engine.name, observer)
+            plan = run_stated(plan, folder, tally, run, run_again, options.engine.name, observer)
         if folder.study.stopping is None:
-            run([trial for trial in plan.trials if trial.round != STATED])
+            run([trial for trial in plan.trials if trial.round != STATED or not folder.study.loss_strata])
         else:
             run_until_decided(plan, folder, tally, run, observer)
     folder.note(finished_unix_s=int(time.time()))

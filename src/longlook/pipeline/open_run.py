@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from longlook.core import Plan, RunFolder, Study, codec
+from longlook.core import Plan, RunFolder, Study, codec, find_tree
 from longlook.network import trace_store
 from longlook.pipeline.check import reopen
 from longlook.pipeline.options import RunOptions
@@ -52,7 +52,15 @@ def _manifest(study: Study, plan: Plan, provisions: Provisions, options: RunOpti
             **({"trace": provisions.trace.digest} if provisions.trace else {}),
             **provisions.tools,
         },
+        **_sources(provisions),
         "releases": codec.encode(releases_of(study, installed())),
         "host": facts_of_host(),
         "started_unix_s": int(time.time()),
     }
+
+
+def _sources(provisions: Provisions) -> dict[str, Any]:
+    """Return the records of programs that were built from sources; nothing if all are releases."""
+    found = (find_tree(name, version) for name, version in provisions.programs)
+    records = [codec.encode(tree) for tree in found if tree is not None]
+    return {"sources": records} if records else {}

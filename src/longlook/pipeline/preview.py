@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from longlook.core import Plan, RunFolder, Study, stop_after_s
+from longlook.core import STATED, Plan, RunFolder, Study, stop_after_s
 from longlook.pipeline.check import check, runs_in_guests, trials_by_engine
 from longlook.pipeline.options import RunOptions
 from longlook.pipeline.provide import provide_for
@@ -27,7 +27,11 @@ class CellPreview:
 
 @dataclass(frozen=True)
 class Preview:
-    """The work that a run would do. Repeats by `--verify` come on top of `trials`."""
+    """The work that a run would do. Repeats by `--verify` come on top of `trials`.
+
+    If losses are integrated, `trials` has one of each arm and round, and one of each arm at the stated point. Trials of
+    single losses and of further patterns come on top: they follow from the first ones.
+    """
 
     study: str
     plan_hash: str
@@ -41,6 +45,7 @@ class Preview:
     install: tuple[str, ...]  # parts as `longlook setup` takes them
     repeats: int  # runs of each trial for --verify
     decides: bool  # rounds stop where they decide, so that all these numbers are the largest there can be
+    integrated: int  # cells whose random losses are integrated, if they can be
     live_at_most_s: float | None  # real time of live trials, if each takes all it may; None: no trial is live
 
     @property
@@ -75,6 +80,7 @@ def preview_study(study: Study, out: Path, options: RunOptions) -> Preview:
         install=missing,
         repeats=options.verify,
         decides=study.stopping is not None,
+        integrated=_integrated(study, plan),
         live_at_most_s=sum(stop_after_s(trial.workload) or trial.timeout_s for trial in live) if live else None,
     )
 
@@ -85,6 +91,10 @@ def _cells(study: Study, plan: Plan) -> tuple[CellPreview, ...]:
     labels = [labels_of(cell) for cell in cells_of(study)]
     named = [(cell_id(each), each) for each in labels]
     return tuple(CellPreview(name, each, counts[name]) for name, each in named if name in counts)
+
+
+def _integrated(study: Study, plan: Plan) -> int:
+    return len({trial.cell_id for trial in plan.trials if trial.round == STATED}) if study.loss_strata else 0
 
 
 def _finished(plan: Plan, out: Path) -> set[str]:

@@ -26,6 +26,7 @@ def run_study(study: Study, out: Path, options: RunOptions, observer: Observer) 
     check(study, plan, out, options)
     provisions = provide_for(plan, options.engine, observer.say)
     with open_run(study, plan, out, provisions, options) as folder:
+        folder.expect(study.expectations)  # of a run that is continued, the file may have others by now
         execute(plan, folder, provisions, options, observer)
         verify(folder.plan, folder, provisions, options, observer)
         return analyse_run(folder, observer)

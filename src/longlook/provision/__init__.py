@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from longlook.core import lazy
 
 if TYPE_CHECKING:
+    from longlook.provision import build_steps as build_steps
+    from longlook.provision import confined as confined
     from longlook.provision import debian as debian
     from longlook.provision import decoder as decoder
     from longlook.provision import encoder as encoder
@@ -19,9 +21,12 @@ if TYPE_CHECKING:
     from longlook.provision import players as players
     from longlook.provision import tls as tls
     from longlook.provision.build_cache import build_folder as build_folder
-    from longlook.provision.build_cache import compile_with as compile_with
     from longlook.provision.build_cache import is_folder_built as is_folder_built
     from longlook.provision.build_cache import sources_digest as sources_digest
+    from longlook.provision.c import c_toolchain as c_toolchain
+    from longlook.provision.c import compile_c as compile_c
+    from longlook.provision.c import library_of as library_of
+    from longlook.provision.c import state_cmake_version as state_cmake_version
     from longlook.provision.catalogue import StackVersion as StackVersion
     from longlook.provision.catalogue import is_installed as is_installed
     from longlook.provision.catalogue import selected as selected
@@ -31,12 +36,22 @@ if TYPE_CHECKING:
     from longlook.provision.content import make_content as make_content
     from longlook.provision.content import noise as noise
     from longlook.provision.content import png as png
+    from longlook.provision.debian import SOURCES as SOURCES
+    from longlook.provision.debian import building_ground as building_ground
+    from longlook.provision.debian import debian_library as debian_library
     from longlook.provision.debian import fetch_libraries as fetch_libraries
+    from longlook.provision.debian import listed_libraries as listed_libraries
     from longlook.provision.go import NO_PATCHES as NO_PATCHES
     from longlook.provision.go import GoAdapter as GoAdapter
     from longlook.provision.go import Patches as Patches
     from longlook.provision.go import release_of as release_of
+    from longlook.provision.go import state_go_version as state_go_version
+    from longlook.provision.go_main import GoMain as GoMain
     from longlook.provision.guest_kernel import kernel_program as kernel_program
+    from longlook.provision.images.resolve import image_program as image_program
+    from longlook.provision.images.resolve import is_image as is_image
+    from longlook.provision.images.resolve import is_image_unpacked as is_image_unpacked
+    from longlook.provision.images.stack import image_server as image_server
     from longlook.provision.packaged import DebianAdapter as DebianAdapter
     from longlook.provision.packaged import debian_server as debian_server
     from longlook.provision.parallel import Installed as Installed
@@ -58,6 +73,7 @@ if TYPE_CHECKING:
     from longlook.provision.python import python_server as python_server
     from longlook.provision.python import python_version as python_version
     from longlook.provision.python import shared_digest as shared_digest
+    from longlook.provision.python_tree import python_sources as python_sources
     from longlook.provision.recorded import store as store
     from longlook.provision.recorded.har import LARGEST_BYTES as LARGEST_BYTES
     from longlook.provision.recorded.har import HarError as HarError
@@ -70,9 +86,19 @@ if TYPE_CHECKING:
     from longlook.provision.setup import KERNEL as KERNEL
     from longlook.provision.setup import install as install
     from longlook.provision.setup import is_part_installed as is_part_installed
-    from longlook.provision.setup import parse_part as parse_part
     from longlook.provision.setup import spelt_out as spelt_out
+    from longlook.provision.skeleton import MODELS as MODELS
+    from longlook.provision.skeleton import write_skeleton as write_skeleton
+    from longlook.provision.sources import git as git
+    from longlook.provision.sources.git import Commit as Commit
+    from longlook.provision.sources.history import History as History
+    from longlook.provision.sources.history import read_history as read_history
+    from longlook.provision.sources.owner import stack_at as stack_at
+    from longlook.provision.sources.resolve import is_sources as is_sources
+    from longlook.provision.sources.resolve import parse_program as parse_program
+    from longlook.provision.sources.resolve import version_of as version_of
     from longlook.provision.tls import identity as identity
+    from longlook.provision.variants import variant as variant
     from longlook.provision.video import DISTINCT_SEGMENTS as DISTINCT_SEGMENTS
     from longlook.provision.video import LADDER_BPS as LADDER_BPS
     from longlook.provision.video import MANIFEST_PATH as MANIFEST_PATH
@@ -86,12 +112,16 @@ else:
     __all__, __getattr__ = lazy(
         __name__,
         {
-            "build_cache": "build_folder compile_with is_folder_built sources_digest",
+            "build_cache": "build_folder is_folder_built sources_digest",
+            "c": "c_toolchain compile_c library_of state_cmake_version",
             "catalogue": "StackVersion is_installed selected stack_versions",
             "content": "PNG_OVERHEAD_BYTES Writer make_content noise png",
-            "debian": "fetch_libraries",
-            "go": "GoAdapter NO_PATCHES Patches release_of",
+            "debian": "SOURCES building_ground debian_library fetch_libraries listed_libraries",
+            "go": "GoAdapter NO_PATCHES Patches release_of state_go_version",
+            "go_main": "GoMain",
             "guest_kernel": "kernel_program",
+            "images.resolve": "image_program is_image is_image_unpacked",
+            "images.stack": "image_server",
             "packaged": "DebianAdapter debian_server",
             "parallel": "Installed install_all",
             "progress": "listening",
@@ -101,13 +131,20 @@ else:
                 "ENVIRONMENT PythonAdapter adapter_of compile_modules copy_adapter python_client python_server "
                 "python_version shared_digest"
             ),
+            "python_tree": "python_sources",
             "recorded.har": "HarError LARGEST_BYTES PageContradiction read_har",
             "recorded.page": "RecordedPage evidence_counts",
             "rust": "cargo_stack",
-            "setup": "DEFAULT_PARTS KERNEL install is_part_installed parse_part spelt_out",
+            "setup": "DEFAULT_PARTS KERNEL install is_part_installed spelt_out",
+            "skeleton": "MODELS write_skeleton",
+            "sources.git": "Commit",
+            "sources.history": "History read_history",
+            "sources.owner": "stack_at",
+            "sources.resolve": "is_sources parse_program version_of",
             "tls": "identity",
+            "variants": "variant",
             "video": "DISTINCT_SEGMENTS LADDER_BPS MANIFEST_PATH Video video_content",
             "video_encoding": "LENGTH_S SEGMENTS_S encoded_content is_encoded",
         },
-        "debian decoder encoder guest_kernel parallel pins players recorded.store tls",
+        "build_steps confined debian decoder encoder guest_kernel parallel pins players recorded.store sources.git tls",
     )

@@ -1,11 +1,12 @@
 """Folders and programs in the cache: made once, atomically and by one process at a time, and verified at every use.
 
-Programs are keyed by their inputs. Standard library only.
+Programs are keyed by their inputs: sources, tools, and the code of the module that builds them. Standard library only.
 """
 
 import contextlib
 import errno
 import fcntl
+import inspect
 import json
 import os
 import shutil
@@ -14,7 +15,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from longlook.core import MachineError, Program, cache_dir, content_hash, file_digest
+from longlook.core import MachineError, Program, builder_digest, cache_dir, content_hash, file_digest
 from longlook.provision.progress import report_step
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -90,8 +91,6 @@ def _explained(folder: Path) -> Iterator[None]:
 
 _RECORD = "program.json"
 _PROGRAM = "program"
-_LOG_LINES_SHOWN = 20
-_WORDS_SHOWN = 3
 
 
 def build(
@@ -100,11 +99,11 @@ def build(
     """Return the program of a stack's version; build it if the cache does not hold it intact.
 
     `sources` is the folder that it is made from, `toolchain` is the compiler's version, and `recipe` stands for
-    everything else that determines the result. These three and the version make the key. `build(work, out)` compiles
-    the copy of the sources in `work` into the file `out`. Every use compares the program's digest with the one recorded
-    after the build, and a corrupt entry is built again.
+    everything else that determines the result but the code of the module that calls this. All of them and the version
+    make the key. `build(work, out)` compiles the copy of the sources in `work` into the file `out`. Every use compares
+    the program's digest with the one recorded after the build, and a corrupt entry is built again.
     """
-    folder = _entry(name, version, sources, toolchain, recipe)
+    folder = _entry(name, version, sources, toolchain, recipe, _builder())
 
     def fill(into: Path) -> None:
         work = into / "work"
@@ -127,7 +126,7 @@ def build_folder(
     `build(out, final)` fills `out`, which is renamed to `final` afterwards. Every use checks all files. The other
     parameters are as in `build`.
     """
-    folder = _entry(name, version, sources, toolchain, recipe)
+    folder = _entry(name, version, sources, toolchain, recipe, _builder())
 
     def fill(into: Path) -> None:
         build(into / _PROGRAM, folder / _PROGRAM)
@@ -138,13 +137,13 @@ def build_folder(
 
 
 def is_folder_built(name: str, version: str, sources: Path, toolchain: str, recipe: str = "") -> bool:
-    """Return whether `build_folder` would find the folder in the cache, intact."""
-    return _is_intact_folder(_entry(name, version, sources, toolchain, recipe))
+    """Return whether `build_folder` would find the folder in the cache, intact, called by the same module."""
+    return _is_intact_folder(_entry(name, version, sources, toolchain, recipe, _builder()))
 
 
 def is_built(name: str, version: str, sources: Path, toolchain: str, recipe: str = "") -> bool:
-    """Return whether `build` would find the program in the cache, intact."""
-    return _is_intact(_entry(name, version, sources, toolchain, recipe))
+    """Return whether `build` would find the program in the cache, intact, called by the same module."""
+    return _is_intact(_entry(name, version, sources, toolchain, recipe, _builder()))
 
 
 def toolchain_version(
@@ -165,20 +164,6 @@ def toolchain_version(
     return done.stdout.strip()
 
 
-def compile_with(command: Sequence[str], cwd: Path, env: Mapping[str, str]) -> None:
-    """Run one step of a build; MachineError with the end of its log if it fails."""
-    report_step(" ".join([Path(command[0]).name, *command[1:_WORDS_SHOWN]]))
-    done = subprocess.run(
-        command, cwd=cwd, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
-    )
-    if done.returncode != 0:
-        tail = "\n".join(done.stdout.splitlines()[-_LOG_LINES_SHOWN:])
-        raise MachineError(
-            f"{' '.join(command)} failed with exit code {done.returncode}:\n{tail}",
-            "look at the last lines: often the package registry cannot be reached",
-        )
-
-
 def sources_digest(folder: Path) -> str:
     """Return the digest of the relative names and contents of the files below a folder that determine a program.
 
@@ -192,9 +177,22 @@ def _tree_digest(folder: Path, counts: Callable[[Path], bool] = lambda _path: Tr
     return content_hash([(str(path.relative_to(folder)), file_digest(path)) for path in files])
 
 
-def _entry(name: str, version: str, sources: Path, toolchain: str, recipe: str) -> Path:
+def _builder() -> str:
+    """Return the name of the module that calls the caller: no builder can leave its own code out of a key."""
+    frame = inspect.currentframe()
+    for _ in range(2):
+        frame = frame.f_back if frame is not None else None
+    if frame is None:
+        raise RuntimeError("this Python does not say which module calls")
+    return str(frame.f_globals["__name__"])
+
+
+def _entry(name: str, version: str, sources: Path, toolchain: str, recipe: str, builder: str) -> Path:
     _expect_folder(sources)
-    key = content_hash({"sources": sources_digest(sources), "toolchain": toolchain, "recipe": recipe})
+    made_by = builder_digest(builder)
+    key = content_hash(
+        {"sources": sources_digest(sources), "toolchain": toolchain, "recipe": recipe, "builder": made_by}
+    )
     return cache_dir() / "stacks" / name / version / key
 
 

@@ -1,4 +1,4 @@
-"""Runs the steps of a long build: children that end with this process, a log that is kept, progress in few lines."""
+"""Runs the steps of builds: children that end with this process, a log that is kept, progress in few lines."""
 
 import contextlib
 import os
@@ -6,38 +6,48 @@ import re
 import signal
 import subprocess
 import textwrap
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import IO, Any
 
-from longlook.core import MachineError
+from longlook.core import MachineError, process_table
+from longlook.provision.progress import report_step
 
-_LINES_SHOWN = 20
+LINES_SHOWN = 20
+REGISTRY_HINT = "look at the last lines: often the package registry cannot be reached"
+_WORDS_SHOWN = 3
 _END_WITHIN_S = 10.0
 """How long a child may take after SIGTERM before it is killed."""
+_DEAD_WITHIN_S = 10.0
+"""How long a process may live after SIGKILL: one that waits for its disk dies when the disk has answered."""
 
 
 def run(
     command: Sequence[str],
-    log: Path,
+    log: Path | None = None,
     *,
-    hint: str,
+    hint: str = REGISTRY_HINT,
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
     each: Callable[[str], None] = lambda _line: None,
     keep_open: int | None = None,
 ) -> None:
-    """Run one step; append its output to `log` and call `each` with every line of it.
+    """Run one step; append its output to `log` if that is given, and call `each` with every line of it.
 
     Raise MachineError with the end of the output and `hint` if it fails. Whatever ends the waiting (Ctrl-C, SIGTERM, an
-    error) ends the step first, with everything it started. `keep_open` is a descriptor that the step inherits.
+    error) ends the step first, with everything it started. `keep_open` is a descriptor that the step inherits. Sources
+    that nobody vouches for have their steps run by `confined.run`.
     """
+    if log is None:
+        report_step(" ".join([Path(command[0]).name, *command[1:_WORDS_SHOWN]]))
     shown: list[str] = []
-    with log.open("a") as record, _child(command, cwd, env, keep_open) as child:
+    with _opened(log) as record, _child(command, cwd, env, keep_open) as child:
         record.write(f"$ {' '.join(command)}\n")
         for line in child.stdout or ():
             if not line.startswith("dlstatus:"):  # apt's percentages, for `each` alone
                 record.write(line)
-                shown = [*shown[1 - _LINES_SHOWN :], line]
+                shown = [*shown[1 - LINES_SHOWN :], line]
             each(line)
         code = child.wait()
     if code != 0:
@@ -45,7 +55,12 @@ def run(
         if "No space left on device" in tail or "Disk quota exceeded" in tail:
             raise MachineError(f"the disk of the cache is full:\n{tail}", "free some, or move it: LONGLOOK_CACHE")
         what = textwrap.shorten(" ".join(command), 120, placeholder=" …")
-        raise MachineError(f"{what} failed with exit code {code}:\n{tail}", f"{hint} (log: {log})")
+        where = "" if log is None else f" (log: {log})"
+        raise MachineError(f"{what} failed with exit code {code}:\n{tail}", f"{hint}{where}")
+
+
+def _opened(log: Path | None) -> IO[str]:
+    return Path(os.devnull if log is None else log).open("a")
 
 
 @contextlib.contextmanager
@@ -75,15 +90,25 @@ def _child(
             _signal_group(child, signal.SIGTERM)  # make removes unfinished files
             child.wait(_END_WITHIN_S)
         finally:  # also where it does not end, or a second Ctrl-C cuts the waiting short
-            _signal_group(child, signal.SIGKILL)
-            child.wait()
+            end_group(child)
         raise
     finally:
         if child.stdout is not None:
             child.stdout.close()
 
 
-def _signal_group(child: subprocess.Popen[str], number: signal.Signals) -> None:
+def end_group(child: subprocess.Popen[Any]) -> None:
+    """Kill a child with its process group, which is what it left behind, and return once the last of them is dead."""
+    _signal_group(child, signal.SIGKILL)
+    child.wait()
+    until = time.monotonic() + _DEAD_WITHIN_S
+    while time.monotonic() < until and any(
+        entry.group == child.pid and not entry.has_ended for entry in process_table().values()
+    ):
+        time.sleep(0.01)
+
+
+def _signal_group(child: subprocess.Popen[Any], number: signal.Signals) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(child.pid, number)
 

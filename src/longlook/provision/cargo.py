@@ -6,15 +6,19 @@ Cargo compares an archive with its digest when it downloads the archive, and lat
 
 import gzip
 import hashlib
+import json
 import os
 import shutil
 import tarfile
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from longlook.core import MachineError, adapters_dir, cache_dir, content_hash
-from longlook.provision.build_cache import compile_with, locked, toolchain_version
+from longlook.core import MachineError, SourceTree, adapter_dir, adapters_dir, cache_dir, content_hash
+from longlook.provision import build_steps, confined
+from longlook.provision.build_cache import locked, toolchain_version
+from longlook.provision.crate_sources import LIBRARY, RUST_HINT, StandIn, path_crates, put_in, resolve_lock, stand_in
+from longlook.provision.sources.snapshot import read_copy
 
 _UNPACKED = ".cargo-ok"
 """A file of cargo's own in each unpacked crate."""
@@ -73,6 +77,11 @@ SHARED = Path("lib", "rust")
 _BINARY = Path("release", "adapter")
 _LAYOUT = "manifest above all sources"
 _KEY_FILE = "dependencies"
+_NATIVE_FILE = "native"
+LOCK_CHANGES = "Cargo.lock.changes"
+_ORIGIN = ".cargo_vcs_info.json"
+_OF_ARCHIVES = frozenset((_ORIGIN, "Cargo.toml.orig", "Cargo.lock"))
+"""Files that crates have in archives alone."""
 _FRAMES_IN_C = "-fno-omit-frame-pointer"
 _FRAMES_IN_RUST = "-Cforce-frame-pointers=yes"
 _FIXED = {"LC_ALL": "C", "CARGO_INCREMENTAL": "0"}
@@ -86,7 +95,6 @@ _PASSED = frozenset(
 """The user's variables that say where tools, servers and folders are; the versions of compilers are part of the key."""
 
 _PASSED_PREFIXES = ("CARGO_HTTP_", "CARGO_NET_", "CARGO_REGISTRIES_")
-_RUST_HINT = "install Rust with rustup, or sudo apt-get install cargo (1.85 or newer)"
 _C_HINT = "sudo apt-get install gcc g++"
 
 
@@ -95,8 +103,8 @@ def toolchain(name: str) -> str:
 
     Raises MachineError when one of them is missing. rustup may choose another Rust for the folder of an adapter.
     """
-    folder = adapters_dir() / name / "src"
-    rust = [toolchain_version((tool, "--version", "--verbose"), _RUST_HINT, folder) for tool in ("rustc", "cargo")]
+    folder = adapter_dir(name) / "src"
+    rust = [toolchain_version((tool, "--version", "--verbose"), RUST_HINT, folder) for tool in ("rustc", "cargo")]
     c_compiler = toolchain_version(("cc", "--version"), _C_HINT, folder).partition("\n")[0]
     return "\n".join((*rust, c_compiler))
 
@@ -117,29 +125,125 @@ def environment(folder: Path) -> dict[str, str]:
     return {**passed, **_FIXED, **flags, "CARGO_TARGET_DIR": str(folder / "target")}
 
 
-def compile_program(name: str, version: str, out: Path) -> None:
+def compile_program(name: str, version: str, out: Path, tree: SourceTree | None = None) -> None:
     """Compile adapters/`name` with the manifest and lock file in its versions/`version` into the file `out`.
 
     The cache keeps one folder per version with the compiled dependencies. It is used again as long as the manifests,
     the lock file, the compilers and the settings are the same. After any change of them, and after a build that was
     killed, everything is compiled from scratch. The adapter and the shared crate are always compiled. Builds of the
     same version wait for each other.
+
+    A `tree` stands in for the crates of its workspace. Nobody vouches for what its build scripts leave: all trees of a
+    version share a folder of their own. Crates of the registry are the same for all trees. A file that is as it was in
+    the last tree is not compiled again. The lock file that it was compiled with is put beside `out`, with a list of
+    changes if the tree required any.
     """
-    folder = cache_dir() / "cargo" / f"{name}-{version}"
+    folder = cache_dir() / "cargo" / (f"{name}-{version}" if tree is None else f"{name}-{version}-trees")
     with locked(folder):
         key_file, key = folder / _KEY_FILE, _dependencies_key(name, version)
         if not key_file.is_file() or key_file.read_text() != key:
             shutil.rmtree(folder, ignore_errors=True)
+        work, target = folder / "tree", folder / "target"
+        target.mkdir(parents=True, exist_ok=True)
+        _copy_sources(name, version, work)
+        if tree is not None:
+            _put_in(work, tree, folder, out)
+            confined.run(_fetch(name), work, environment(folder), caches=(_cargo_home(),), network=True)
+        verify(work / "Cargo.lock", _cargo_home())
         key_file.unlink(missing_ok=True)
-        _copy_sources(name, version, folder / "tree")
-        verify(folder / "tree" / "Cargo.lock", _cargo_home())
         try:
-            compile_with(COMMAND, folder / "tree", environment(folder))
+            if tree is None:
+                build_steps.run(COMMAND, cwd=work, env=environment(folder))
+            else:
+                confined.run((*COMMAND, "--offline"), target, _offline(environment(folder)), cwd=work)
         except MachineError:
             key_file.write_text(key)  # cargo ended by itself: what it has compiled until then is whole
             raise
-        shutil.copyfile(folder / "target" / _BINARY, out)
+        shutil.copyfile(confined.inside(target / _BINARY, target), out)
         key_file.write_text(key)
+
+
+def _fetch(name: str) -> tuple[str, ...]:
+    """Return the command that fetches the crates of a lock file for this machine, and runs nothing of them."""
+    machine = next(line.split()[1] for line in toolchain(name).splitlines() if line.startswith("host: "))
+    return ("cargo", "fetch", "--locked", "--target", machine)
+
+
+def _offline(env: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment of a build without the user's settings of registries, such as their keys."""
+    return {name: value for name, value in env.items() if not name.startswith(_PASSED_PREFIXES)}
+
+
+def _put_in(work: Path, tree: SourceTree, folder: Path, out: Path) -> None:
+    """Let a tree stand in for crates of a program in `work`, and record the lock file beside `out`."""
+    manifest, lock = work / "Cargo.toml", work / "Cargo.lock"
+    put_in(read_copy(tree.folder), work / LIBRARY)
+    sources = stand_in(tree.folder, lock.read_text())
+    manifest.write_text(sources.manifest(manifest.read_text(), tree.reported))
+    changes = resolve_lock(work, sources, environment(folder))
+    shutil.copyfile(lock, out.with_name(lock.name))
+    if changes:
+        out.with_name(LOCK_CHANGES).write_text("".join(f"{change}\n" for change in changes))
+    _forget_scripts(folder, sources, lock.read_text())
+
+
+def _forget_scripts(folder: Path, sources: StandIn, lock: str) -> None:
+    """Remove the results of the build scripts of sources, unless they are of the same scripts and the same files.
+
+    Such a script finds the files that it left in its folder the last time: files of another tree must not be there.
+    """
+    file, native = folder / _NATIVE_FILE, sources.native
+    if file.is_file() and file.read_text() == native:
+        return
+    file.unlink(missing_ok=True)
+    target = folder / "target"
+    for name in path_crates(lock):
+        for kept in ("build", ".fingerprint"):
+            for stale in confined.inside(target / "release" / kept, target).glob(f"{name}-*"):
+                shutil.rmtree(stale) if stale.is_dir() and not stale.is_symlink() else stale.unlink()
+    file.write_text(native)
+
+
+def unpack(name: str, version: str, libraries: Sequence[str], into: Path) -> None:
+    """Put the released crates of a version into a new folder, as members of a workspace as their repository has them.
+
+    `libraries` are their names; a crate that the version's lock file does not have is left out. Archives are compared
+    with the digests in that lock. Manifests come from the archives, without paths and inheritance.
+    """
+    own = adapter_dir(name) / "versions" / version
+    packages = {each["name"]: each for each in tomllib.loads((own / "Cargo.lock").read_text())["package"]}
+    members: list[str] = []
+    for package in (packages[each] for each in libraries if each in packages):
+        archive = _archive(package, own)
+        try:
+            files = dict(_packed(archive))
+            place = json.loads(files.get(_ORIGIN, b"{}")).get("path_in_vcs") or ""
+        except (*_DAMAGE, ValueError) as error:
+            raise MachineError(
+                f"{archive} cannot be read: {error}", f"rm {archive}, and cargo fetches it anew"
+            ) from error
+        for path, contents in files.items():
+            if path not in _OF_ARCHIVES:
+                (into / place / path).parent.mkdir(parents=True, exist_ok=True)
+                (into / place / path).write_bytes(contents)
+        members += [place] if place else []
+    if members:
+        (into / "Cargo.toml").write_text(f'[workspace]\nresolver = "2"\nmembers = {json.dumps(members)}\n')
+
+
+def _archive(package: Mapping[str, str], own: Path) -> Path:
+    """Return the archive of a crate, which cargo fetches if it is not here; MachineError if its digest is another."""
+    cache = _cargo_home() / "registry" / "cache"
+    pattern = f"*/{package['name']}-{package['version']}.crate"
+    if not any(cache.glob(pattern)):
+        build_steps.run(("cargo", "fetch", "--locked"), cwd=own, env={**os.environ, **_FIXED})
+    for archive in sorted(cache.glob(pattern)):
+        if hashlib.sha256(archive.read_bytes()).hexdigest() == package["checksum"]:
+            return archive
+    raise MachineError(
+        f"no archive of {package['name']} {package['version']} has the digest of {own / 'Cargo.lock'}",
+        f"rm {cache / pattern}, and cargo fetches it anew",
+    )
 
 
 def _cargo_home() -> Path:
@@ -147,7 +251,7 @@ def _cargo_home() -> Path:
 
 
 def _dependencies_key(name: str, version: str) -> str:
-    own = adapters_dir() / name / "versions" / version
+    own = adapter_dir(name) / "versions" / version
     manifests = (own / "Cargo.toml", own / "Cargo.lock", adapters_dir() / SHARED / "Cargo.toml")
     return content_hash([*(path.read_text() for path in manifests), toolchain(name), _flags()])
 
@@ -161,13 +265,15 @@ def _copy_sources(name: str, version: str, tree: Path) -> None:
 
     The manifest moves up because cargo puts the absolute path of a package outside the manifest's folder into the
     symbols, and so into the program. Files get new times, because cargo takes a file that is older than the last build
-    for one that has not changed.
+    for one that has not changed. `library`, in which `_put_in` keeps them itself, stays.
     """
-    shutil.rmtree(tree, ignore_errors=True)
-    for folder in (Path(name, "src"), SHARED):
+    for path in tree.iterdir() if tree.is_dir() else ():
+        if path.name != LIBRARY.name:
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    for folder, place in ((adapter_dir(name) / "src", Path(name, "src")), (adapters_dir() / SHARED, SHARED)):
         ignored = shutil.ignore_patterns("target")
-        shutil.copytree(adapters_dir() / folder, tree / folder, ignore=ignored, copy_function=shutil.copyfile)
-    own = adapters_dir() / name / "versions" / version
+        shutil.copytree(folder, tree / place, ignore=ignored, copy_function=shutil.copyfile)
+    own = adapter_dir(name) / "versions" / version
     manifest = (own / "Cargo.toml").read_text().replace('"../../../', '"').replace('"../../', f'"{name}/')
     (tree / "Cargo.toml").write_text(manifest.replace("[workspace]", f'[workspace]\nexclude = ["{SHARED}"]'))
     shutil.copyfile(own / "Cargo.lock", tree / "Cargo.lock")

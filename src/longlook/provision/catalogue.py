@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from longlook.core import EITHER, InputError, LonglookError, Stack, registry
+from longlook.core import EITHER, LonglookError, Stack, registry
+from longlook.provision.sources.resolve import parse_program
 
 _AT_ONCE = 8
 _log = logging.getLogger("longlook")
@@ -49,18 +50,15 @@ def selected(names: Sequence[str]) -> list[tuple[Stack, str]]:
         return [(stack, version) for stack in stacks for version in stack.version_names]
     found = []
     for part in names:
-        name, at, version = part.partition("@")
-        stack = registry.stack(name)
-        if at and not version:
-            raise InputError(f"{part}: no version behind @", f"known: {', '.join(stack.version_names)}")
-        found += [(stack, each) for each in ([stack.version(version).name] if at else stack.version_names)]
+        stack, version = parse_program(part)
+        found += [(stack, each) for each in ((version,) if "@" in part else stack.version_names)]
     return list({(stack.name, version): (stack, version) for stack, version in found}.values())
 
 
 def is_installed(stack: Stack, version: str) -> bool:
     """Return whether a version is installed; False if that cannot be found out. A broken plug-in is warned of."""
     try:
-        return stack.installed(version)
+        return stack.is_installed(version)
     except LonglookError:
         return False
     except Exception as error:
@@ -81,6 +79,6 @@ def _entry(stack: Stack, version: str, installed: bool) -> StackVersion:
         connections=tuple(str(state) for state in stack.connections_of(version)),
         knobs=tuple(knobs),
         installed=installed,
-        default=version == stack.default_version,
+        default=stack.is_default(version),
         note=found.note,
     )

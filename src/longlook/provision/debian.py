@@ -1,16 +1,22 @@
 """Fetches libraries and programs from packages of Debian, whatever the machine has installed, without root."""
 
+import json
 import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from longlook.core import MachineError, Program, adapters_dir
+from longlook.core import MachineError, Program, adapters_dir, cache_dir, content_hash
 from longlook.provision import pins
+from longlook.provision.build_cache import filled
 from longlook.provision.progress import report_step
 
 if TYPE_CHECKING:
     from longlook.provision.apt import Package, PrivateApt
+
+SOURCES = "sources"
+"""The folder of a building ground with the sources of a release."""
 
 _HINT = "this needs apt, a mirror of Debian among the machine's package sources, and the network once"
 _LIBRARIES = ("usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu")
@@ -27,7 +33,7 @@ def fetch_libraries(listed: Path, suite: str, work: Path, into: Path) -> None:
     root = _unpacked(listed, suite, work, into.parent)
     into.mkdir()
     for number, (name, soname) in enumerate(libraries):
-        shutil.copy(_library(root, name, soname), into / f"{number:02d}-{soname}")
+        shutil.copy(debian_library(root, name, soname), into / f"{number:02d}-{soname}")
 
 
 def fetch_packages(listed: Path, suite: str, work: Path, into: Path) -> None:
@@ -37,6 +43,52 @@ def fetch_packages(listed: Path, suite: str, work: Path, into: Path) -> None:
     """
     shutil.move(_unpacked(listed, suite, work, into.parent), into)
     shutil.rmtree(into / "usr" / "share", ignore_errors=True)
+
+
+def fetch_sources(pinned: Path, suite: str, work: Path, into: Path) -> None:
+    """Unpack the one archive of sources that a file of pins names into a new folder; `work` is apt's temporary folder.
+
+    The folder above `into` gets the record. The pinned digest vouches for it. Raise MachineError if it cannot be
+    fetched.
+    """
+    stack = pinned.parent.parent.name
+    (pin,) = pins.read_pins(pinned)
+    work.mkdir()
+    file = open_archive(suite, work, stack, read_index=False).download_unlisted(pin, work / "packages", report_step)
+    if file is None:
+        raise MachineError(f"the mirror has {pin.path} no more", f"name a checkout of {stack}: {stack}@./PATH")
+    shutil.unpack_archive(file, work / "sources", "xztar")
+    (sources,) = (work / "sources").iterdir()
+    shutil.move(sources, into)
+    pins.write_record([pins.Taken(pin, pin, file)], into.parent)
+
+
+def building_ground(name: str, lists: Mapping[Path, str], sources: Path, suite: str) -> Path:
+    """Return the folder of the cache on which libraries are built: packages (`usr`, `lib`), `sources`, and the record.
+
+    `lists` has lists of packages, each with its release of Debian; `sources` is the file of pins of the archive of
+    sources, of the release `suite`. The folder is called after `name`, and made if it is missing.
+    """
+    key = content_hash([file.read_text() for file in (*map(pins_of, lists), sources)])
+
+    def fill(into: Path) -> None:
+        taken = []
+        for number, (listed, release) in enumerate(lists.items()):
+            part = into / f"part-{number}"
+            part.mkdir()
+            fetch_packages(listed, release, part / "apt", part / "made")
+            shutil.copytree(part / "made", into, symlinks=True, dirs_exist_ok=True)
+            taken += pins.read_record(part)
+        part = into / "part-of-sources"
+        part.mkdir()
+        fetch_sources(sources, suite, part / "apt", part / "made")
+        (part / "made").rename(into / SOURCES)
+        taken += pins.read_record(part)
+        for each in into.glob("part-*"):
+            shutil.rmtree(each)
+        (into / pins.RECORD).write_text(json.dumps(taken, indent=1) + "\n")
+
+    return filled(cache_dir() / "releases" / f"{name}-{key}", Path.is_dir, fill)
 
 
 def pins_of(listed: Path) -> Path:
@@ -61,10 +113,11 @@ def _unpacked(listed: Path, suite: str, work: Path, record: Path) -> Path:
     return work / "root"
 
 
-def open_archive(suite: str, work: Path, stack: str) -> "PrivateApt":
+def open_archive(suite: str, work: Path, stack: str, *, read_index: bool = True) -> "PrivateApt":
     """Return a release of Debian as the machine's mirror has it, with its index read; `work` is apt's own folder.
 
-    Raise MachineError if the machine has no apt or no mirror of Debian.
+    Without `read_index` it delivers only what is pinned. Raise MachineError if the machine has no apt or no mirror of
+    Debian.
     """
     from longlook.provision import apt  # not at the top: a guest reads the declarations of stacks
 
@@ -75,7 +128,8 @@ def open_archive(suite: str, work: Path, stack: str) -> "PrivateApt":
     if mirror is None:
         raise MachineError("this machine's package sources name no mirror of Debian", _HINT)
     archive = apt.PrivateApt(work, mirror.uri, suite, apt.archive_keyring(), work / "log")
-    archive.update()
+    if read_index:
+        archive.update()
     return archive
 
 
@@ -95,8 +149,8 @@ def listed_packages(listed: Path) -> list[str]:
 
 
 def listed_libraries(listed: Path) -> list[tuple[str, str]]:
-    """Return (package, soname) for each line that is not a comment."""
-    return [(package, soname) for package, soname in _lines(listed)]
+    """Return (package, soname) for each line that names a library."""
+    return [(line[0], line[1]) for line in _lines(listed) if len(line) > 1]
 
 
 def _lines(listed: Path) -> list[list[str]]:
@@ -117,7 +171,8 @@ def _unpack(package: Path, root: Path) -> None:
         raise MachineError(f"{package.name} cannot be unpacked: {done.stderr.strip()}", _HINT)
 
 
-def _library(root: Path, package: str, soname: str) -> Path:
+def debian_library(root: Path, package: str, soname: str) -> Path:
+    """Return a library of a package that was unpacked below `root`; MachineError if there is none."""
     for folder in _LIBRARIES:
         if (root / folder / soname).exists():
             return root / folder / soname

@@ -10,7 +10,8 @@ import sys
 from pathlib import Path
 
 from longlook.core import MachineError, cache_dir, content_hash, file_digest
-from longlook.provision.build_cache import compile_with, filled
+from longlook.provision import build_steps
+from longlook.provision.build_cache import filled
 from longlook.provision.python import environment_of_tools, unpack
 
 VERSION = "7.1"
@@ -91,4 +92,4 @@ def _fetch(into: Path) -> None:
     (into / _DIGESTS).write_text(_digests(into))
     probe = "import ctypes, sys; assert ctypes.CDLL(sys.argv[1]).avcodec_find_decoder_by_name(b'h264')"
     command = (sys.executable, "-S", "-c", probe, LIBRARY)
-    compile_with(command, into, {**environment_of_tools(), "LD_LIBRARY_PATH": str(into)})
+    build_steps.run(command, cwd=into, env={**environment_of_tools(), "LD_LIBRARY_PATH": str(into)})

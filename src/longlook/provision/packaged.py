@@ -15,14 +15,15 @@ from longlook.core import (
     ServerJob,
     Stack,
     Version,
-    adapters_dir,
+    adapter_dir,
     content_hash,
     find_version,
     knobs,
     server_arguments,
     with_default,
 )
-from longlook.provision.build_cache import build_folder, compile_with, is_folder_built, sources_digest
+from longlook.provision import build_steps
+from longlook.provision.build_cache import build_folder, is_folder_built, sources_digest
 from longlook.provision.debian import fetch_packages
 from longlook.provision.python import ENVIRONMENT, compile_modules, copy_adapter, python_version, shared_digest
 
@@ -78,7 +79,7 @@ def packaged(name: str, version: str, suite: str) -> Program:
     """
     if platform.machine() != "x86_64":
         raise MachineError(f"{name} is installed from packages for x86-64 only", "leave it out of the study")
-    sources = adapters_dir() / name
+    sources = adapter_dir(name)
 
     def make(out: Path, final: Path) -> None:
         out.mkdir()
@@ -88,7 +89,7 @@ def packaged(name: str, version: str, suite: str) -> Program:
         copy_adapter(sources, out / _ADAPTER)
         compile_modules(Path(sys.executable), out / _ADAPTER, final / _ADAPTER)
         probe = (sys.executable, "-S", f"{name}_main.py", "version", version)
-        compile_with(probe, out / _ADAPTER, ENVIRONMENT)
+        build_steps.run(probe, cwd=out / _ADAPTER, env=ENVIRONMENT)
 
     folder = build_folder(name, version, sources, python_version(), make, shared_digest())
     parts = [sources_digest(folder / _ADAPTER), sources_digest(folder / _ROOT), python_version()]
@@ -97,7 +98,7 @@ def packaged(name: str, version: str, suite: str) -> Program:
 
 def is_packaged(name: str, version: str) -> bool:
     """Return whether `packaged` has nothing to do."""
-    return is_folder_built(name, version, adapters_dir() / name, python_version(), shared_digest())
+    return is_folder_built(name, version, adapter_dir(name), python_version(), shared_digest())
 
 
 def packaged_server(program: Program, job: ServerJob) -> Command:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from longlook.core import MachineError, adapters_dir, cache_dir, content_hash, file_digest
-from longlook.provision.build_cache import compile_with, filled
+from longlook.provision import build_steps
+from longlook.provision.build_cache import filled
 
 _HINT = "sudo apt-get install npm; packages come from the registry that npm is configured for"
 
@@ -94,7 +95,9 @@ def _fetch(into: Path) -> None:
     work = into / "work"
     for name, player in PLAYERS.items():
         work.mkdir()
-        compile_with((npm, "pack", "--loglevel=error", f"{player.package}@{player.version}"), work, os.environ)
+        build_steps.run(
+            (npm, "pack", "--loglevel=error", f"{player.package}@{player.version}"), cwd=work, env=os.environ
+        )
         (package,) = work.glob("*.tgz")
         _check(player, package)
         with tarfile.open(package) as archive:

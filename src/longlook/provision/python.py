@@ -16,12 +16,14 @@ from longlook.core import (
     Program,
     ServerJob,
     Version,
+    adapter_dir,
     adapters_dir,
     content_hash,
     find_version,
     server_arguments,
 )
-from longlook.provision.build_cache import build_folder, compile_with, is_folder_built, sources_digest
+from longlook.provision import build_steps
+from longlook.provision.build_cache import build_folder, is_folder_built, sources_digest
 
 ADAPTER = "adapter"
 """The folder of the environment with a copy of the adapter's sources."""
@@ -32,8 +34,10 @@ ENVIRONMENT = {
 }
 """The environment variables of every adapter in Python."""
 
+IN_VENV = ("bin", "python")
+"""The place of the Python in an environment."""
+
 _HINT = "make build, which brings it into .venv, or: pip install uv"
-_IN_VENV = ("bin", "python")
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,7 @@ class PythonAdapter:
 
     @property
     def _sources(self) -> Path:
-        return adapters_dir() / self.name
+        return adapter_dir(self.name)
 
 
 def environment(name: str, version: str, sources: Path) -> Program:
@@ -71,11 +75,13 @@ def environment(name: str, version: str, sources: Path) -> Program:
         lambda out, final: _make(sources, version, out, final),
         shared_digest(),
     )
-    packages = sorted(path.name.removesuffix(".dist-info") for path in folder.glob("lib/python*/*/*.dist-info"))
-    digest = content_hash(
-        {"sources": sources_digest(folder / ADAPTER), "packages": packages, "python": python_version()}, length=64
-    )
-    return Program(str(folder.joinpath(*_IN_VENV)), digest)
+    parts = {"sources": sources_digest(folder / ADAPTER), "packages": packages_of(folder), "python": python_version()}
+    return Program(str(folder.joinpath(*IN_VENV)), content_hash(parts, length=64))
+
+
+def packages_of(folder: Path) -> list[str]:
+    """Return name and version of each package in an environment, sorted: `attrs-26.1.0`."""
+    return sorted(path.name.removesuffix(".dist-info") for path in folder.glob("lib/python*/*/*.dist-info"))
 
 
 def is_made(name: str, version: str, sources: Path) -> bool:
@@ -101,7 +107,7 @@ def _shared() -> Path:
 
 def adapter_of(program: Program) -> Path:
     """Return the folder with the adapter's sources in an environment, from the environment's Python."""
-    return Path(program.path).parents[len(_IN_VENV) - 1] / ADAPTER
+    return Path(program.path).parents[len(IN_VENV) - 1] / ADAPTER
 
 
 def python_server(program: Program, job: ServerJob) -> Command:
@@ -127,23 +133,32 @@ def python_version() -> str:
 def _make(sources: Path, version: str, out: Path, final: Path) -> None:
     """Make an environment of the base Python of the running Python."""
     uv = find_uv()
-    compile_with((sys.executable, "-m", "venv", "--without-pip", str(out)), out.parent, environment_of_tools())
-    python = out.joinpath(*_IN_VENV)
+    make_venv(out)
+    python = out.joinpath(*IN_VENV)
     lock = sources / "locks" / f"{version}.txt"
     install = (uv, "pip", "install", "--quiet", "--python", str(python), "--link-mode", "copy", "--no-deps")
-    compile_with((*install, "--only-binary", ":all:", "--require-hashes", "-r", str(lock)), out, environment_of_tools())
+    build_steps.run(
+        (*install, "--only-binary", ":all:", "--require-hashes", "-r", str(lock)), cwd=out, env=environment_of_tools()
+    )
     copy_adapter(sources, out / ADAPTER)
     compile_modules(python, out, final)
+
+
+def make_venv(out: Path) -> None:
+    """Make an empty environment of the base Python of the running Python."""
+    build_steps.run(
+        (sys.executable, "-m", "venv", "--without-pip", str(out)), cwd=out.parent, env=environment_of_tools()
+    )
 
 
 def compile_modules(python: Path, folder: Path, final: Path) -> None:
     """Compile everything below a folder that will be renamed to `final`.
 
     The compiled files are validated by nothing rather than by time stamps, which a copy of the cache would lose, and
-    they do not contain the name of the temporary folder.
+    they do not contain the name of the temporary folder. Nothing that is installed there runs meanwhile.
     """
-    quiet = (str(python), "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash")
-    compile_with((*quiet, "-s", str(folder), "-p", str(final), str(folder)), folder, environment_of_tools())
+    quiet = (str(python), "-I", "-S", "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash")
+    build_steps.run((*quiet, "-s", str(folder), "-p", str(final), str(folder)), cwd=folder, env=environment_of_tools())
 
 
 def unpack(pinned: str, into: Path, *file_for: str) -> Path:
@@ -155,7 +170,7 @@ def unpack(pinned: str, into: Path, *file_for: str) -> Path:
     work, lock = into / "work", into / "lock.txt"
     lock.write_text(pinned + "\n")
     install = (find_uv(), "pip", "install", "--quiet", "--target", str(work), "--no-deps", "--only-binary", ":all:")
-    compile_with((*install, *file_for, "--require-hashes", "-r", str(lock)), into, environment_of_tools())
+    build_steps.run((*install, *file_for, "--require-hashes", "-r", str(lock)), cwd=into, env=environment_of_tools())
     return work
 
 

@@ -5,9 +5,10 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterable
 
-from longlook.core import MachineError, Program, Stack, registry
+from longlook.core import MachineError, Program, registry
 from longlook.provision import guest_kernel
 from longlook.provision.progress import listening
+from longlook.provision.sources.resolve import parse_program
 
 KERNEL = "kernel"
 """The part that is not a stack: the guest kernel of the engine `virtual`."""
@@ -22,16 +23,6 @@ _APT_WAITS = ("-o", "DPkg::Lock::Timeout=600")
 """Makes two installations at once take turns, as dpkg demands."""
 
 
-def parse_part(part: str) -> tuple[Stack, str]:
-    """Return the stack and version of a part as people write it, `quic-go` or `quic-go@0.65.0`.
-
-    Raise InputError for an unknown one.
-    """
-    name, _, version = part.partition("@")
-    stack = registry.stack(name)
-    return stack, stack.version(version).name if version else stack.default_version
-
-
 def spelt_out(parts: Iterable[str]) -> list[str]:
     """Return every part once, as `kernel` or `NAME@VERSION`, in the order given; InputError for an unknown one."""
     found: dict[str, None] = {}
@@ -43,7 +34,7 @@ def spelt_out(parts: Iterable[str]) -> list[str]:
             stack = registry.stack(name)
             found |= dict.fromkeys(f"{name}@{known}" for known in stack.version_names)
         else:
-            stack, version = parse_part(part)
+            stack, version = parse_program(part)
             found[f"{stack.name}@{version}"] = None
     return list(found)
 
@@ -52,8 +43,8 @@ def is_part_installed(part: str) -> bool:
     """Return whether `install` has nothing to build or to fetch."""
     if part == KERNEL:
         return guest_kernel.installed()
-    stack, version = parse_part(part)
-    return stack.installed(version)
+    stack, version = parse_program(part)
+    return stack.is_installed(version)
 
 
 def install(part: str, say: Callable[[str], None]) -> Program:
@@ -64,12 +55,12 @@ def install(part: str, say: Callable[[str], None]) -> Program:
     with listening(say):
         if part == KERNEL:
             return guest_kernel.kernel_program(say)
-        stack, version = parse_part(part)
-        if not stack.installed(version):
+        stack, version = parse_program(part)
+        if not stack.is_installed(version):
             if stack.system_package is not None:
                 _install_package(stack.system_package, say)
             say(f"installing {stack.name}@{version} …")
-        return stack.install(version)
+        return stack.program(version)
 
 
 def _install_package(package: str, say: Callable[[str], None]) -> None:

@@ -49,6 +49,10 @@ if TYPE_CHECKING:
     from longlook.report.contrasts.squares import claims_of as claims_of
     from longlook.report.contrasts.squares import measured_squares as measured_squares
     from longlook.report.contrasts.squares import published_squares as published_squares
+    from longlook.report.expected.junit import expectations_junit as expectations_junit
+    from longlook.report.expected.text import expectation_lines as expectation_lines
+    from longlook.report.expected.text import expectations_counted as expectations_counted
+    from longlook.report.expected.text import expectations_markdown as expectations_markdown
     from longlook.report.flows.colours import flow_colours as flow_colours
     from longlook.report.inside import inside_pages as inside_pages
     from longlook.report.inside import write_inside as write_inside
@@ -94,6 +98,8 @@ else:
             "contrasts.overview": "SIGNED",
             "contrasts.section": "contrast_anchors",
             "contrasts.squares": "STATE_NOTES Square claims_of measured_squares published_squares",
+            "expected.junit": "expectations_junit",
+            "expected.text": "expectation_lines expectations_counted expectations_markdown",
             "flows.colours": "flow_colours",
             "inside": "inside_pages write_inside",
             "inside.content": "DrawnMachine InsideContent",

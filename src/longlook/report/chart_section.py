@@ -90,7 +90,7 @@ def per_cell(
     if rows is None:
         return []
     panels: list[CellPanel] = []
-    for place in make_grid(content, content.study.contrasts[0]).in_order():
+    for place in make_grid(content, content.study.first_contrast).in_order():
         own = rows[rows["cell_id"] == place.cell_id]
         if not own.empty:
             drawn = chart(content, own)

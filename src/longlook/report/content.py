@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from longlook.analysis import Heterogeneity, LossEffects, RoundsWon, TailEffect
-from longlook.core import ArmLevel, Better, ClaimResult, Contrast, Estimate, Study, find_metric
+from longlook.core import ArmLevel, Better, ClaimResult, Contrast, Estimate, JudgedExpectation, Study, find_metric
 from longlook.explain import Answer
 from longlook.run import Verification
 from longlook.study import Release
@@ -41,7 +41,7 @@ class ReportContent:
     their inside. `costs` are what the traces of endpoints cost, `not_recorded` what collectors could not record,
     `in_doubt` what traces contradict of themselves. `answers` are the answers of the page of explanations. `unmeasured`
     says which settings and knobs nothing in the trials measured; empty: none. `losses` is what losses do in each cell,
-    if losses are integrated.
+    if losses are integrated. `expectations` are the study's, as they were judged in each trial.
     """
 
     study: Study
@@ -64,6 +64,7 @@ class ReportContent:
     answers: Sequence[Answer] = ()
     unmeasured: str = ""
     losses: LossEffects | None = None
+    expectations: Sequence[JudgedExpectation] = ()
 
     def table(self, name: str) -> pd.DataFrame | None:
         """Return a table of all trials by its name; None if no trial has rows in it."""
@@ -111,6 +112,12 @@ class ReportContent:
         """
         found = [(arm.name, table[table["arm"] == arm.name]) for arm in self.study.arms]
         return [(self.short_label(name), rows) for name, rows in found if not rows.empty]
+
+    @property
+    def compared_first(self) -> tuple[str | None, str | None]:
+        """The baseline and the contender of the first contrast, which have colours of their own; None of a scenario."""
+        first = self.study.first_contrast
+        return (None, None) if first is None else (first.baseline, first.contender)
 
     def facts(self, metric: str) -> MetricFacts:
         """Return the name of a metric for the page; a metric without a description is called by its name."""

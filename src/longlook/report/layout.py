@@ -68,14 +68,15 @@ def ordered(study: Study, estimates: Iterable[Estimate]) -> list[Estimate]:
     return sorted(estimates, key=rank)
 
 
-def make_grid(content: ReportContent, contrast: Contrast, also: Collection[CellKey] = ()) -> Grid:
-    """Return the heatmap of a contrast. Factors that the study's figure does not place become further row factors.
+def make_grid(content: ReportContent, contrast: Contrast | None, also: Collection[CellKey] = ()) -> Grid:
+    """Return the heatmap of a contrast, of a scenario without estimates. Factors that the study's figure does not place
+    become further row factors.
 
     Rows and columns in which nothing ran are left out, except for the cells in `also`.
     """
     study = content.study
     column_factors, row_factors = _axes(study)
-    estimates = {key_of(study, item.cell): item for item in content.estimates_of(contrast)}
+    estimates = {key_of(study, item.cell): item for item in (content.estimates_of(contrast) if contrast else ())}
     sampled = sampled_cells(content)
     squares: dict[tuple[str, str], Place] = {}
     for combination in product(*(factor.levels for factor in study.factors)):

@@ -20,6 +20,8 @@ from longlook.report.contrasts.section import ContrastSection, make_contrasts
 from longlook.report.contrasts.together import TogetherSection, make_together
 from longlook.report.cpu import make_cpu
 from longlook.report.dots import make_dots
+from longlook.report.expected import make_expected
+from longlook.report.expected.text import expectations_counted
 from longlook.report.flows.medians import make_matrix
 from longlook.report.flows.section import make_flow_section
 from longlook.report.flows.shares import make_shares
@@ -95,6 +97,7 @@ def sections(content: ReportContent) -> list[Section]:
     matrix = make_matrix(content, flows.anchors)
     contrasts = make_contrasts(content, flows.anchors)
     return [
+        *make_expected(content),
         *make_trends(content),
         *([matrix] if matrix else []),
         *make_dots(content),
@@ -109,13 +112,18 @@ def sections(content: ReportContent) -> list[Section]:
         *make_losses(content),
         *make_cpu(content),
         *make_published(content, contrasts),
-        make_all_cells(content, contrasts),
+        *make_all_cells(content, contrasts),
         MethodSection("method", "Method", content.study),
         make_validity(content),
         *make_traces(content),
         *make_repeats(content),
         ManifestSection("manifest", "Manifest", content),
     ]
+
+
+def _expected(content: ReportContent) -> list[str]:
+    """Return how many of the study's expectations hold, in a sentence; nothing if it has none."""
+    return [f"{expectations_counted(content.study, content.expectations)}."] if content.expectations else []
 
 
 def render(content: ReportContent, parts: Sequence[Section]) -> str:
@@ -126,7 +134,7 @@ def render(content: ReportContent, parts: Sequence[Section]) -> str:
     data = {part.anchor: part.data() for part in parts}
     return template("page.html.j2").render(
         study=content.study,
-        answer=wording.answer(content),
+        answer=[*_expected(content), *wording.answer(content)],
         tallies=[each for each in apart if any(each.counts.values())],
         named=len(contrasts) > 1,
         parts=[(part, Markup(template(part.template).render(part.context()))) for part in parts],  # noqa: S704 ours

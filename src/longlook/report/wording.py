@@ -369,7 +369,8 @@ def answer(content: ReportContent) -> list[str]:
     sentences = [_contrast_answer(content, contrast) for contrast in content.study.contrasts if not contrast.family]
     for family in dict.fromkeys(contrast.family for contrast in content.study.contrasts if contrast.family):
         sentences.append(_family_answer(content, family))
-    sentences.append(scope(_drawn(content)))
+    if content.study.contrasts:
+        sentences.append(scope(_drawn(content)))
     if marked := sum(item.cliff is not None for item in content.estimates):
         sentences.append(
             f"{CLIFF} {_share(marked, len(content.estimates)).capitalize()} {'stands' if marked == 1 else 'stand'} on "

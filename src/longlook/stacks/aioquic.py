@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from longlook.core import ConnectionState, Stack, Version, knobs, with_default
-from longlook.provision import PythonAdapter, python_client, python_server
+from longlook.provision import PythonAdapter, python_client, python_server, python_sources
 
 _NAME = "aioquic"
 _VERSIONS = (  # each has a lock file in adapters/aioquic/locks
@@ -59,5 +59,6 @@ STACK = Stack(
     server_command=python_server,
     client_command=python_client,
     installed=_ADAPTER.installed,
+    from_sources=python_sources(_NAME),
     several_connections=True,
 )

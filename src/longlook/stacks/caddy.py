@@ -1,4 +1,7 @@
-"""Caddy: quic-go and Go's net/http behind a web server (adapters/caddy), from Python's package index."""
+"""Caddy: quic-go and Go's net/http behind a web server (adapters/caddy).
+
+Releases come from Python's package index; sources of the user's are compiled by the machine's Go.
+"""
 
 from longlook.core import (
     ALT_SVC_PORT,
@@ -11,7 +14,7 @@ from longlook.core import (
     server_arguments,
     with_default,
 )
-from longlook.provision import ENVIRONMENT, PythonAdapter, adapter_of
+from longlook.provision import ENVIRONMENT, GoMain, PythonAdapter, adapter_of
 
 _NAME = "caddy"
 _VERSIONS = (  # each has a lock file in adapters/caddy/locks
@@ -29,6 +32,8 @@ def server_command(program: Program, job: ServerJob) -> Command:
 
 
 _ADAPTER = PythonAdapter(_NAME, _VERSIONS)
+_MAIN = GoMain(_NAME, "github.com/caddyserver/caddy/v2", "./cmd/caddy", "nobadger,nomysql,nopgx", "caddy_bin")
+"""With the tags of the releases."""
 
 STACK = Stack(
     name=_NAME,
@@ -43,4 +48,5 @@ STACK = Stack(
     install=_ADAPTER.install,
     server_command=server_command,
     installed=_ADAPTER.installed,
+    from_sources=_MAIN.from_sources,
 )

@@ -1,9 +1,13 @@
-"""ngtcp2: HTTP/3 by Debian's libngtcp2, libnghttp3 and GnuTLS, driven by a program of ours (adapters/ngtcp2).
+"""ngtcp2: HTTP/3 by ngtcp2, nghttp3 and GnuTLS, driven by a program of ours (adapters/ngtcp2).
+
+0.12.1 is Debian's libraries. 1.x is built from sources, of a release or of the user's. nghttp3 and GnuTLS are
+Debian's there too.
 
 As a server, 0.12.1 with GnuTLS 3.7 resumes the sessions of quic-go's client but refuses its early data; it accepts
 early data of aioquic's client and of its own.
 """
 
+import os
 import platform
 import shutil
 import sys
@@ -12,12 +16,15 @@ from pathlib import Path
 from longlook.core import (
     Command,
     ConnectionState,
+    FromSources,
+    InputError,
     MachineError,
     Program,
     ServerJob,
+    SourceTree,
     Stack,
     Version,
-    adapters_dir,
+    adapter_dir,
     content_hash,
     knobs,
     server_arguments,
@@ -25,20 +32,44 @@ from longlook.core import (
 )
 from longlook.provision import (
     ENVIRONMENT,
+    SOURCES,
     build_folder,
+    building_ground,
+    c_toolchain,
+    compile_c,
     compile_modules,
-    compile_with,
+    confined,
     copy_adapter,
+    debian_library,
     fetch_libraries,
     is_folder_built,
+    library_of,
+    listed_libraries,
+    pins,
     python_version,
     shared_digest,
     sources_digest,
+    state_cmake_version,
 )
 
 _NAME = "ngtcp2"
-SUITES = {"0.12.1": "bookworm"}  # version → the release of Debian that has it; each has a list in packages/
-_RELEASED = {"0.12.1": "2023-01-06"}  # version → when Debian packaged that release of ngtcp2
+_DEBIAN, _BUILT = "0.12.1", "1.11.0"
+_VERSIONS = (
+    Version(_DEBIAN, "2023-01-06", note="of Debian, which packaged it on that day"),
+    Version(_BUILT, "2025-02-21", note="built from the sources of that day, with nghttp3 1.8.0"),
+)
+_HTTP3 = f"{_BUILT}-http3"
+SUITES = {_DEBIAN: "bookworm", _BUILT: "bookworm", _HTTP3: "trixie"}
+"""List in packages/ → the release of Debian that has its packages."""
+
+_SOURCES, _SOURCES_SUITE = f"{_BUILT}-sources.lock", "trixie"
+_OPTIONS = {
+    "ENABLE_LIB_ONLY": "ON",
+    "ENABLE_STATIC_LIB": "OFF",
+    "BUILD_TESTING": "OFF",
+    "ENABLE_OPENSSL": "OFF",
+    "ENABLE_GNUTLS": "ON",
+}
 _ENVIRONMENT = {
     **ENVIRONMENT,
     "GNUTLS_SYSTEM_PRIORITY_FILE": "/dev/null",  # or the machine's settings of TLS would apply
@@ -66,20 +97,32 @@ _KNOBS = {
 
 
 def install(version: str) -> Program:
-    """Return the adapter with its libraries, from the cache or from Debian's archive."""
-    if platform.machine() != "x86_64":
-        raise MachineError(f"{_NAME} is installed from packages for x86-64 alone", "leave it out of the study")
+    """Return the adapter with its libraries, from the cache, from Debian's archive, or built first."""
     version = STACK.version(version).name
+    if version == _BUILT:
+        return _install_built(None)
+    _expect_machine()
     folder = build_folder(
         _NAME, version, _sources(), python_version(), lambda out, final: _make(version, out, final), shared_digest()
     )
-    parts = [sources_digest(folder / "adapter"), sources_digest(folder / "lib"), python_version()]
-    return Program(str(folder / "adapter" / "ngtcp2_main.py"), content_hash(parts, length=64))
+    return _program(folder)
 
 
 def installed(version: str) -> bool:
     """Return whether `install` has nothing to do."""
+    if version == _BUILT:
+        return _is_built(None)
     return is_folder_built(_NAME, version, _sources(), python_version(), shared_digest())
+
+
+def _program(folder: Path, *names: str) -> Program:
+    parts = [sources_digest(folder / "adapter"), sources_digest(folder / "lib"), python_version(), *names]
+    return Program(str(folder / "adapter" / "ngtcp2_main.py"), content_hash(parts, length=64))
+
+
+def _expect_machine() -> None:
+    if platform.machine() != "x86_64":
+        raise MachineError(f"{_NAME} is installed from packages for x86-64 alone", "leave it out of the study")
 
 
 def server_command(program: Program, job: ServerJob) -> Command:
@@ -99,30 +142,121 @@ def _command(program: Program, *arguments: str) -> Command:
 def _make(version: str, out: Path, final: Path) -> None:
     out.mkdir()
     work = out.with_name("work")
-    fetch_libraries(_sources() / "packages" / f"{version}.txt", SUITES[version], work, out / "lib")
+    fetch_libraries(_list(version), SUITES[version], work, out / "lib")
     shutil.rmtree(work)
+    _add_adapter(version, out, final)
+
+
+def _add_adapter(version: str, out: Path, final: Path) -> None:
     copy_adapter(_sources(), out / "adapter")
     compile_modules(Path(sys.executable), out, final)
     probe = "import ngtcp2_adapter.libraries as found; assert found.version() == " + repr(version)
-    compile_with((sys.executable, "-S", "-c", probe), out / "adapter", _ENVIRONMENT)
+    confined.run((sys.executable, "-S", "-c", probe), out, _ENVIRONMENT, cwd=out / "adapter")
+
+
+def _install_built(tree: SourceTree | None) -> Program:
+    """Return the adapter with ngtcp2 built from a copy of sources, or from the release's."""
+    _expect_machine()
+    name = _BUILT if tree is None else tree.version
+    folder = build_folder(
+        _NAME, name, _sources(), _toolchain(), lambda out, final: _build(tree, out, final), _key(tree)
+    )
+    return _program(folder, *(() if tree is None else (tree.reported,)))
+
+
+def _is_built(tree: SourceTree | None) -> bool:
+    try:
+        toolchain = _toolchain()
+    except MachineError:
+        return False
+    return is_folder_built(_NAME, _BUILT if tree is None else tree.version, _sources(), toolchain, _key(tree))
+
+
+def _toolchain() -> str:
+    return f"{python_version()}; {c_toolchain()}"
+
+
+def _key(tree: SourceTree | None) -> str:
+    return f"{shared_digest()} {_OPTIONS} {'' if tree is None else tree.digest + tree.of}"
+
+
+def _build(tree: SourceTree | None, out: Path, final: Path) -> None:
+    ground = _ground()
+    include = ground / "usr" / "include"
+    of_debian = [debian_library(ground, *named) for name in (_BUILT, _HTTP3) for named in listed_libraries(_list(name))]
+    (tls,) = (library for library in of_debian if library.name.startswith("libgnutls."))
+    options = {**_OPTIONS, "GNUTLS_INCLUDE_DIR": str(include), "GNUTLS_LIBRARY": str(tls)}
+    work = out.with_name("work")
+    prefix = compile_c(ground / SOURCES if tree is None else tree.folder, work, _NAME, options)
+    built = [library_of(prefix, name) for name in ("libngtcp2", "libngtcp2_crypto_gnutls")]
+    (out / "lib").mkdir(parents=True)
+    for number, library in enumerate((*of_debian, *built)):
+        shutil.copy(library, out / "lib" / f"{number:02d}-{library.name}")
+    if tree is not None:
+        (out / "version.txt").write_text(tree.reported)
+    shutil.copy(ground / pins.RECORD, out)
+    _add_adapter(_BUILT if tree is None else tree.reported, out, final)
+    _expect_layout(out / "adapter", work, prefix / "include", include)
+    shutil.rmtree(work)
+
+
+def _expect_layout(adapter: Path, work: Path, *headers: Path) -> None:
+    """Raise MachineError if the adapter declares a structure otherwise than the headers do."""
+    file = work / "layout.c"
+    write = (sys.executable, "-S", "-m", "ngtcp2_adapter.layout", str(file))
+    confined.run(write, work, _ENVIRONMENT, cwd=adapter)
+    include = [part for folder in headers for part in ("-I", str(folder))]
+    confined.run(("cc", "-fsyntax-only", *include, str(file)), work, {"PATH": os.environ["PATH"], "LC_ALL": "C"})
+
+
+def _ground() -> Path:
+    lists = {_list(name): SUITES[name] for name in (_BUILT, _HTTP3)}
+    return building_ground(f"{_NAME}-{_BUILT}", lists, _sources() / "packages" / _SOURCES, _SOURCES_SUITE)
+
+
+def _unpack(version: str, into: Path) -> None:
+    if version != _BUILT:
+        raise InputError(f"{_NAME} {version} is not built from sources", f"{_BUILT} is, and patches of it apply")
+    shutil.copytree(_ground() / SOURCES, into, symlinks=True)
+
+
+def _state_version(folder: Path) -> str:
+    version = state_cmake_version(folder, _NAME)
+    if version.startswith("0."):
+        raise InputError(
+            f"the sources are those of {_NAME} {version}", "the interface of 1.0 is needed, or a later one"
+        )
+    return version
+
+
+def _list(version: str) -> Path:
+    return _sources() / "packages" / f"{version}.txt"
 
 
 def _sources() -> Path:
-    return adapters_dir() / _NAME
+    return adapter_dir(_NAME)
 
 
 STACK = Stack(
     name=_NAME,
-    summary="ngtcp2 and nghttp3 over GnuTLS, of Debian: HTTP/3 in C",
+    summary="ngtcp2 and nghttp3 over GnuTLS: HTTP/3 in C",
     roles=("server", "client"),
     protocols=("h3",),
     connections=(ConnectionState.COLD, ConnectionState.RESUMED, ConnectionState.ZERO_RTT),
-    versions=tuple(Version(name, _RELEASED[name]) for name in SUITES),
+    versions=_VERSIONS,
+    default=_DEBIAN,
     knobs=_KNOBS,
     log_formats=("qlog",),
     install=install,
     server_command=server_command,
     client_command=client_command,
     installed=installed,
+    from_sources=FromSources(
+        build=_install_built,
+        is_built=_is_built,
+        state_version=_state_version,
+        unpack=_unpack,
+        unneeded=("tests/munit", "third-party/urlparse"),
+    ),
     several_connections=True,
 )

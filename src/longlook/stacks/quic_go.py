@@ -9,9 +9,11 @@ from longlook.core import (
     EITHER,
     Command,
     ConnectionState,
+    FromSources,
     Knob,
     Program,
     ServerJob,
+    SourceTree,
     Stack,
     Version,
     knobs,
@@ -19,7 +21,7 @@ from longlook.core import (
     tunable_name,
     with_default,
 )
-from longlook.provision import NO_PATCHES, GoAdapter, Patches, release_of
+from longlook.provision import NO_PATCHES, GoAdapter, Patches, release_of, state_go_version
 
 _NAME = "quic-go"
 _MODULE = "github.com/quic-go/quic-go"
@@ -206,8 +208,8 @@ def variant(
     )
 
 
-def _adapter(version: str, patches: Patches = NO_PATCHES) -> GoAdapter:
-    return GoAdapter(_NAME, version, library_of(version), older_go(version), renamed(version), patches)
+def _adapter(version: str, patches: Patches = NO_PATCHES, tree: SourceTree | None = None) -> GoAdapter:
+    return GoAdapter(_NAME, version, library_of(version), older_go(version), renamed(version), patches, tree)
 
 
 def older_go(version: str) -> str | None:
@@ -236,6 +238,14 @@ def client_command(program: Program, job_file: str) -> Command:
     return Command((program.path, "client", job_file))
 
 
+_FROM_SOURCES = FromSources(
+    build=lambda tree: _adapter(tree.of, tree=tree).build(),
+    is_built=lambda tree: _adapter(tree.of, tree=tree).is_built,
+    state_version=lambda folder: state_go_version(folder, (_MODULE, _OLD_MODULE)),
+    unpack=lambda version, into: _adapter(version).unpack(into),
+    knob_patches=lambda version: _adapter(version).knob_patches,
+)
+
 STACK = Stack(
     name=_NAME,
     summary="quic-go: HTTP/3, and HTTP/2 of Go's net/http, from one program",
@@ -249,6 +259,7 @@ STACK = Stack(
     server_command=server_command,
     client_command=client_command,
     installed=installed,
+    from_sources=_FROM_SOURCES,
     several_connections=True,
     either=True,
     waits=True,

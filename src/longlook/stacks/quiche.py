@@ -35,4 +35,11 @@ _KNOBS = {
     "allow_0rtt": knobs.ALLOW_0RTT,
 }  # fmt: skip
 
-STACK = cargo_stack("quiche", "quiche (Cloudflare): HTTP/3", _VERSIONS, _KNOBS, boringssl=True)
+STACK = cargo_stack(
+    "quiche",
+    "quiche (Cloudflare): HTTP/3",
+    _VERSIONS,
+    _KNOBS,
+    boringssl=True,
+    libraries=("quiche", "octets", "qlog"),
+)

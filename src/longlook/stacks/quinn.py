@@ -68,5 +68,6 @@ STACK = cargo_stack(
     _VERSIONS,
     _KNOBS,
     protocols=("h3", "h2"),
+    libraries=("quinn", "quinn-proto", "quinn-udp"),
     early_data_protocols=("h3", "h2"),
 )

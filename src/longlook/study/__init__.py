@@ -26,7 +26,10 @@ if TYPE_CHECKING:
     from longlook.study.cells import labels_of as labels_of
     from longlook.study.contrast_filter import levels_of as levels_of
     from longlook.study.contrast_filter import with_contrasts as with_contrasts
+    from longlook.study.expectations import find_observable as find_observable
+    from longlook.study.expectations import scale_of as scale_of
     from longlook.study.files import find_study as find_study
+    from longlook.study.files import list_scenarios as list_scenarios
     from longlook.study.files import list_studies as list_studies
     from longlook.study.files import parse_study as parse_study
     from longlook.study.files import study_files as study_files
@@ -67,6 +70,7 @@ if TYPE_CHECKING:
     from longlook.study.virtual_time import VIRTUAL as VIRTUAL
     from longlook.study.virtual_time import check_live as check_live
     from longlook.study.virtual_time import check_remote as check_remote
+    from longlook.study.virtual_time import check_roots as check_roots
     from longlook.study.virtual_time import check_virtual as check_virtual
     from longlook.study.virtual_time import default_around as default_around
     from longlook.study.virtual_time import default_losses as default_losses
@@ -79,7 +83,8 @@ else:
             "catalogue": "Catalogue ComparedSide installed parse_side",
             "cells": "cell_id cells_named cells_of labels_of",
             "contrast_filter": "levels_of with_contrasts",
-            "files": "find_study list_studies parse_study study_files toml_value",
+            "expectations": "find_observable scale_of",
+            "files": "find_study list_scenarios list_studies parse_study study_files toml_value",
             "flow_groups": "FlowGroup flow_setting groups_of",
             "laws": "STANDARD rank uniform",
             "neighbourhood": "COLUMN_PREFIX columns drawn_number",
@@ -89,7 +94,7 @@ else:
             "schema": "SAMPLED STRATA SchemaVersion Table Text parse_table",
             "settings": "ENGINES NO_PROXY PROXY endpoint_setting is_flow_setting network_setting",
             "tcp": "OF_KNOB parameters",
-            "virtual_time": "VIRTUAL check_live check_remote check_virtual default_around default_losses",
+            "virtual_time": "VIRTUAL check_live check_remote check_roots check_virtual default_around default_losses",
         },
         "catalogue laws tcp",
     )

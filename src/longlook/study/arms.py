@@ -197,7 +197,7 @@ def _settings_of(arm: Arm, common: Mapping[str, Scalar], catalogue: Catalogue) -
     for key, value in settings.items():
         role = key.rpartition(".")[2]
         stack = catalogue.stacks.get(str(value))
-        if role in ("server", "client", PROXY) and stack is not None:
+        if role in ("server", "client", PROXY) and stack is not None and stack.versions:
             settings[key] = f"{stack.name}@{stack.default_version}"
     first = [key for key in ENDPOINT_KEYS if key in settings]
     return {key: settings[key] for key in (*first, *sorted(settings.keys() - set(first)))}

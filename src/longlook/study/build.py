@@ -1,6 +1,6 @@
 """From the tables of a study file to a Study: settings in canonical form, levels and claims spelt out."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -11,6 +11,7 @@ from longlook.core import (
     Arm,
     Capture,
     Contrast,
+    Expectation,
     Factor,
     Figure,
     Level,
@@ -30,6 +31,7 @@ from longlook.network import settings as network
 from longlook.study import laws
 from longlook.study.catalogue import Catalogue
 from longlook.study.claims import claims
+from longlook.study.expectations import EXPECT, expectations, split_expected
 from longlook.study.flow_groups import flow_setting
 from longlook.study.schema import LABEL, STRATA, ContrastTable, FactorTable, StudyTable, is_label
 from longlook.study.settings import (
@@ -54,10 +56,13 @@ def build_study(study_id: str, table: StudyTable, catalogue: Catalogue, problems
     kind = _workload_kind(table, catalogue, problems)
     contrasts = [] if "contrasts" in problems.dropped else table.contrasts  # dropped keys would be reported as missing
     published = [] if "claims" in problems.dropped else table.claims
-    factors = tuple(_factor(entry, kind, problems) for entry in table.factors)
+    expected: list[Expectation] = [*expectations(flatten(table.expect), EXPECT, catalogue, problems)]
+    factors = tuple(_factor(entry, kind, problems) for entry in table.factors) or (_only_factor(study_id),)
     figure, people = table.figure, table.population
     rounds, stopping = rounds_of(table, problems)
     arms = tuple(_arm(name, entry, kind, problems) for name, entry in table.arms.items())
+    expected += _expected_of_arms(table, catalogue, problems)
+    expected += _expected_of_levels(table, catalogue, problems)
     settings = _settings(table, kind, problems)
     links = names_in([*settings, *(key for factor in factors for level in factor.levels for key in level.sets)])
     return Study(
@@ -96,7 +101,28 @@ def build_study(study_id: str, table: StudyTable, catalogue: Catalogue, problems
         stopping=stopping,
         loss_strata=table.losses == STRATA,
         population=None if people is None else Population(people.factor, people.shares, people.source),
+        expectations=tuple(expected),
     )
+
+
+def _only_factor(study_id: str) -> Factor:
+    """Return the factor of a scenario that varies nothing: its one cell has the study's name."""
+    return Factor("scenario", (Level(study_id, {}),))
+
+
+def _expected_of_arms(table: StudyTable, catalogue: Catalogue, problems: Problems) -> Iterator[Expectation]:
+    for name, entry in table.arms.items():
+        _, expected = split_expected(flatten(entry))
+        yield from expectations(expected, f"arms.{name}.{EXPECT}", catalogue, problems, arm=name)
+
+
+def _expected_of_levels(table: StudyTable, catalogue: Catalogue, problems: Problems) -> Iterator[Expectation]:
+    for factor in table.factors:
+        for number, level in enumerate(factor.levels):
+            if isinstance(level, Mapping) and is_label(label := level.get("label")):
+                _, expected = split_expected(flatten(level))
+                where = f"factors.{factor.name}.levels[{number}].{EXPECT}"
+                yield from expectations(expected, where, catalogue, problems, levels={factor.name: label.strip()})
 
 
 def _around(given: Any, links: Iterable[str], problems: Problems) -> dict[str, str]:
@@ -161,7 +187,8 @@ def _arm(name: str, entry: Mapping[str, Any], kind: WorkloadKind | None, problem
     if not is_label(label):
         problems.add_value(f"arms.{name}.label", label, f"must be {LABEL}")
     settings: dict[str, Scalar] = {}
-    for key, value in flatten({key: value for key, value in entry.items() if key != "label"}).items():
+    own, _ = split_expected(flatten({key: value for key, value in entry.items() if key != "label"}))
+    for key, value in own.items():
         _put(settings, {}, key, value, kind, problems, f"arms.{name}.{key}", endpoint_only=True)
     return Arm(name, str(label), settings)
 
@@ -171,7 +198,7 @@ def _factor(entry: FactorTable, kind: WorkloadKind | None, problems: Problems) -
     for number, given in enumerate(entry.levels):
         where = f"factors.{entry.name}.levels[{number}]"
         if isinstance(given, Mapping):
-            flat = flatten({key: value for key, value in given.items() if key != "label"})
+            flat, _ = split_expected(flatten({key: value for key, value in given.items() if key != "label"}))
             label = given.get("label")
             if not flat:
                 problems.add(where, 'sets nothing: write for example { label = "slow", "network.rate" = "1Mbit" }')

@@ -1,9 +1,13 @@
 """The stacks, workloads and metrics that a study may name, and a version of a stack as a command names it."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from longlook.core import InputError, Metric, Stack, WorkloadKind, registry
+from longlook.provision import is_image, parse_program
+
+_PROTOCOL = re.compile(r"[A-Za-z0-9-]+")
 
 
 @dataclass(frozen=True)
@@ -35,14 +39,15 @@ class ComparedSide:
 
 
 def parse_side(text: str, protocol: str) -> ComparedSide:
-    """Return one side of a comparison from text such as `quic-go`, `quic-go@0.65.0` or `quic-go:h2`.
+    """Return one side of a comparison from text such as `quic-go`, `quic-go@0.65.0`, `quic-go@./tree` or `quic-go:h2`.
 
-    `protocol` is the default, for a text without a protocol. Raises InputError if the stack or the version is unknown.
+    `protocol` is the default, for a text without a protocol. Sources are copied into the cache. Raises InputError if
+    the stack or the version is unknown.
     """
-    name, colon, own = text.partition(":")
-    stack_name, _, version = name.partition("@")
-    stack = registry.stack(stack_name)
+    program, colon, own = (text, "", "") if is_image(text) else text.rpartition(":")
     if colon and not own:
-        raise InputError(f"{text}: no protocol behind the colon", f"write for example {name}:h2")
-    chosen = stack.version(version).name if version else stack.default_version
-    return ComparedSide(stack.name, chosen, own or protocol)
+        raise InputError(f"{text}: no protocol behind the colon", f"write for example {program}:h2")
+    if not colon or not _PROTOCOL.fullmatch(own):  # a colon of sources: git:PATH#REV
+        program, own = text, ""
+    stack, version = parse_program(program)
+    return ComparedSide(stack.name, version, own or protocol)

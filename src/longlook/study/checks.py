@@ -30,6 +30,7 @@ from longlook.study.catalogue import Catalogue
 from longlook.study.cells import cell_id, cells_of, labels_of
 from longlook.study.claims import check_expected
 from longlook.study.contrast_filter import CONTRAST
+from longlook.study.expectations import check_expectations
 from longlook.study.neighbourhood import check_ends, neighbourhood
 from longlook.study.releases import check_releases
 from longlook.study.resolve import Cell, cell_settings, resolve_conditions
@@ -57,6 +58,7 @@ def check_study(study: Study, catalogue: Catalogue, problems: Problems) -> None:
         (lambda: _check_claims(study, problems), {"claims", "contrasts", "factors", "exclude"}),
         (lambda: check_expected(study, catalogue, problems), {"claims", "arms", "metrics"}),
         (lambda: check_population(study, problems), {"population", "factors", "exclude", "claims", "figure"}),
+        (lambda: check_expectations(study, problems), {"expect", "arms", "factors", "timeout", "capture"}),
     )
     for check, parts in checks:
         if not parts & problems.dropped:
@@ -78,9 +80,10 @@ def _check_size(study: Study, problems: Problems) -> None:
 
 
 def _check_arms(study: Study, problems: Problems) -> None:
-    if len(study.arms) < 2:
+    if len(study.arms) < 2 and (study.contrasts or not study.expectations):
         names = ", ".join(arm.name for arm in study.arms) or "none"
-        problems.add("arms", f"a comparison needs two arms or more, here: {names}; add a table [arms.NAME]")
+        message = f"a comparison needs two arms or more, here: {names}; add a table [arms.NAME]"
+        problems.add("arms", f"{message}, or a table [expect] in place of contrasts")
 
 
 def _check_factors(study: Study, problems: Problems) -> None:

@@ -23,10 +23,12 @@ from longlook.study import tcp
 from longlook.study.build import build_study
 from longlook.study.catalogue import Catalogue, installed
 from longlook.study.checks import check_study
-from longlook.study.named_files import anchor_recordings, anchor_traces, read_recordings, read_traces
-from longlook.study.schema import DECIDE, StudyTable, parse_table
+from longlook.study.expectations import EXPECT
+from longlook.study.laws import NONE
+from longlook.study.named_files import anchor_recordings, anchor_traces, copy_sources, read_recordings, read_traces
+from longlook.study.schema import DECIDE, SAMPLED, ScenarioTable, StudyTable, parse_table
 from longlook.study.settings import ENDPOINT_KEYS, KNOB_PREFIXES, is_flow_setting
-from longlook.study.virtual_time import VIRTUAL, default_around
+from longlook.study.virtual_time import VIRTUAL, default_around, default_losses
 
 _MOST_EXTENDED = 16
 _LONGEST_ID = 100
@@ -48,8 +50,9 @@ def read_study(
 
     `changes` are settings by dotted key (`network.rtt`, `client`, `arms.quic.connection`) that replace the file's, as
     text; `traces` are from an earlier reading, for files that are gone. `around` and `losses` replace the file's. If
-    there is no neighbourhood, `engine` decides it: the standard one in virtual time, none in real time. Raises
-    InputError with all that is wrong, one problem a line.
+    neither states them, `engine` decides: in virtual time the standard neighbourhood and integrated losses, in real
+    time no neighbourhood and losses at random. A scenario has its one path and random losses. Raises InputError with
+    all that is wrong, one problem a line.
     """
     document = _document(path, ())
     problems = Problems(path.name)
@@ -61,12 +64,14 @@ def read_study(
             document.pop("max_rounds", None)
     if around is not None:
         document["around"] = around
-    document.setdefault("around", default_around(engine))
     if losses is not None:
         document["losses"] = losses
+    document.setdefault("around", NONE if is_scenario(document) else default_around(engine))
+    document.setdefault("losses", SAMPLED if is_scenario(document) else default_losses(engine))
     check_document(document, path.name)  # again, with what `extends` and the changes have put together
     anchor_traces(document, Path.cwd())  # those of `changes`
     anchor_recordings(document, Path.cwd())
+    copy_sources(document, Path.cwd())
     known = traces or {}
     found = read_traces(document, known) | read_recordings(document, known, problems)
     return replace(parse_study(path.stem, document, problems, catalogue or installed()), traces=found)
@@ -74,13 +79,28 @@ def read_study(
 
 def parse_study(study_id: str, document: Mapping[str, Any], problems: Problems, catalogue: Catalogue) -> Study:
     """Return the study of a whole document, checked; raise InputError with all of `problems`."""
-    table = parse_table(StudyTable, document, problems)
+    table = parse_table(ScenarioTable if is_scenario(document) else StudyTable, document, problems)
     if table is None:
         raise RuntimeError("a study has stand-ins, so there is always a table")
     study = build_study(study_id, table, catalogue, problems)
     check_study(study, catalogue, problems)
     problems.raise_if_any()
     return study
+
+
+def is_scenario(document: Mapping[str, Any]) -> bool:
+    """Return whether a document has one arm and compares nothing, but says what it expects of its trials."""
+    arms, factors = _tables(document.get("arms")), document.get("factors")
+    levels = [level for factor in (factors if isinstance(factors, list) else []) for level in _levels(factor)]
+    expected = any(
+        key.partition(".")[0] == EXPECT for table in (document, *map(_tables, arms.values()), *levels) for key in table
+    )
+    return len(arms) == 1 and "contrasts" not in document and expected
+
+
+def _levels(factor: object) -> list[Mapping[str, Any]]:
+    levels = _tables(factor).get("levels")
+    return [level for level in levels if isinstance(level, Mapping)] if isinstance(levels, list) else []
 
 
 def find_study(
@@ -112,9 +132,22 @@ def list_studies(catalogue: Catalogue | None = None) -> list[Study]:
     return [read_study(path, catalogue) for path in study_files().values()]
 
 
+def list_scenarios(catalogue: Catalogue | None = None) -> list[Study]:
+    """Return all scenarios of this installation and of LONGLOOK_PLUGINS, by name."""
+    return [read_study(path, catalogue) for path in scenario_files().values()]
+
+
 def study_files() -> dict[str, Path]:
     """Return study files by id; InputError if two have one id."""
     return toml_files("studies", "study")
+
+
+def scenario_files() -> dict[str, Path]:
+    """Return files of scenarios by id; InputError if two have one id, or one has the id of a study."""
+    found, studies = toml_files("scenarios", "scenario"), study_files()
+    for name in found.keys() & studies.keys():
+        raise InputError(f"{name!r} exists twice: {studies[name]} and {found[name]}", "rename one of the files")
+    return found
 
 
 def _locate(name_or_path: str) -> Path:
@@ -126,7 +159,7 @@ def _locate(name_or_path: str) -> Path:
             message = f"the study file {name_or_path} names the study: allowed: up to {_LONGEST_ID} visible characters"
             raise InputError(message, "rename the file")
         return path
-    files = study_files()
+    files = study_files() | scenario_files()
     if name_or_path not in files:
         raise InputError(
             f"unknown study {name_or_path!r}{nearest(name_or_path, list(files))}",
@@ -150,6 +183,7 @@ def _document(path: Path, below: tuple[Path, ...]) -> dict[str, Any]:
     document = read_toml(path)
     anchor_traces(document, path.parent)
     anchor_recordings(document, path.parent)
+    copy_sources(document, path.parent)
     base = document.get("extends")
     if base is None:
         return document

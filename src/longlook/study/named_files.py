@@ -11,7 +11,7 @@ from typing import Any
 
 from longlook.core import BESIDE_MAIN, Problems
 from longlook.network import Role, TraceError, call, trace_store
-from longlook.provision import HarError, store
+from longlook.provision import HarError, is_sources, parse_program, store
 
 _ROLES: Mapping[str, Role] = {
     "rate": "rate",
@@ -89,6 +89,25 @@ def _path(value: object) -> str | None:
 
 def _tables(value: object) -> list[dict[str, Any]]:
     return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
+
+
+def copy_sources(document: dict[str, Any], folder: Path) -> None:
+    """Copy the sources that a document names as versions of stacks, such as `quic-go@./tree`, and put the names of
+    the copies in their place. Relative paths begin at `folder`. InputError if there are no such sources.
+    """
+    for key, value in document.items():
+        document[key] = _with_copies(value, folder)
+
+
+def _with_copies(value: Any, folder: Path) -> Any:
+    if isinstance(value, dict):
+        return {key: _with_copies(each, folder) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_with_copies(each, folder) for each in value]
+    if isinstance(value, str) and is_sources(value):
+        stack, version = parse_program(value, folder)
+        return f"{stack.name}@{version}"
+    return value
 
 
 def anchor_recordings(document: dict[str, Any], folder: Path) -> None:

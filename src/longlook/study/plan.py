@@ -30,10 +30,12 @@ from longlook.core import (
 from longlook.network import (
     NO_SURGERY,
     PREFIX,
-    drops_at_random,
+    loses_at_random,
+    loss_texts,
     surgery_text,
     with_losses,
     with_surgery,
+    with_surgery_over,
     without_surgery,
 )
 from longlook.study.arms import ResolvedArm, resolve_arm
@@ -170,7 +172,7 @@ class _CellPlanner:
         loses packets at random.
         """
         trials = self._trials(STATED, self._as_stated)
-        return trials if any(drops_at_random(link) for trial in trials for link in trial.links.values()) else []
+        return trials if any(loses_at_random(link) for trial in trials for link in trial.links.values()) else []
 
     def _trials(self, number: int, here: _RoundConditions) -> list[Trial]:
         seed = rank(self._study.seed, "link", number, self.key)
@@ -371,13 +373,15 @@ def _filters(study: Study, only: Sequence[str]) -> tuple[dict[str, set[str]], se
 def with_operations(trial: Trial, up: str, down: str) -> Trial:
     """Return the trial with operations on packets of each direction added to its own.
 
+    They win over planned losses (`with_lost`), as they would over random ones.
+
     `up` and `down` are texts as of `network.surgery.up` and `network.surgery.down`; `off` and an empty text add
     nothing, and with both off the trial stays what it is. Otherwise it gets an id of its own, and keeps the link's seed
     and the programs' randomness: until its first consequence, both trials are the same to the nanosecond in virtual
     time. Raise SettingError, with the setting's key, if a text is wrong or contradicts the operations that are there.
     """
     up, down = up or NO_SURGERY, down or NO_SURGERY
-    link = with_surgery(trial.link, up, down)
+    link = (with_surgery_over if trial.stratum else with_surgery)(trial.link, up, down)
     if link == trial.link:
         return trial
     texts = [surgery_text(up), surgery_text(down)]
@@ -394,9 +398,7 @@ def with_lost(trial: Trial, stratum: str, up: Iterable[int], down: Iterable[int]
 
     Its programs have the randomness of the trial that it is made from.
     """
-    texts = [
-        f"drop {', '.join(map(str, sorted(numbers)))}" if (numbers := list(side)) else NO_SURGERY for side in (up, down)
-    ]
+    texts = loss_texts(trial.link, up, down)
     return replace(
         trial,
         id=codec.content_hash([trial.id, "lost", *texts]),

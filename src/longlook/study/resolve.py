@@ -28,6 +28,7 @@ from longlook.core import (
     allowed,
     echoes,
     find_protocol,
+    find_tree,
     link_of,
     units,
 )
@@ -197,7 +198,7 @@ def find_stack(role: str, text: str, catalogue: Catalogue) -> tuple[Stack, str]:
         fitting = [known.name for known in catalogue.stacks.values() if role in known.roles]
         problem = f"no stack {name!r}" if stack is None else f"stack {name!r} has no {role}"
         raise SettingError(role, f"{problem}; {allowed(name, fitting)}")
-    if at and version not in stack.version_names:
+    if at and version not in stack.version_names and find_tree(name, version) is None:
         raise SettingError(role, f"stack {name} has no version {version!r}; {allowed(version, stack.version_names)}")
     return stack, version or stack.default_version
 

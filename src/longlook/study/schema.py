@@ -236,6 +236,16 @@ class StudyTable(Table):
     figure: FigureTable | None = None
     population: PopulationTable | None = None
     claims: list[ClaimTable] = []
+    expect: dict[str, Any] = {}  # quantity → text, number or a list of these
+
+
+class ScenarioTable(StudyTable):
+    """A file with one arm, which is judged by its expectations alone: what it leaves out has other defaults."""
+
+    rounds: Literal["decide"] | Annotated[int, Field(ge=1, le=MOST_ROUNDS)] = 1
+    capture: CaptureTable = CaptureTable(qlog=True, tcp=True)
+    factors: Annotated[list[FactorTable], Field(max_length=MOST_FACTORS)] = []
+    contrasts: Annotated[list[ContrastTable], Field(max_length=0)] = []
 
 
 def parse_table(kind: type[Parsed], document: Mapping[str, Any], problems: Problems) -> Parsed | None:

@@ -7,6 +7,7 @@ from longlook.core import BOTTLENECKS, InputError, Plan, Study, Trial, endpoints
 from longlook.network import largest_rate_bps
 from longlook.study import processors, tcp
 from longlook.study.catalogue import Catalogue
+from longlook.study.expectations import metrics_expected
 from longlook.study.laws import NONE, STANDARD
 from longlook.study.plan import make_plan
 from longlook.study.schema import SAMPLED, STRATA
@@ -42,7 +43,7 @@ def check_virtual(study: Study, plan: Plan, engine: str, catalogue: Catalogue | 
     virtual = [trial for trial in plan.trials if (trial.engine or engine) == VIRTUAL]
     if not virtual:
         return
-    metrics = [find_metric(name) for name in study.metrics]
+    metrics = [find_metric(name) for name in (*study.metrics, *metrics_expected(study))]
     free = [trial for trial in virtual if len(trial.processors) < len(processors.KEYS)]
     if free and (real := [metric.name for metric in metrics if metric.real_time]):
         raise InputError(
@@ -106,6 +107,18 @@ def check_live(study: Study, plan: Plan, engine: str) -> None:
                 f"study {study.id}, arm {trial.arm} sets {' and '.join(shared)}, which in real time would change Cubic "
                 "for everything that runs on this machine",
                 "use --engine virtual, where each trial has a kernel of its own, or leave it out",
+            )
+
+
+def check_roots(study: Study, plan: Plan, engine: str) -> None:
+    """Raise InputError if a trial in real time has a program that needs a root of its own; `engine` is the default."""
+    for trial in plan.trials:
+        names = sorted({end.stack for end in endpoints_of(trial) if registry.stack(end.stack).of_images})
+        if names and (trial.engine or engine) != VIRTUAL:
+            raise InputError(
+                f"study {study.id}, arm {trial.arm}: {names[0]} needs a root of its own, which real "
+                "time cannot give it",
+                "use --engine virtual (docs/guide/images.md)",
             )
 
 

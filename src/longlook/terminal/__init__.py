@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from longlook.terminal.options import check_file as check_file
     from longlook.terminal.options import expand_options as expand_options
     from longlook.terminal.options import new_folder as new_folder
+    from longlook.terminal.printer import FileForm as FileForm
     from longlook.terminal.printer import FilePrinter as FilePrinter
     from longlook.terminal.printer import Printer as Printer
     from longlook.terminal.printer import Printers as Printers
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from longlook.terminal.printer import lines_printer as lines_printer
     from longlook.terminal.run_display import RunDisplay as RunDisplay
     from longlook.terminal.run_display import fail_where_altered as fail_where_altered
+    from longlook.terminal.run_display import fail_where_unexpected as fail_where_unexpected
     from longlook.terminal.run_display import fail_without_trials as fail_without_trials
     from longlook.terminal.run_display import going_on as going_on
 else:
@@ -44,8 +46,8 @@ else:
                 "Around AsJson AsJsonLines EngineOptions Losses StudyChanges TrustPrograms check_file expand_options "
                 "new_folder"
             ),
-            "printer": "FilePrinter Printer Printers Renderings Unwrapped document_printer lines_printer",
-            "run_display": "RunDisplay fail_where_altered fail_without_trials going_on",
+            "printer": "FileForm FilePrinter Printer Printers Renderings Unwrapped document_printer lines_printer",
+            "run_display": "RunDisplay fail_where_altered fail_where_unexpected fail_without_trials going_on",
         },
         "run_display",
     )

@@ -122,7 +122,7 @@ Losses = Annotated[
     str | None,
     typer.Option(
         metavar="strata|sampled",
-        help="Random losses are integrated, or drawn in each round; default: the study's own, of comparisons strata.",
+        help="Random losses are integrated or drawn in each round; default: the study's, else strata in virtual time.",
     ),
 ]
 

@@ -29,8 +29,8 @@ class Renderings:
     """The forms of one result; a form that is None does not exist for it.
 
     `people` returns texts and tables. A plain text is unwrapped, any other part is fitted to the width of the terminal.
-    `data` returns what becomes one JSON document, `lines` the objects of JSON lines. `markdown` and `junit` return the
-    text of a file.
+    `data` returns what becomes one JSON document, `lines` the objects of JSON lines. `markdown`, `junit` and the
+    forms below it return the text of a file.
     """
 
     people: Callable[[], Iterable[RenderableType | Unwrapped]]
@@ -38,6 +38,13 @@ class Renderings:
     lines: Callable[[], Iterable[Mapping[str, Any]]] | None = None
     markdown: Callable[[], str] | None = None
     junit: Callable[[], str] | None = None
+    sarif: Callable[[], str] | None = None
+    benchmark: Callable[[], str] | None = None  # github-action-benchmark
+    bencher: Callable[[], str] | None = None
+
+
+FileForm = Literal["markdown", "junit", "sarif", "benchmark", "bencher"]
+"""The forms of a result that are files."""
 
 
 class Printer(Protocol):
@@ -129,13 +136,13 @@ class FilePrinter:
 
     bars = None
 
-    def __init__(self, file: Path, form: Literal["markdown", "junit"]) -> None:
+    def __init__(self, file: Path, form: FileForm) -> None:
         self._file, self._form = file, form
         self._texts: list[str] = []
 
     def show(self, result: Renderings) -> None:
         """Write a result that has the form, below the results before it."""
-        made = result.markdown if self._form == "markdown" else result.junit
+        made: Callable[[], str] | None = getattr(result, self._form)
         if made is not None:
             self._texts.append(made())
             self._file.write_text("\n".join(self._texts), encoding="utf-8")

@@ -23,9 +23,21 @@ from longlook.core import (
     round_name,
 )
 from longlook.pipeline import Observer, Result, described
-from longlook.report import CLIFF, claims_in_short, claims_markdown, markdown_table, ordered, repeats, text
+from longlook.report import (
+    CLIFF,
+    claims_in_short,
+    claims_markdown,
+    expectation_lines,
+    expectations_counted,
+    expectations_junit,
+    expectations_markdown,
+    markdown_table,
+    ordered,
+    repeats,
+    text,
+)
 from longlook.run import Verification, execute
-from longlook.terminal.printer import Printer, Renderings
+from longlook.terminal.printer import Printer, Renderings, Unwrapped
 
 _STYLES = {
     Verdict.BETTER: "bold red",
@@ -71,7 +83,14 @@ class RunDisplay:
 
     def conclude(self, result: Result) -> None:
         """Print the verdicts and the place of the report."""
-        self._printer.show(Renderings(lambda: _people(result), None, lambda: _lines(result), lambda: _markdown(result)))
+        self._printer.show(
+            Renderings(
+                people=lambda: _people(result),
+                lines=lambda: _lines(result),
+                markdown=lambda: _markdown(result),
+                junit=lambda: expectations_junit(result.study, result.expectations),
+            )
+        )
 
     def _say(self, text: str) -> None:
         self._printer.report(text, event="note", text=text)
@@ -116,8 +135,9 @@ class RunDisplay:
         self._printer.report(self._counted(done, total, "repeats"), event="repeat", done=done, total=total)
 
 
-def _people(result: Result) -> Iterator[RenderableType]:
-    yield verdict_table(result.study, result.estimates)
+def _people(result: Result) -> Iterator[RenderableType | Unwrapped]:
+    if result.study.contrasts:
+        yield verdict_table(result.study, result.estimates)
     if set(result.outcomes) != {Outcome.OK}:
         yield Text(f"attempts: {', '.join(f'{count} {outcome}' for outcome, count in result.outcomes.items())}")
     if result.claims:
@@ -130,6 +150,10 @@ def _people(result: Result) -> Iterator[RenderableType]:
             yield f"{where}: {trial.first_difference} differs; longlook diff-runs {folders}"
     if result.unmeasured:
         yield result.unmeasured
+    for holds, line in expectation_lines(result.study, result.expectations):
+        yield Unwrapped(Text(line), None if holds else "bold red")
+    if result.expectations:
+        yield Text(expectations_counted(result.study, result.expectations))
     if (exact := result.results_digest) is not None:
         yield Text(f"exact: {exact.trials} trials, results {exact.digest[:16]}")
     yield from (f"inside: {page}" for page in result.inside)
@@ -149,12 +173,18 @@ def _lines(result: Result) -> Iterator[dict[str, Any]]:
         "verification": codec.encode(result.verification),
         "altered": dict(result.altered),
         "unmeasured": result.unmeasured,
+        "expectations": codec.encode(result.expectations),
     }
 
 
 def _markdown(result: Result) -> str:
-    claims = "\n" + claims_markdown(result.claims) if result.claims else ""
-    return markdown_table(result.study, result.estimates) + claims
+    study = result.study
+    tables = [
+        *([markdown_table(study, result.estimates)] if study.contrasts else []),
+        *([claims_markdown(result.claims)] if result.claims else []),
+        *([expectations_markdown(study, result.expectations)] if result.expectations else []),
+    ]
+    return "\n".join(tables)
 
 
 @contextmanager
@@ -184,6 +214,16 @@ def fail_without_trials(result: Result) -> None:
     """Raise LonglookError if no trial of a run succeeded."""
     if Outcome.OK not in result.outcomes:
         raise LonglookError("no trial succeeded", f"the report gives the reasons: {result.report}")
+
+
+def fail_where_unexpected(result: Result) -> None:
+    """Raise LonglookError if an expectation of the study does not hold in a trial."""
+    if failed := sum(not each.holds for each in result.expectations):
+        raise LonglookError(
+            f"{expectations_counted(result.study, result.expectations)}: {failed} of {len(result.expectations)} "
+            "judgements failed",
+            f"the lines above that begin with FAILED; {result.path / 'expectations.json'} has all",
+        )
 
 
 def fail_where_altered(result: Result) -> None:

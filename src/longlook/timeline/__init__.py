@@ -80,6 +80,13 @@ if TYPE_CHECKING:
     from longlook.timeline.normalise.trial import normalise_trial as normalise_trial
     from longlook.timeline.normalise.trial import traffic_digest as traffic_digest
     from longlook.timeline.normalise.trial import write_events as write_events
+    from longlook.timeline.observables import OBSERVABLES as OBSERVABLES
+    from longlook.timeline.observables import Course as Course
+    from longlook.timeline.observables import Dimension as Dimension
+    from longlook.timeline.observables import Form as Form
+    from longlook.timeline.observables import NotKnownError as NotKnownError
+    from longlook.timeline.observables import Observable as Observable
+    from longlook.timeline.observables import View as View
     from longlook.timeline.over_links import LINK_COLUMNS as LINK_COLUMNS
     from longlook.timeline.over_links import MAIN_LINK as MAIN_LINK
     from longlook.timeline.over_links import SECOND_LINK as SECOND_LINK
@@ -94,6 +101,7 @@ if TYPE_CHECKING:
     from longlook.timeline.round_trips import CLOCKS_AGREE_NS as CLOCKS_AGREE_NS
     from longlook.timeline.round_trips import round_trips_of as round_trips_of
     from longlook.timeline.round_trips import with_samples as with_samples
+    from longlook.timeline.states import BEGUN_BY_LOSSES as BEGUN_BY_LOSSES
     from longlook.timeline.states import EVENT_COLUMNS as EVENT_COLUMNS
     from longlook.timeline.states import State as State
     from longlook.timeline.states import state_share_pct as state_share_pct
@@ -132,12 +140,13 @@ else:
             "normalise.trial": (
                 "DAMAGE LINK_LOG OVER_SECOND full_timeline needs_events normalise_trial traffic_digest write_events"
             ),
+            "observables": "Course Dimension Form NotKnownError OBSERVABLES Observable View",
             "over_links": "LINK_COLUMNS MAIN_LINK SECOND_LINK link_columns",
             "payload": "goodput_timeline new_payload_bytes",
             "playback": "Playback Segment",
             "reassembly": "overlap_ns tcp_waits waits",
             "round_trips": "CLOCKS_AGREE_NS round_trips_of with_samples",
-            "states": "EVENT_COLUMNS State state_share_pct times_in_states",
+            "states": "BEGUN_BY_LOSSES EVENT_COLUMNS State state_share_pct times_in_states",
             "timeline": "Kind Timeline packet_of_same_bytes",
             "windows": "share_of_first_group share_of_rises windows_over_load",
         },

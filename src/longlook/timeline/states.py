@@ -57,7 +57,8 @@ BBR_STATES = frozenset(
 EVENT_COLUMNS = ("time_ns", "vantage", "source", "kind", "priming", "flow", "name")
 """The columns of a file of events that `times_in_states` reads."""
 
-_BEGUN_BY_LOSSES = (State.RECOVERY, State.LOSS_PROBE, State.TIMEOUT)
+BEGUN_BY_LOSSES = frozenset({State.RECOVERY, State.LOSS_PROBE, State.TIMEOUT})
+"""States that only a loss begins; a state that is unknown is none of them."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +131,7 @@ def state_share_pct(timeline: Timeline, state: str, vantage: str) -> float | Non
     if timeline.events is None or window is None:
         return None
     times = [each for each in times_in_states(timeline.events, window) if each.vantage == vantage]
-    if state not in _BEGUN_BY_LOSSES and any(each.state == State.UNKNOWN for each in times):
+    if state not in BEGUN_BY_LOSSES and any(each.state == State.UNKNOWN for each in times):
         return None
     total = sum(each.time_ns for each in times)
     return 100.0 * sum(each.time_ns for each in times if each.state == state) / total if total else None

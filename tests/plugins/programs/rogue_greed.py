@@ -60,6 +60,14 @@ def bomb_busily():
                 os.setsid()
 
 
+def fork_and_wait():
+    """One child after the other, without end."""
+    while True:
+        if (child := os.fork()) == 0:
+            os._exit(0)
+        os.waitpid(child, 0)
+
+
 def share_memory():
     """4 GiB that no process has to itself."""
     shared = mmap.mmap(-1, 4 << 30)
@@ -183,6 +191,46 @@ def look_for_marks():
     print(f"marks: {found}", file=sys.stderr, flush=True)
 
 
+def find_writable():
+    """Report the folders of any file system in which a file can be made: the topmost, and near the mount's own."""
+    found = []
+    mounted = sorted({line.split()[1] for line in Path("/proc/self/mounts").read_text().splitlines()})
+    for mount in mounted:
+        device = Path(mount).stat().st_dev if os.access(mount, os.X_OK) else None
+        waiting = [] if device is None or mount.startswith(("/proc", "/sys")) else [(mount, 2 if mount == "/" else 5)]
+        while waiting:
+            folder, levels = waiting.pop()
+            mark = Path(folder, "longlook-was-here")
+            with contextlib.suppress(OSError):
+                mark.touch()
+                mark.unlink()
+                found.append(folder)
+                continue
+            with contextlib.suppress(OSError), os.scandir(folder) as entries:
+                waiting += [
+                    (each.path, levels - 1)
+                    for each in entries
+                    if levels
+                    and each.is_dir(follow_symlinks=False)
+                    and each.stat(follow_symlinks=False).st_dev == device
+                ]
+    print(json.dumps(sorted({os.path.realpath(folder) for folder in found})), file=sys.stderr, flush=True)
+
+
+def hinder_the_laboratory():
+    """Let process 1 run after all others: a guest's laboratory is of another user, but for the moment of a start."""
+    with contextlib.suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, 1, 19)
+    with contextlib.suppress(OSError):
+        os.sched_setscheduler(1, os.SCHED_IDLE, os.sched_param(0))
+
+
+def look_at_the_laboratory():
+    """Report how process 1 is scheduled, which every program may ask."""
+    scheduled = [os.getpriority(os.PRIO_PROCESS, 1), os.sched_getscheduler(1)]
+    print(json.dumps(scheduled), file=sys.stderr, flush=True)
+
+
 def attack_others():
     """Report what could be done to any other process, and which doors to elsewhere are open."""
     done = []
@@ -217,6 +265,7 @@ def attack_others():
 
 DEEDS = {
     "bombs_busily": bomb_busily,
+    "forks_and_waits": fork_and_wait,
     "shares_memory": share_memory,
     "fills_files_in_memory": fill_files_in_memory,
     "fills_segments": fill_segments,
@@ -234,4 +283,7 @@ DEEDS = {
     "leaves_modes": leave_modes,
     "looks_for_marks": look_for_marks,
     "attacks_others": attack_others,
+    "finds_writable": find_writable,
+    "hinders_the_laboratory": hinder_the_laboratory,
+    "looks_at_the_laboratory": look_at_the_laboratory,
 }

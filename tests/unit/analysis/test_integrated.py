@@ -8,9 +8,17 @@ import pandas as pd
 import pytest
 
 from longlook.analysis.integrated import integrate
-from longlook.analysis.samples import UNSEEN
+from longlook.analysis.samples import APART, APART_TRIALS, LIKE, UNSEEN
 from longlook.analysis.stats.strata import MORE, NONE, ONE, Packet
-from longlook.analysis.strata_plan import CellStrata, laws_of, patterns, plan_strata, singles_to_try
+from longlook.analysis.strata_plan import (
+    CellStrata,
+    laws_of,
+    patterns,
+    plan_strata,
+    singles_to_try,
+    why_too_many,
+    with_repeats,
+)
 from longlook.core.model import STATED, Outcome, Trial
 from longlook.network.loss_law import NO_LOSS, LossLaw, LossLaws
 from longlook.study.files import find_study
@@ -191,3 +199,58 @@ def test_rounds_that_draw_the_loss_itself_are_not_integrated() -> None:
     assert laws_of(trials, "virtual") == "arms or rounds have links with different losses"
     assert isinstance(laws_of([trial for trial in trials if trial.round == STATED], "virtual"), LossLaws)
     assert isinstance(laws_of(PLANNED, "virtual"), LossLaws)
+
+
+def test_a_path_with_a_middle_is_integrated_if_one_link_alone_loses_packets() -> None:
+    trials = make_plan(find_study("kakhki2017-fig18b", rounds=1), ["size=5KB", "rate=10Mbit"]).trials
+    assert {trial.proxy is None for trial in trials} == {True, False} and all(trial.has_middle for trial in trials)
+    laws = laws_of(trials, "virtual")
+    assert isinstance(laws, LossLaws) and laws.down.lost == (0.01,) and not laws.also_random
+    both = make_plan(find_study("kakhki2017-fig18b", rounds=1, changes={"behind.loss": "1%"}), ["size=5KB"]).trials
+    assert laws_of(both, "virtual") == "two links lose packets"
+    jittering = make_plan(
+        find_study("kakhki2017-fig18b", rounds=1, changes={"behind.jitter": "1ms"}), ["size=5KB"]
+    ).trials
+    laws = laws_of(jittering, "virtual")
+    assert isinstance(laws, LossLaws) and laws.also_random
+
+
+def test_a_load_that_loses_many_packets_is_sampled() -> None:
+    laws = LossLaws(NO_LOSS, TENTH, also_random=False)
+    assert why_too_many([[("down", number) for number in range(300)]], laws) == ""
+    assert "on average" in why_too_many([[("down", number) for number in range(400)]], laws)
+
+
+def test_arms_that_are_nearly_one_program_are_as_far_apart_as_the_dearest_pattern_after_a_timeout_more() -> None:
+    cell = replace(cell_of(point=False), alike={"h3": "h3"})
+    rounds = rounds_of(cell, dearest)
+    drawn = next(pattern for pattern in patterns(cell, 1, "here", 0) if pattern.stratum == MORE)
+    assert drawn.lost
+    more = cell.strata.weights[MORE]
+    assert set(rounds[LIKE]) == {"h3"}
+    assert set(rounds[APART_TRIALS]) == {math.ceil(more / 0.1)}
+    assert list(rounds[APART]) == pytest.approx([more * math.log1p(3 * math.expm1(0.5))] * 3)  # 0.5: the last packet
+    assert rounds_of(cell_of(point=False), dearest)[APART].isna().all()
+
+
+def test_a_cell_has_more_trials_of_more_if_arms_are_nearly_one_program() -> None:
+    lossy = LossLaw((1.0,), (0.29,), ((1.0,),))
+    for laws, more in ((LAWS, 1), (LossLaws(lossy, lossy, also_random=False), 5)):
+        cell = cell_of(laws, point=False)
+        assert math.ceil(cell.strata.weights[MORE] / 0.1) == more
+        for given, count in ((cell, 1), (replace(cell, alike={"h3": "h3"}), more)):
+            drawn = [pattern.stratum for pattern in patterns(given, 1, "here", 0)]
+            assert drawn.count(MORE) == count
+
+
+def test_a_trial_that_differs_when_it_runs_again_lets_losses_be_sampled() -> None:
+    cell, leaves = cell_of(), [trial for trial, _ in ran(cell_of())[:2]]
+    kept = with_repeats(cell, leaves, {trial.id: "" for trial in leaves})
+    assert not kept.why_sampled
+    assert kept == replace(cell, repeated={trial.id: "" for trial in leaves})
+    sampled = with_repeats(cell, leaves, {leaves[0].id: "", leaves[1].id: "link.bin"})
+    assert sampled.why_sampled == (
+        f"arm h3 is not deterministic: link.bin differed when trial {leaves[1].id} ran again"
+    )
+    assert sampled.laws is None
+    assert sampled.repeated[leaves[1].id] == "link.bin"

@@ -105,15 +105,6 @@ def test_packets_that_were_not_tried_have_no_cost_and_those_that_a_load_lacks_co
     assert tried == {(arm, *packet) for arm, load in loads.items() for packet in load if packet != ("down", 1)}
 
 
-def test_costs_that_another_arm_stands_for_are_not_measured() -> None:
-    run = made_up_run(uneven, {"tcp": TWO, "quic": TWO}, point=False, costs_of={"quic": "tcp"})
-    assert set(run.effects.singles["arm"]) == {"tcp"}
-    assert run.effects.packets["baseline_cost"].notna().all()
-    assert run.effects.packets["contender_cost"].isna().all()
-    (estimate,) = run.estimates
-    assert estimate.effect_pct == pytest.approx(-100 * math.expm1(-run.effects.strata["contribution"].sum()))
-
-
 def failing(pattern: Callable[[frozenset[Packet]], bool]) -> Callable[[str, frozenset[Packet], int], float | None]:
     return lambda arm, lost, number: None if arm == "tcp" and pattern(lost) else two_packets(arm, lost, number)
 

@@ -117,9 +117,6 @@ def test_odd_arguments_are_answered(path: tuple[str, ...], alone: Path) -> None:
     @given(arguments(ALL[path]))
     @settings(
         max_examples=5,
-        derandomize=True,
-        database=None,
-        deadline=None,
         phases=(Phase.generate,),
         suppress_health_check=list(HealthCheck),
     )

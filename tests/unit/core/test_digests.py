@@ -11,7 +11,7 @@ import pytest
 
 import longlook
 from longlook.analysis import measure_cache
-from longlook.core import calibration, digests
+from longlook.core import calibration, digests, registry
 from longlook.engines import virtual
 from tests.unit.conftest import forget_digests
 
@@ -33,7 +33,7 @@ def touched(path: Path) -> None:
     [
         *(("trial", name) for name in ("core/flows.py", "core/paths.py", "core/units.py", "network/traces.py")),
         *(("trial", name) for name in ("lab/linux/__init__.py", "lab/linux/system.py", "engines/virtual/boot.py")),
-        *(("measurement", name) for name in ("core/flows.py", "network/stages.py", "timeline/collectors.py")),
+        *(("measurement", name) for name in ("core/flows.py", "network/surgery.py", "timeline/collectors.py")),
         *(("measurement", name) for name in ("core/model.py", "core/codec.py", "metrics/link.py")),
         *(("calibration", name) for name in ("lab/router.py", "network/config.py", "lab/linux/netlink.py")),
         *(("calibration", name) for name in ("lab/guest.py", "instruments/calibrate/link/laws.py", "core/flows.py")),
@@ -47,7 +47,11 @@ def test_a_changed_file_changes_the_key(package: Path, result: str, file: str) -
 
 @pytest.mark.parametrize("result", KEYS)
 @pytest.mark.parametrize(
-    "file", ["instruments/link/show.py", "report/page.py", "cli/__init__.py", "instruments/compare/gate.py"]
+    "file",
+    [
+        *("instruments/link/show.py", "report/page.py", "cli/__init__.py", "instruments/compare/gate.py"),
+        *("provision/video_encoding.py", "provision/video_encoding.json", "provision/go.py", "provision/python.py"),
+    ],
 )
 def test_what_a_result_does_not_depend_on_keeps_it(package: Path, result: str, file: str) -> None:
     before = KEYS[result]()
@@ -95,7 +99,7 @@ def test_a_plug_in_depends_on_what_it_imports(package: Path, tmp_path: Path) -> 
     assert len({before, changed, digests.source_digest(plugin)}) == 3
 
 
-def test_packages_are_found_however_they_are_imported(package: Path, tmp_path: Path) -> None:
+def test_modules_are_found_however_they_are_imported(package: Path, tmp_path: Path) -> None:
     plugin = tmp_path / "mine.py"
     ways = (
         "from longlook import core, provision",
@@ -107,8 +111,30 @@ def test_packages_are_found_however_they_are_imported(package: Path, tmp_path: P
         plugin.write_text(way)
         forget_digests()
         before = digests.source_digest(plugin)
-        touched(package / "provision" / "go.py")
+        touched(package / "provision" / "rust.py")
         assert digests.source_digest(plugin) != before, way
+
+
+@pytest.mark.parametrize(
+    ("module", "data", "counts"),
+    [
+        ("video_encoding", "video_encoding.json", True),
+        ("rust", "video_encoding.json", False),
+        ("rust", "rust.json", True),
+        ("rust", "no_module.json", True),
+    ],
+)
+def test_data_count_with_the_module_of_their_name_or_with_all_of_their_folder(
+    package: Path, tmp_path: Path, module: str, data: str, counts: bool
+) -> None:
+    plugin = tmp_path / "mine.py"
+    plugin.write_text(f"from longlook.provision.{module} import anything")
+    (package / "provision" / data).write_text("{}")
+    forget_digests()
+    before = digests.source_digest(plugin)
+    (package / "provision" / data).write_text("[]")
+    forget_digests()
+    assert (digests.source_digest(plugin) != before) is counts
 
 
 @pytest.mark.parametrize(
@@ -126,7 +152,7 @@ def test_a_plug_in_may_import_in_any_notation(package: Path, tmp_path: Path, way
     plugin = tmp_path / "mine.py"
     plugin.write_text(way)
     before = digests.source_digest(plugin)
-    touched(package / "provision" / "go.py")
+    touched(package / "provision" / "rust.py")
     assert digests.source_digest(plugin) != before
 
 
@@ -171,7 +197,7 @@ else:
     ("file", "old", "new", "counts"),
     [
         ("near/one.py", "1", "2", True),
-        ("near/two.py", "1", "2", True),
+        ("near/two.py", "1", "2", False),
         ("far/other.py", "1", "2", False),
         ("__init__.py", "OTHER", "ANOTHER", False),
         ("__init__.py", "near.one", "near.two", True),
@@ -264,6 +290,73 @@ def test_names_of_another_version_of_longlook_are_passed_over(tmp_path: Path) ->
     assert len(digests.source_digest(plugin)) == 64
 
 
+KEY = {
+    "provision/video_encoding.py": set(),
+    "provision/video_encoding.json": set(),
+    "provision/content.py": set(),
+    "provision/go.py": {"caddy", "masque", "quic-go", "traffic"},
+    "provision/rust.py": {"quinn", "quiche", "tquic"},
+    "provision/cargo.py": {"quinn", "quiche", "tquic"},
+    "provision/packaged.py": {"apache", "haproxy", "nginx"},
+    "provision/decoder.py": {"firefox"},
+}
+"""File → the stacks whose keys have it: their own files, and what these call."""
+
+
+@pytest.mark.parametrize("file", KEY)
+def test_a_change_renews_the_stacks_that_it_can_concern_and_no_other(package: Path, file: str) -> None:
+    def keys() -> dict[str, str]:
+        return {name: digests.source_digest(registry.source("stacks", name)) for name in registry.stacks()}
+
+    before = keys()
+    touched(package / file)
+    after = keys()
+    assert {name for name in before if before[name] != after[name]} == KEY[file]
+
+
+BUILDERS = ("provision.go", "provision.rust", "provision.python", "provision.packaged", "stacks.ngtcp2")
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "renewed"),
+    [
+        ("provision/video_encoding.py", "ANOTHER = 1", set()),
+        ("provision/build_cache.py", "ANOTHER = 1", set()),
+        ("core/stack.py", "ANOTHER = 1", set()),
+        ("provision/go.py", "# another comment", set()),
+        ("provision/go.py", '"""Another text."""', set()),
+        ("provision/go.py", "ANOTHER = 1", {"provision.go"}),
+        ("provision/cargo.py", "ANOTHER = 1", {"provision.rust"}),
+        ("provision/debian.py", "ANOTHER = 1", {"provision.packaged", "stacks.ngtcp2"}),
+    ],
+)
+def test_code_renews_the_programs_that_it_builds(package: Path, file: str, text: str, renewed: set[str]) -> None:
+    def keys() -> dict[str, str]:
+        return {name: digests.builder_digest(f"longlook.{name}") for name in BUILDERS}
+
+    for name in BUILDERS:
+        importlib.import_module(f"longlook.{name}")
+    before = keys()
+    (package / file).write_text(f"{(package / file).read_text()}\n{text}\n")
+    digests.forget()
+    after = keys()
+    assert {name for name in BUILDERS if before[name] != after[name]} == renewed
+
+
+def test_every_module_that_a_stack_imports_is_in_its_key() -> None:
+    code = (
+        "import importlib, sys\n"
+        "importlib.import_module(sys.argv[1])\n"
+        "print(*(m.__file__ for n, m in sys.modules.items() if n.split('.')[0] == 'longlook'), sep='\\n')"
+    )
+    for file in (PACKAGE / "stacks").glob("[!_]*.py"):
+        module = f"longlook.stacks.{file.stem}"
+        done = subprocess.run([sys.executable, "-c", code, module], capture_output=True, text=True, check=True)
+        imported = {path for path in map(Path, done.stdout.split()) if not digests._is_face(path)}
+        assert file in imported
+        assert imported <= digests.code_files(module), module
+
+
 def behind(name: str) -> set[str]:
     """The modules of an imported name; a package's own folder if it is imported as a whole."""
     return {name} if name.count(".") == 1 else set(digests._modules_behind(name))
@@ -272,7 +365,7 @@ def behind(name: str) -> set[str]:
 def test_our_own_imports_are_in_the_notation_that_is_read_fast() -> None:
     """Our files are read by a regular expression; whatever Python's own parser finds in them it finds too."""
     for file in PACKAGE.rglob("*.py"):
-        fast = set(digests._folders_of(digests._imports(file)))
+        fast = set(map(digests._place_of, digests._modules_of(digests._imports(file))))
         tree = ast.parse(file.read_text())
         nodes = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom | ast.Import)]
         for node in nodes:
@@ -282,5 +375,5 @@ def test_our_own_imports_are_in_the_notation_that_is_read_fast() -> None:
                 else [alias.name for alias in node.names]
             )
             modules = {module for name in names if name.startswith("longlook.") for module in behind(name)}
-            folders = {digests._folder_of(module) for module in modules}
-            assert folders - {PACKAGE} <= fast, file
+            places = {digests._place_of(module) for module in modules}
+            assert places - {PACKAGE} <= fast, file

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -50,6 +51,22 @@ def leave(folder: RunFolder, outcome: Outcome, attempt: int, *, superseded: bool
     run = a_run(TRIAL, outcome, attempt)
     write_json(partial / "run.json", codec.encode(run))
     folder.finish(partial, run, superseded=superseded)
+
+
+def test_a_run_folder_is_no_change_of_the_checkout_that_it_is_in(tmp_path: Path, tiny_study: Study) -> None:
+    def status() -> str:
+        return subprocess.run(
+            ("git", "status", "--porcelain"), cwd=tmp_path, capture_output=True, text=True, check=True
+        ).stdout
+
+    subprocess.run(("git", "init", "--quiet"), cwd=tmp_path, check=True)
+    (tmp_path / "there").mkdir()
+    for path in ("runs/gate-1", "runs/gate-2", "there", "other"):
+        RunFolder.create(tmp_path / path, tiny_study, Plan("tiny", "hash", (TRIAL,)), {})
+        assert status() == ""
+    assert not (tmp_path / "runs" / "gate-1" / ".gitignore").exists()
+    (tmp_path / "kept").write_text("a change")
+    assert status() == "?? kept\n"
 
 
 def test_what_is_written_is_read_again(folder: RunFolder, tiny_study: Study) -> None:

@@ -23,14 +23,6 @@ def test_a_version_is_a_release_or_a_build_of_one(version: str, release: str, bu
     assert versions.is_build(version) is bool(build)
 
 
-def test_a_tunable_build_stands_in_for_the_version_that_it_was_made_from_and_for_no_other() -> None:
-    known = ("0.65.0+knobs", "0.65.0", "0.65.0+00-4b653fe")
-    assert versions.with_knobs("0.65.0", known) == ("0.65.0", "0.65.0+knobs")
-    assert versions.with_knobs("0.65.0+knobs", known) == ("0.65.0+knobs",)
-    assert versions.with_knobs("0.65.0+00-4b653fe", known) == ("0.65.0+00-4b653fe",)
-    assert versions.with_knobs("0.64.1", known) == ("0.64.1",)
-
-
 @given(NAMES)
 def test_a_tunable_build_is_named_after_its_version(version: str) -> None:
     plain, tunable = versions.untuned_name(version), versions.tunable_name(version)

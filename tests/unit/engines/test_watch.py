@@ -1,7 +1,9 @@
 """The limits after which a program counts as spinning, and a guest as hanging."""
 
 import itertools
+import signal
 import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -46,3 +48,32 @@ def test_the_limit_of_real_time_is_that_of_each_trial(tmp_path: Path, snapshot: 
         reason = watch(guest.pid, console, limits, threading.Event(), lambda: 1)
         guest.kill()
     assert reason == snapshot
+
+
+GUEST = """
+import os, signal, sys, time
+def report(*_):
+    moment = int(time.process_time() * float(sys.argv[2]))
+    os.write(console, b"longlook: forks[12] at %d ns\\n" % moment)
+console = os.open(sys.argv[1], os.O_WRONLY | os.O_APPEND)
+signal.signal(signal.SIGUSR2, report)
+signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGUSR2])
+while time.process_time() < 2:
+    pass
+"""
+"""Uses CPU for two seconds, and reports a clock that moves by so many ns for each of them."""
+
+
+@pytest.mark.parametrize(("ns_per_cpu_s", "is_named"), [(0, True), (1e6, True), (1e7, False)])
+def test_a_program_whose_clock_crawls_spins(tmp_path: Path, ns_per_cpu_s: float, *, is_named: bool) -> None:
+    console = tmp_path / "console.log"
+    console.touch()
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR2])  # the guest's, too, until it has a handler
+    try:
+        guest = subprocess.Popen([sys.executable, "-S", "-c", GUEST, str(console), str(ns_per_cpu_s)])
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGUSR2])
+    with guest:
+        reason = watch(guest.pid, console, BootLimits(wall_s=1e9, spin_timeout_s=0.2), threading.Event())
+        guest.kill()
+    assert (reason or "").startswith("the program forks spins: ") == is_named

@@ -104,8 +104,10 @@ def test_surgery_is_for_its_round_alone(study: Study) -> None:
     assert [stage.kind for stage in new[0].link.down][:1] == ["surgery"]
     assert new[0].id != old[0].id
     assert set(new) == {0}
-    values = {"quic": {number: 1.0 + number for number in old}, arms["quic"]: {0: 0.5}}
-    assert plan.completed(values)[arms["quic"]] == {**values["quic"], 0: 0.5}
+    assert {number: trial.id for number, trial in plan.loads(arms["quic"]).items()} == {
+        number: new[0].id if number == 0 else trial.id for number, trial in old.items()
+    }
+    assert plan.replaced(arms["quic"]) == "quic" and not plan.has_own_settings(arms["quic"])
 
 
 def test_all_changes_at_once_go_to_the_arms_that_each_is_for(study: Study) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from longlook.core.model import Analysis
 from longlook.explain.attribution import Closed, Conclusion, Look, Parts, closed, concludes, is_firm, looks_at, share
+from tests.data.gaps import RATIOS
 
 ANALYSIS = Analysis()
 MARGIN = float(np.log1p(ANALYSIS.margin_pct / 100))
@@ -50,7 +51,7 @@ def looked_at(gap: np.ndarray, closing: np.ndarray, alpha: float) -> tuple[Concl
     analysis = replace(ANALYSIS, alpha=alpha)
     for count in (8, 10, 12, 14, 16, 19, 20):
         look = Look.LAST if count == len(gap) else Look.EARLY
-        result = closed(Parts(gap[:count], (gap - closing)[:count]), analysis, None, look)
+        result = closed(Parts(gap[:count], (gap - closing)[:count], RATIOS), analysis, None, look)
         if look is Look.LAST or is_firm(result, 1, analysis):
             return concludes(result.p, result.p_none, alpha), count
     raise AssertionError("there is a last look")

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from longlook.core.model import Analysis, Better
+from longlook.core.model import Analysis
 from longlook.explain.answer import Explained, closed_share_pct
 from longlook.explain.attribution import Conclusion
 from longlook.explain.cause import Cause, Change, Finding, Intervention, Purpose, Sign, Target, Touches, Untestable
 from longlook.explain.counterfactual import Experiment
 from longlook.explain.judge import Gap, RoundsReading, judge_findings, together
+from tests.data.gaps import LOAD_TIME
 
 ROUNDS = 10
 RANDOM = np.random.default_rng(11)
@@ -47,7 +48,7 @@ def a_test(
 def judged(
     *tests: Experiment, untestable: tuple[Untestable, ...] = (), is_alike: bool = False, untouched: tuple[int, ...] = ()
 ) -> Explained:
-    gap = Gap("slow", "fast", Better.LOWER, TESTED)
+    gap = Gap("slow", "fast", LOAD_TIME, TESTED)
     finding, reading = replace(FINDING, is_alike=is_alike), RoundsReading(untouched=frozenset(untouched))
     return judge_findings(gap, [finding], tests, {"a": untestable}, {"a": CAUSE}, Analysis(), reading)[0]
 
@@ -151,7 +152,7 @@ def test_trials_that_failed_conclude_nothing() -> None:
 def test_a_change_that_makes_trials_fail_is_not_confirmed_by_those_that_are_left(snapshot: SnapshotAssertion) -> None:
     for left, conclusion in ((9, Conclusion.CONFIRMED), (8, Conclusion.INCONCLUSIVE)):
         some = {number: value for number, value in TESTED["slow~half"].items() if number < left}
-        gap = Gap("slow", "fast", Better.LOWER, {**TESTED, "slow~half": some})
+        gap = Gap("slow", "fast", LOAD_TIME, {**TESTED, "slow~half": some})
         (item,) = judge_findings(gap, [FINDING], [HALF], {}, {"a": CAUSE}, Analysis())
         assert (item.conclusion, item.cures[0].rounds) == (conclusion, left)
         assert bool(item.cures[0].failed) is (left < 9)
@@ -161,7 +162,7 @@ def test_a_change_that_makes_trials_fail_is_not_confirmed_by_those_that_are_left
 def test_a_change_that_brings_a_metric_to_zero_is_measured_on_the_scale_of_the_gap() -> None:
     values_of = {"slow": values(200.0, 0), "fast": values(100.0, 1), "slow~none": dict.fromkeys(range(ROUNDS), 0.0)}
     for arm, share_pct in (("slow~none", 200), ("slow~as fast", 100)):
-        gap = Gap("slow", "fast", Better.LOWER, {**values_of, "slow~as fast": values(100.0, 1), "other": {0: 0.0}})
+        gap = Gap("slow", "fast", LOAD_TIME, {**values_of, "slow~as fast": values(100.0, 1), "other": {0: 0.0}})
         found = together(gap, ["x"], {"slow": arm}, Analysis())
         assert found is not None and found.share is not None
         assert found.share.share_pct == pytest.approx(share_pct, abs=3)
@@ -188,7 +189,7 @@ def test_a_change_of_both_arms_that_only_makes_the_winner_worse_is_the_winners_a
 def test_a_change_of_both_arms_that_makes_both_better_alike_is_no_cause_of_the_gap() -> None:
     tested = {**TESTED, "fast~better": {number: value * 0.705 for number, value in TESTED["fast"].items()}}
     both = a_test(Purpose.CURE, Target.BOTH, {"slow": "slow~half", "fast": "fast~better"})
-    (item,) = judge_findings(Gap("slow", "fast", Better.LOWER, tested), [FINDING], [both], {}, {"a": CAUSE}, Analysis())
+    (item,) = judge_findings(Gap("slow", "fast", LOAD_TIME, tested), [FINDING], [both], {}, {"a": CAUSE}, Analysis())
     assert item.conclusion is Conclusion.REFUTED
 
 
@@ -201,14 +202,14 @@ def in_traffic(same: int) -> dict[str, dict[int, str]]:
 
 def test_a_change_after_which_every_packet_is_the_same_changes_nothing_and_refutes_nothing() -> None:
     for same, conclusion in ((ROUNDS, Conclusion.NO_CHANGE), (ROUNDS - 1, Conclusion.REFUTED)):
-        gap = Gap("slow", "fast", Better.LOWER, TESTED, traffic=in_traffic(same))
+        gap = Gap("slow", "fast", LOAD_TIME, TESTED, traffic=in_traffic(same))
         (item,) = judge_findings(gap, [FINDING], [NOTHING], {}, {"a": CAUSE}, Analysis())
         assert item.conclusion is conclusion
         assert item.cures[0].conclusion is conclusion
 
 
 def test_a_transplant_decides_where_the_cure_changes_nothing() -> None:
-    gap = Gap("slow", "fast", Better.LOWER, TESTED, traffic=in_traffic(ROUNDS))
+    gap = Gap("slow", "fast", LOAD_TIME, TESTED, traffic=in_traffic(ROUNDS))
     (item,) = judge_findings(gap, [FINDING], [NOTHING, ILL], {}, {"a": CAUSE}, Analysis())
     assert item.conclusion is Conclusion.CONFIRMED
     assert item.best is not None and item.best.target == "winner"
@@ -225,7 +226,7 @@ def test_doses_are_in_order_and_their_response_is_told() -> None:
 
 
 def test_all_together_is_judged_by_its_own_trials() -> None:
-    gap = Gap("slow", "fast", Better.LOWER, TESTED)
+    gap = Gap("slow", "fast", LOAD_TIME, TESTED)
     found = together(gap, ["both"], {"slow": "slow~half", "fast": "fast"}, Analysis())
     assert found is not None and found.share is not None
     assert found.share.share_pct == pytest.approx(50, abs=3)

@@ -154,9 +154,7 @@ PLAIN = (opened(1), *OBJECTS)
 NAMED = [(at, field.name) for at, line in enumerate(PLAIN) for field in CLIENT_FIELDS[line["event"]]]
 
 
-@runs(
-    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
+@runs(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(where=st.sampled_from(NAMED), value=ANY)
 def test_no_value_is_ok_that_the_measurement_would_leave_out(
     tmp_path: Path, where: tuple[int, str], value: Any
@@ -174,7 +172,7 @@ def test_no_value_is_ok_that_the_measurement_would_leave_out(
     assert value is None or isinstance(value, int)
 
 
-@runs(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@runs(max_examples=100)
 @given(name=st.sampled_from(["t_start_ns", "t_loaded_ns"]), value=ANY)
 def test_a_page_s_time_is_plausible_or_the_trial_has_failed(name: str, value: Any) -> None:
     browser = replace(TIMED, session=True, trial=replace(TRIAL, client=Endpoint("some-browser", "1")))

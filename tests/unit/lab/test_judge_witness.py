@@ -240,9 +240,7 @@ def test_a_clock_that_was_set_blames_no_program(make: Make, snapshot: SnapshotAs
     assert found.reason == snapshot
 
 
-@runs(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
+@runs(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(ends=st.tuples(st.integers(0, 30_000), st.integers(0, 30_000)), shift=st.integers(0, 30_000))
 def test_a_shorter_load_than_the_link_s_is_never_sound(make: Make, ends: tuple[int, int], shift: int) -> None:
     """Times in µs: by how much each end is early and the start late."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from longlook.lab.link_data import Delivered, in_stream
@@ -180,7 +180,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("quic")
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60)
 @given(sender=SENDERS, draw=st.randoms(use_true_random=False), share_again=st.sampled_from([0.0, 0.1, 0.5]))
 def test_no_honest_end_over_quic_lacks_room(folder: Path, sender: Sender, draw: object, share_again: float) -> None:
     """Packets are sent again though they came, copied and overtaken; the client tells the truth."""
@@ -213,7 +213,7 @@ def test_no_honest_end_over_quic_lacks_room(folder: Path, sender: Sender, draw: 
     assert len(ends_ms) == len(sender.bodies)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40)
 @given(sender=SENDERS)
 def test_an_end_over_quic_can_be_early_by_few_packets(folder: Path, sender: Sender) -> None:
     """Without loss: by what its ids, numbers and frames have more than the least, and the first frames of streams."""

@@ -337,7 +337,7 @@ TEXTS = st.one_of(
 )
 
 
-@settings(max_examples=600, deadline=None, derandomize=True)
+@settings(max_examples=600)
 @given(st.sampled_from(sorted(network.SETTINGS)), TEXTS)
 def test_whatever_a_setting_holds_has_one_spelling_or_an_error(key: str, value: object) -> None:
     try:

@@ -12,7 +12,14 @@ from longlook.core.model import Link, Stage
 from longlook.core.problems import SettingError
 from longlook.network import settings as network
 from longlook.network.config import linger_of, link_config
-from longlook.network.surgery import surgery_stage, surgery_text, with_surgery, without_surgery
+from longlook.network.surgery import (
+    LONGEST_NS,
+    surgery_stage,
+    surgery_text,
+    with_surgery,
+    with_surgery_over,
+    without_surgery,
+)
 from longlook.study.settings import network_setting
 
 BASE = {"network.rate": "10Mbit", "network.rtt": "36ms", "network.loss": "1%", "network.mtu": "1400B"}
@@ -135,3 +142,32 @@ def test_the_settings_are_of_a_direction() -> None:
     with pytest.raises(SettingError, match=r"is no operation on packets") as raised:
         network_setting("network.surgery.down", "drpo 3")
     assert raised.value.key == "network.surgery.down"
+
+
+RANGES = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 4)), max_size=6)
+
+
+@given(lost=RANGES, forgiven=RANGES, held=RANGES, is_corrupted=st.booleans())
+def test_operations_over_planned_losses_win_over_them(
+    lost: list[tuple[int, int]], forgiven: list[tuple[int, int]], held: list[tuple[int, int]], is_corrupted: bool
+) -> None:
+    def text(verb: str, ranges: list[tuple[int, int]], end: str = "") -> str:
+        return f"{verb} {', '.join(f'{first}-{first + more}' for first, more in ranges)}{end}" if ranges else "off"
+
+    def packets(ranges: list[tuple[int, int]]) -> set[int]:
+        return {number for first, more in ranges for number in range(first, first + more + 1)}
+
+    losing = text("hold", lost, " 3600s") if is_corrupted else text("drop", lost)
+    planned = with_surgery(Link((), ()), up=losing, down="off")
+    added = (
+        "; ".join(part for part in (text("forgive", forgiven), text("hold", held, " 1ms")) if part != "off") or "off"
+    )
+    made = with_surgery_over(planned, up=added, down="off")
+    found: dict[str, set[int]] = {"forgive": set(), "lost": set(), "hold": set()}
+    for stage in made.up:
+        for verb, rows in stage.parameters.items():
+            for first, last, *for_ns in rows:
+                is_lost = verb == "drop" or for_ns == [LONGEST_NS]
+                found["lost" if is_lost else verb] |= set(range(first, last + 1))
+    still_lost = packets(lost) - packets(forgiven)
+    assert found == {"forgive": packets(forgiven), "lost": still_lost, "hold": packets(held) - still_lost}

@@ -115,7 +115,7 @@ LINES = st.lists(
 ).map(lambda lines: "\n".join(lines).encode("utf-8", "surrogatepass"))
 
 
-@settings(max_examples=400, deadline=None, derandomize=True)
+@settings(max_examples=400)
 @given(st.one_of(st.binary(max_size=60), LINES), st.sampled_from(ROLES))
 def test_any_bytes_are_a_trace_or_the_declared_error(data: bytes, role: Role) -> None:
     try:
@@ -141,7 +141,7 @@ def test_any_bytes_are_a_trace_or_the_declared_error(data: bytes, role: Role) ->
     assert refused is None or "the mean rate is" in refused.message
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=100)
 @given(st.lists(st.integers(0, 5000), min_size=1, max_size=50).map(sorted).filter(lambda stamps: stamps[-1] > 0))
 def test_mahimahi_traces_round_trip(stamps: list[int]) -> None:
     found = parse_trace("".join(f"{stamp}\n" for stamp in stamps).encode(), "rate", "x")["opportunities"]
@@ -152,7 +152,7 @@ def test_mahimahi_traces_round_trip(stamps: list[int]) -> None:
 ENTRIES = st.tuples(st.integers(1, 10**6), st.integers(0, 10**9), st.integers(1000, 10**9), st.integers(0, 2**32 - 1))
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=100)
 @given(st.lists(ENTRIES, min_size=1, max_size=30))
 def test_theaterq_traces_round_trip(entries: list[tuple[int, int, int, int]]) -> None:
     data = "".join(f"{keep},{latency},{rate},{loss},7\n" for keep, latency, rate, loss in entries).encode()

@@ -70,9 +70,6 @@ def made_up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 @given(odd_studies())
 @settings(
     max_examples=8,
-    derandomize=True,
-    database=None,
-    deadline=None,
     phases=(Phase.explicit, Phase.generate),
     suppress_health_check=list(HealthCheck),
 )

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from longlook.cli.show.study import _lines
 from longlook.core.errors import InputError
 from longlook.core.job import Job
 from longlook.core.model import Run, Study
@@ -36,6 +37,16 @@ def test_it_counts_and_runs_nothing(study: Study, tmp_path: Path) -> None:
 def test_it_counts_the_most_there_can_be_where_rounds_decide(tmp_path: Path) -> None:
     found = preview_study(find_study(str(TINY), rounds="decide"), tmp_path / "run", RunOptions(FakeEngine()))
     assert (found.rounds, found.trials, found.decides) == (40, 160, True)
+
+
+def test_it_says_that_trials_of_integrated_losses_come_on_top(tmp_path: Path) -> None:
+    lossy = find_study(str(TINY), rounds=3, changes={"network.loss": "1%"})
+    found = preview_study(lossy, tmp_path / "run", RunOptions(FakeEngine()))
+    assert (found.trials, found.integrated) == (len(found.cells) * 2 * 4, len(found.cells))
+    assert "+ 4 at the stated point = 16 trials" in (text := "\n".join(_lines(found)))
+    assert "losses of 2 cells are integrated" in text
+    sampled = find_study(str(TINY), rounds=3, changes={"network.loss": "1%"}, losses="sampled")
+    assert preview_study(sampled, tmp_path / "run", RunOptions(FakeEngine())).integrated == 0
 
 
 def test_it_knows_what_the_cache_holds(study: Study, tmp_path: Path) -> None:

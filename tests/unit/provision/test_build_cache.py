@@ -9,7 +9,8 @@ from longlook.core.digests import file_digest
 from longlook.core.errors import InputError, MachineError
 from longlook.core.job import Program
 from longlook.core.paths import adapters_dir
-from longlook.provision.build_cache import build, compile_with, is_built, toolchain_version
+from longlook.provision import build_steps
+from longlook.provision.build_cache import build, is_built, toolchain_version
 from longlook.stacks.quic_go import STACK
 
 
@@ -30,7 +31,7 @@ def sources(tmp_path: Path) -> Path:
 def copy_main(work: Path, out: Path) -> None:
     with (work.parent.parent.parent / "builds.log").open("a") as log:
         log.write("built\n")
-    compile_with(("cp", "main.sh", str(out)), work, {})
+    build_steps.run(("cp", "main.sh", str(out)), cwd=work, env={})
 
 
 def make(sources: Path, version: str = "1.0", toolchain: str = "cp 9") -> Program:
@@ -81,7 +82,7 @@ def test_failed_build_shows_the_end_of_its_log_and_leaves_nothing(
     sources: Path, cache: Path, snapshot: SnapshotAssertion
 ) -> None:
     def fail(work: Path, _out: Path) -> None:
-        compile_with(("sh", "-c", "seq 100; echo broken >&2; exit 3"), work, {"PATH": "/usr/bin:/bin"})
+        build_steps.run(("sh", "-c", "seq 100; echo broken >&2; exit 3"), env={"PATH": "/usr/bin:/bin"})
 
     with pytest.raises(MachineError) as caught:
         build("thing", "1.0", sources, "sh", fail)

@@ -85,6 +85,35 @@ def test_a_gate_in_percent_has_the_metrics_margin_for_a_count(counted: Estimate)
     nothing = only(rows([0.0] * 10, [0.0] * 10, metric="stalls"), metric="stalls")
     case = judge_gate([nothing], 5.0, Analysis()).cases[0]
     assert case.answer is GateAnswer.UNDECIDED
-    assert case.reason.startswith("none seen in 10 rounds")
+    assert case.reason == (
+        "none seen in 10 rounds of either arm: at 97.5 % confidence at most 0.31 stalls a load if no load has more "
+        "than one, beyond the metric's margin of 0.1 stalls: more rounds would decide"
+    )
     passed = judge_gate([replace(counted, difference=Effect(0.0, -0.09, 0.0, "stalls", 0.1))], 5.0, Analysis())
     assert "within the metric's margin of 0.1 stalls" in passed.cases[0].reason
+
+
+@pytest.mark.parametrize(
+    ("metric", "rounds", "answer"),
+    [
+        ("stalls", 35, GateAnswer.UNDECIDED),
+        ("stalls", 36, GateAnswer.PASSED),  # the least n with 0.9**n <= 0.025
+        ("stall_share", 400, GateAnswer.UNDECIDED),
+    ],
+)
+def test_a_gate_passes_what_was_never_seen_if_the_rounds_cannot_have_missed_more_than_its_margin(
+    metric: str, rounds: int, answer: GateAnswer
+) -> None:
+    item = only(rows([0.0] * rounds, [0.0] * rounds, metric=metric), metric=metric)
+    case = judge_gate([item], 5.0, Analysis()).cases[0]
+    assert case.answer is answer
+    assert case.reason.startswith(f"none seen in {rounds} rounds of either arm: at 97.5 % confidence at most ")
+
+
+def test_a_gate_cannot_bound_an_amount_that_was_never_seen() -> None:
+    item = only(rows([0.0] * 400, [0.0] * 400, metric="stall_time"), metric="stall_time")
+    case = judge_gate([item], 5.0, Analysis()).cases[0]
+    assert (case.answer, case.reason) == (
+        GateAnswer.UNDECIDED,
+        "none seen in 400 rounds of either arm: how large a value that was not seen may be, nothing says",
+    )

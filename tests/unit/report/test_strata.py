@@ -138,14 +138,6 @@ def test_loads_whose_losses_cost_nothing_are_drawn_too() -> None:
     assert len(section(made).data()["specs"]) == 2
 
 
-def test_arms_without_single_losses_of_their_own_are_named() -> None:
-    (cell,) = section(run(point=False, costs_of={"quic": "tcp"})).cells
-    assert cell.note == "Single losses of QUIC were not tried, as it has the programs of another arm."
-    assert (
-        cell.parts[0].sentence.count("the loss of packet down 3") == 1
-    )  # QUIC's load lacks it, and only that is known
-
-
 def test_several_contrasts_are_named() -> None:
     made = run()
     contrasts = (*made.study.contrasts, Contrast("other", "quic", "tcp", "page_load_time"))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scripts import bound_numbers, entry_values
 from scripts.entry_values import MINUS, PlaceError, place_of, rounded, shown
 
-from longlook.core import ArmLevel, Estimate, Verdict
+from longlook.core import ArmLevel, Effect, Estimate, Verdict
 from longlook.instruments.atlas.claims.entry import Entry
 
 STUDY = "kakhki2017-fig7"
@@ -88,6 +88,27 @@ def test_a_text_gets_the_values_of_its_place(entry: Entry, text: str, words: str
 def test_a_text_that_cannot_show_its_place_is_an_error(entry: Entry, text: str, words: str, reason: str) -> None:
     with pytest.raises(PlaceError, match=reason):
         shown(text, place_of(entry, words.split(" | ")))
+
+
+def test_an_effect_that_is_a_difference_has_its_unit_and_no_ratio(
+    entry: Entry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted = replace(
+        estimate("10Mbit", "5KB"), effect_pct=None, ci_low_pct=None, ci_high_pct=None,
+        difference=Effect(-2.75, -3.5, -1.25, "stalls", 0.1),
+    )  # fmt: skip
+    stalls = replace(entry, estimates=(counted,))
+    assert shown("9.0 stalls (1 to 2)", place_of(stalls, ["5KB"])) == "2.8 stalls (1 to 4)"
+    assert shown(f"{MINUS}9.00 stalls", place_of(stalls, ["5KB"])) == f"{MINUS}2.75 stalls"
+    for text, reason in (("9 %", "in stalls, not in %"), ("9 times", "no such number")):
+        with pytest.raises(PlaceError, match=reason):
+            shown(text, place_of(stalls, ["5KB"]))
+
+
+def test_levels_are_means_if_losses_are_integrated(entry: Entry) -> None:
+    mean = replace(estimate("10Mbit", "5KB"), unseen_pct=5.0, baseline_mean=0.125, contender_mean=0.1)
+    place = place_of(replace(entry, estimates=(mean,), levels=()), ["5KB", "baseline", "contender"])
+    assert shown("9 instead of 9 ms", place) == "125 instead of 100 ms"
 
 
 def test_a_word_that_an_entry_does_not_know_is_an_error_with_the_nearest(entry: Entry) -> None:

@@ -166,7 +166,7 @@ def places(value: Any) -> Iterator[tuple[Any, Any]]:
         yield from places(value[key])
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=200)
 @given(st.data())
 def test_whatever_a_file_holds_is_a_study_or_an_input_error(data: st.DataObject) -> None:
     document = tomllib.loads(STUDY)

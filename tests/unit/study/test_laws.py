@@ -78,7 +78,7 @@ def test_what_is_drawn_is_written_in_few_digits(quantity: laws.DrawnQuantity, no
     assert longest <= len(like) + 2
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=300)
 @given(
     st.sampled_from(VALUES),
     st.fractions(Fraction(1, 1000), Fraction(999, 1000), max_denominator=1000),

@@ -165,7 +165,7 @@ def toml_text(value: Any) -> str:
     return repr(value) if isinstance(value, float) else json.dumps(value)
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=150)
 @given(st.lists(st.tuples(st.sampled_from(PLACES), VALUES), min_size=1, max_size=2))
 def test_a_study_file_with_any_values_is_a_study_or_names_its_problems(
     tmp_path_factory: pytest.TempPathFactory, changed: list[tuple[str, Any]]

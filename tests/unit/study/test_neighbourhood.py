@@ -145,6 +145,15 @@ def test_the_default_is_standard_in_virtual_time_and_none_in_real_time(tmp_path:
     assert read(tmp_path, around={}).around == {}
 
 
+def test_losses_are_integrated_in_virtual_time_unless_a_study_says_otherwise(tmp_path: Path) -> None:
+    assert read(tmp_path).loss_strata
+    assert not read(tmp_path, engine="live").loss_strata
+    assert not read(tmp_path, losses="sampled").loss_strata
+    sampled = ("rounds = ", 'losses = "sampled"\nrounds = ')
+    assert not read(tmp_path, sampled).loss_strata
+    assert read(tmp_path, sampled, losses="strata", engine="live").loss_strata
+
+
 def test_each_level_of_a_factor_has_its_neighbourhood(tmp_path: Path) -> None:
     study = replace(read(tmp_path, with_law(**{"network.rate": "uniform 10%"})), rounds=30)
     for label, nominal in (("10Mbit", 10), ("50 Mbit/s", 50)):

@@ -14,12 +14,13 @@ from longlook.network.surgery import with_surgery
 from longlook.study.cells import cell_id
 from longlook.study.files import read_study
 from longlook.study.plan import make_plan
+from longlook.study.schema import SAMPLED
 from tests.data.studies import CATALOGUE, study_file
 
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
-    return read_study(study_file(tmp_path_factory.mktemp("study")), CATALOGUE)
+    return read_study(study_file(tmp_path_factory.mktemp("study")), CATALOGUE, losses=SAMPLED)
 
 
 def plan(study: Study, *only: str) -> Plan:
@@ -35,7 +36,7 @@ def a_study(base: Study, rates: list[int], losses: list[int], rounds: int, seed:
     return replace(base, factors=factors, settings=settings, rounds=rounds, seed=seed, claims=())
 
 
-few = settings(max_examples=25, deadline=None, derandomize=True)
+few = settings(max_examples=25)
 numbers = st.lists(st.integers(1, 99), min_size=1, max_size=4, unique=True)
 shapes = st.tuples(numbers, numbers, st.integers(1, 4), st.integers(0, 2**63 - 1))
 

@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from longlook.core.model import Study
+from longlook.core.model import Plan, Study
 from longlook.instruments.atlas.papers import checks_laboratory
+from longlook.network import loses_at_random
 from longlook.study.contrast_filter import with_contrasts
 from longlook.study.files import find_study, list_studies
 from longlook.study.plan import make_plan
@@ -30,12 +31,17 @@ def test_all_are_there(studies: dict[str, Study]) -> None:
     assert set(CLAIMS) <= set(studies)
 
 
+def _rounds(study: Study, plan: Plan) -> int:
+    """Rounds, and one trial at the stated point if losses are integrated."""
+    return study.rounds + (study.loss_strata and loses_at_random(plan.trials[0].link))
+
+
 @pytest.mark.parametrize("name", CLAIMS)
 def test_it_plans_and_claims_every_published_cell(studies: dict[str, Study], name: str) -> None:
     study = studies[name]
     plan = make_plan(study)
     cells = {trial.cell_id: trial.cell for trial in plan.trials}
-    assert len(plan.trials) == len(cells) * len(study.arms) * study.rounds
+    assert len(plan.trials) == len(cells) * len(study.arms) * _rounds(study, plan)
     assert len(study.claims) == CLAIMS[name]
     assert len(cells) == CLAIMS[name]
     assert sorted(map(sorted, (claim.cell.items() for claim in study.claims))) == sorted(
@@ -113,7 +119,8 @@ def test_the_papers_values_are_claims_about_the_pair_nearest_to_it(studies: dict
     assert (main.baseline, main.contender) == ("tcp", "quic-fixed" if name in REORDERED else "quic")
     assert {claim.contrast for claim in study.claims} == {main.name}
     paper = with_contrasts(study, [f"contrast={main.name}"])
-    assert len(make_plan(paper).trials) == CLAIMS[name] * 2 * study.rounds
+    plan = make_plan(paper)
+    assert len(plan.trials) == CLAIMS[name] * 2 * _rounds(study, plan)
     assert len(paper.claims) == CLAIMS[name]
 
 
@@ -138,10 +145,10 @@ def test_studies_draw_but_those_that_check_the_laboratory_compare_rounds_find_a_
     assert at_the_point == {
         *("engines-agree", "exactness", "phase-effects", "players-agree", "rules-agree"),
         *("kakhki2017-fig13-processor", "mishra-conformance", "mishra-conformance-bbr", "mishra-conformance-reno"),
-        "single-losses",
+        *("certify-strata", "single-losses"),
     }
 
 
 def test_the_atlas_leaves_out_the_laboratorys_own_checks_alone(studies: dict[str, Study]) -> None:
     left_out = {name for name, study in studies.items() if checks_laboratory(study.source)}
-    assert left_out == {"certify", "certify-power", "exactness"}
+    assert left_out == {"certify", "certify-power", "certify-strata", "exactness"}

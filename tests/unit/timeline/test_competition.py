@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from longlook.core import registry
@@ -141,7 +141,6 @@ def test_tables_have_a_row_for_each_flow_and_bin() -> None:
     assert np.mean(rates["mbps"][:120]) == pytest.approx(2.5, rel=0.01)
 
 
-@settings(deadline=None)  # the machine may be busy
 @given(st.lists(st.floats(0, 1e9), min_size=1, max_size=20))
 def test_jains_index_lies_between_one_nth_and_one(rates: list[float]) -> None:
     index = jain(rates)
@@ -149,7 +148,6 @@ def test_jains_index_lies_between_one_nth_and_one(rates: list[float]) -> None:
         assert 1 / len(rates) - 1e-9 <= index <= 1 + 1e-9
 
 
-@settings(deadline=None)  # the machine may be busy
 @given(st.floats(0.1, 1e6), st.integers(1, 20))
 def test_jains_index_of_equal_rates_is_one(rate: float, flows: int) -> None:
     assert jain([rate] * flows) == pytest.approx(1)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from longlook.timeline.envelope import conformance, envelope, points_of
@@ -39,7 +39,6 @@ def test_outliers_do_not_make_an_envelope_large() -> None:
     assert one.hull[:, 0].max() < 1.0
 
 
-@settings(deadline=None)  # the machine may be busy
 @given(st.integers(0, 1000), st.integers(0, 1000), st.floats(-3, 3))
 def test_conformance_is_a_share_and_the_same_both_ways(one_seed: int, other_seed: int, shift: float) -> None:
     one, other = envelope(cloud(one_seed, count=40), SCALE), envelope(cloud(other_seed, 5 + shift, count=40), SCALE)

@@ -9,8 +9,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from longlook.analysis.samples import FACTOR_PREFIX, LIKE, LOSES_AT_RANDOM, RANDOM_LOSSES, UNSEEN, UNSEEN_BESIDE
+from longlook.analysis.samples import (
+    APART,
+    APART_TRIALS,
+    FACTOR_PREFIX,
+    LIKE,
+    LOSES_AT_RANDOM,
+    RANDOM_LOSSES,
+    UNSEEN,
+)
 from longlook.analysis.stats.procedures import Floats
+from longlook.analysis.stats.rare_losses import Apart
 from longlook.analysis.stats.scales import compared
 from longlook.core import Analysis, Contrast, InputError, Outcome, Study, find_metric
 from longlook.study import COLUMN_PREFIX
@@ -38,8 +47,8 @@ class ArmData:
     random_losses: Mapping[int, float]  # round → packets lost at random: rounds with a value, and a log that has them
     loses_at_random: bool  # whether the path of any of its rounds does
     unseen_pct: Mapping[int, float]  # round → UNSEEN; of integrated losses, rounds with a value
-    like: str  # an arm with nearly the same programs, if losses are integrated
-    unseen_beside_pct: Mapping[int, float]  # round → UNSEEN_BESIDE
+    like: str  # LIKE
+    apart: Mapping[int, Apart]  # round → APART and APART_TRIALS
 
     @property
     def array(self) -> Floats:
@@ -106,15 +115,23 @@ class CellData:
     def unseen_pct(self) -> float | None:
         """By how much a value of a round that was not seen may be larger, in %; None if losses are not integrated.
 
-        It is the mean of these rounds, for the arm of which this is more. For arms with nearly the same programs it is
-        UNSEEN_BESIDE.
+        It is the mean of these rounds, for the arm of which this is more.
         """
         known = [arm.unseen_pct for arm in (self.baseline, self.contender) if arm.unseen_pct]
-        for arm, other in ((self.baseline, self.contender), (self.contender, self.baseline)):
-            if arm.like == other.name and known:
-                known = [arm.unseen_beside_pct]
         means = [float(np.mean([losses[number] for number in self.rounds])) for losses in known if self.rounds]
         return max(means, default=None)
+
+    def room(self, error: float) -> float | None:
+        """Return by how much the mean advantage may lie beside the mean of these rounds, a logarithm; None if the arms
+        are not nearly one program, or losses are not integrated.
+
+        Patterns of losses part the arms which these rounds miss with a probability of at most `error`. The arm
+        for which this is more counts.
+        """
+        if not self.rounds or not self.baseline.like or self.baseline.like != self.contender.like:
+            return None
+        count = len(self.rounds)
+        return max(arm.apart[self.rounds[-1]].room(count, error) for arm in (self.baseline, self.contender))
 
     @property
     def drawn_in_pairs(self) -> dict[str, Floats]:
@@ -154,13 +171,13 @@ class Cells:
         self._study = study
         factors = [FACTOR_PREFIX + factor.name for factor in study.factors]
         lost = [LOSES_AT_RANDOM, RANDOM_LOSSES] if RANDOM_LOSSES in samples.columns else []
-        needed = [*NEEDED, *factors, *lost]
+        unseen = [UNSEEN, LIKE, APART, APART_TRIALS] if UNSEEN in samples.columns else []
+        needed = [*NEEDED, *factors, *lost, *unseen]
         if missing := [name for name in needed if name not in samples.columns]:
             hint = "measure the run folder again: longlook report RUN"
             raise InputError(f"samples have no column {missing[0]!r}", hint)
         self._drawn = [str(name) for name in samples.columns if str(name).startswith(COLUMN_PREFIX)]
-        unseen = [UNSEEN, UNSEEN_BESIDE, LIKE] if UNSEEN in samples.columns else []
-        table = samples[samples["metric"].isin(set(metrics))][[*needed, *unseen, *self._drawn]]
+        table = samples[samples["metric"].isin(set(metrics))][[*needed, *self._drawn]]
         # Sorted, so that the order of rows can never matter.
         table = table.sort_values(["cell", "arm", "round", "attempt"], kind="stable")
         columns = {str(name): table[name].tolist() for name in table.columns}
@@ -201,7 +218,7 @@ def _arm(attempts: Sequence[_Row], name: str) -> ArmData:
         loses_at_random=any(row.get(LOSES_AT_RANDOM, False) for row in final),
         unseen_pct={row["round"]: row[UNSEEN] for row in usable if _is_known(row.get(UNSEEN))},
         like=next((row[LIKE] for row in usable if row.get(LIKE)), ""),
-        unseen_beside_pct={row["round"]: row[UNSEEN_BESIDE] for row in usable if _is_known(row.get(UNSEEN_BESIDE))},
+        apart={row["round"]: Apart(row[APART], int(row[APART_TRIALS])) for row in usable if _is_known(row.get(APART))},
     )
 
 

@@ -1,5 +1,6 @@
 """Samples → one estimate for each contrast and cell."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -93,10 +94,8 @@ def _test(data: CellData, metric: Metric, study: Study) -> _Tested:
             last=_all_ran(data, study),
             repeated=repeated and not scale.is_log,
         )
-    if (unseen_pct := data.unseen_pct) is not None:
-        paired = rare_losses.with_unseen(analyse, advantage, unseen_pct, is_log=scale.is_log, magnitude=scale.magnitude)
-        caveat = rare_losses.sentence_of_strata(unseen_pct)
-        return replace(tested, paired=paired, caveat=caveat, unseen_pct=unseen_pct)
+    if (integrated := _with_integrated_losses(tested, advantage, analyse, confidence)) is not None:
+        return integrated
     if mean_losses is None:
         return replace(tested, paired=analyse(advantage))
     allowing = partial(
@@ -110,6 +109,23 @@ def _test(data: CellData, metric: Metric, study: Study) -> _Tested:
     needed = partial(rare_losses.rounds_needed, decides, advantage)
     caveat = rare_losses.sentence(mean_losses)
     return replace(tested, paired=allowing(advantage=advantage), rounds_needed=needed, caveat=caveat)
+
+
+def _with_integrated_losses(
+    tested: _Tested, advantage: Floats, analyse: rare_losses.Analyse, confidence: float
+) -> _Tested | None:
+    """Return the analysis of rounds of integrated losses; None if losses are sampled, or there are none."""
+    data, scale = tested.data, tested.scale
+    if (room := data.room((1 - confidence) / 2)) is not None:
+        room_pct = 100 * math.expm1(room)
+        caveat = rare_losses.sentence_of_pairs(room_pct)
+        return replace(
+            tested, paired=rare_losses.with_room(analyse, advantage, room), caveat=caveat, unseen_pct=room_pct
+        )
+    if (unseen_pct := data.unseen_pct) is None:
+        return None
+    paired = rare_losses.with_unseen(analyse, advantage, unseen_pct, is_log=scale.is_log, magnitude=scale.magnitude)
+    return replace(tested, paired=paired, caveat=rare_losses.sentence_of_strata(unseen_pct), unseen_pct=unseen_pct)
 
 
 def _conclude(tested: _Tested, study: Study, p_adjusted: float | None) -> Estimate:

@@ -16,20 +16,24 @@ Span = tuple[float, float]
 
 
 def joint_effect(item: Estimate, intervals: int, confidence: float) -> Span | None:
-    """Return the interval of an effect in %, as one of `intervals` that hold at once with `confidence`; None without an
-    interval. Effects are stretched in logarithms, of which they are means; differences, which have none, as they are.
+    """Return the interval of an effect in its unit, as one of `intervals` that hold at once with `confidence`; None
+    without an interval. Effects in % are stretched in logarithms, of which they are means; differences, which have
+    none, as they are.
     """
-    effect, low, high = item.effect_pct, item.ci_low_pct, item.ci_high_pct
-    if effect is None or low is None or high is None or item.n_pairs < 2:
+    found = item.effect
+    if found is None or found.low is None or found.high is None or item.n_pairs < 2:
         return None
+    effect, low, high = found.value, found.low, found.high
     factor = _factor(item.n_pairs, intervals, confidence)
+    if item.difference is not None:
+        return _stretched(low, effect, high, factor)
     better = find_metric(item.metric).better
     lowest, middle, highest = (_advantage(value, better) for value in (low, effect, high))
     if lowest is None or middle is None or highest is None or not (item.baseline_median and item.contender_median):
         return _stretched(low, effect, high, factor)
     least, most = _stretched(lowest, middle, highest, factor)
-    found = effect_pct(least, better, True), effect_pct(most, better, True)
-    return (-math.inf if found[0] is None else found[0]), (math.inf if found[1] is None else found[1])
+    ends = effect_pct(least, better, True), effect_pct(most, better, True)
+    return (-math.inf if ends[0] is None else ends[0]), (math.inf if ends[1] is None else ends[1])
 
 
 def joint_level(item: ArmLevel, intervals: int, confidence: float) -> Span | None:

@@ -17,6 +17,7 @@ enough.
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -71,6 +72,55 @@ def with_unseen(
     )
 
 
+def unseen_share(error: float, count: int) -> float:
+    """Return the largest share of all patterns that `count` draws miss with a probability of `error`.
+
+    It is 1 − error^(1/count), the exact bound if nothing was seen (Clopper and Pearson, Biometrika 26, 1934), and about
+    3/count at 5 % (Hanley and Lippman-Hand, JAMA 249, 1983). Draws that miss a share now have missed it at each earlier
+    look, so that the bound holds at whatever number of draws one stops.
+    """
+    return float(1 - error ** (1 / count))
+
+
+@dataclass(frozen=True)
+class Apart:
+    """The distance by which patterns that no round drew may part two arms.
+
+    It is `distance` on the scale of logarithms if all patterns of a stratum were so. A round has `trials` in it.
+    """
+
+    distance: float
+    trials: int
+
+    def room(self, rounds: int, error: float) -> float:
+        """Return by how much the true mean may lie beside the mean that a number of rounds sample, if they miss what
+        parts the arms with a probability of at most `error`.
+        """
+        return self.distance * unseen_share(error, rounds * self.trials)
+
+
+def with_room(analyse: Analyse, advantage: Floats, room: float) -> Paired:
+    """Return what `analyse` finds if the true mean is up to `room` below or above the mean that the rounds sample.
+
+    The interval holds both, each p value is the largest, and p of a difference is 1 if `room` would change the sign of
+    the mean. `advantage` has shape (rounds,), and `room` is on its scale.
+    """
+    seen = analyse(advantage)
+    if seen.p is None or seen.p_equivalence is None:
+        return seen
+    below, above = (analyse(advantage + end) for end in (-room, room))
+    against = below if seen.mean > 0 else above
+    p_moved = 1.0 if against.p is None or against.mean * seen.mean <= 0 else against.p
+    return Paired(
+        seen.mean,
+        below.low,
+        above.high,
+        max(seen.p, p_moved),
+        max(1.0 if side.p_equivalence is None else side.p_equivalence for side in (below, seen, above)),
+        constant=False,
+    )
+
+
 def allowing(analyse: Analyse, advantage: Floats, losses: float, *, is_log: bool, magnitude: float = 1.0) -> Paired:
     """Return the same for loads that lose this number of packets at random on average (`larger_pct`)."""
     return with_unseen(analyse, advantage, larger_pct(losses), is_log=is_log, magnitude=magnitude)
@@ -112,6 +162,14 @@ def sentence_of_strata(unseen_pct: float) -> str:
     return (
         "losses are integrated: each round is a mean over all loads, and interval and tests allow for one more round "
         f"with a value {unseen_pct:.2g} % larger"
+    )
+
+
+def sentence_of_pairs(room_pct: float) -> str:
+    """Return what a reader must know of arms with nearly the same programs, whose losses are integrated."""
+    return (
+        "losses are integrated: each round is a mean over all loads, and interval and tests allow for patterns of "
+        f"losses that no round drew, which may part these arms by {room_pct:.2g} % of the mean"
     )
 
 

@@ -60,8 +60,10 @@ def compared(baseline: Floats, contender: Floats, metric: Metric, analysis: Anal
     A ratio metric is compared by log ratios. If a value is not positive there is none: then differences are compared,
     and no margin was fixed for these. An index of fairness J is compared by the spread √(1/J − 1) of the parts that it
     stands for, in % of their mean: J = 1/(1 + spread²) (Jain, Chiu and Hawe, DEC TR-301, 1984). All else is compared
-    by differences. Swapping the arms changes the sign alone.
+    by differences. Swapping the arms changes the sign alone. Without a round no scale has a meaning.
     """
+    if len(baseline) == 0:
+        return np.zeros(0), Scale(metric.better, metric.effect_unit, 0.0)
     margin = margin_of(metric, analysis).size
     if by_ratios(metric, (*baseline, *contender)):
         found, _ = procedures.advantages(baseline, contender, metric.better)

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from enum import Enum
 
 from longlook.analysis.stats.scales import PERCENT
+from longlook.analysis.stats.verdicts import most_unseen
 from longlook.core import Analysis, Estimate, Study, Verdict, find_metric, margin_of
 
 
@@ -38,12 +39,19 @@ def undecided(estimates: Iterable[Estimate], study: Study) -> frozenset[str]:
     return frozenset(cell_id for cell_id, items in by_cell.items() if not _decided(items, study))
 
 
-def metric_side(item: Estimate, gate_pct: float) -> AllowedSide:
-    """Return on which side of −`gate_pct` the whole interval of an effect lies; of a difference, of −its margin."""
+def metric_side(item: Estimate, gate_pct: float, analysis: Analysis) -> AllowedSide:
+    """Return on which side of −`gate_pct` the whole interval of an effect lies; of a difference, of −its margin.
+
+    If no round of either arm had any of what the metric counts, there is no interval; then the contender's mean lies
+    within if the most that the rounds may have missed does (`verdicts.most_unseen`). The bound has the error of one
+    end of an interval. No look before the one at which it is first within can pass, so that looks do not add up.
+    """
     found = item.effect
     if found is None:
         return AllowedSide.ACROSS
     allowed = gate_pct if found.unit == PERCENT else found.margin or 0.0
+    if (most := most_unseen(item, (1 + analysis.confidence) / 2)) is not None:
+        return AllowedSide.WITHIN if most <= allowed else AllowedSide.ACROSS
     if found.high is not None and found.high < -allowed:
         return AllowedSide.BEYOND
     return AllowedSide.WITHIN if found.low is not None and found.low >= -allowed else AllowedSide.ACROSS
@@ -67,7 +75,7 @@ def _decided(items: list[Estimate], study: Study) -> bool:
     if failures is AllowedSide.BEYOND:
         return True
     measured = [item for item in items if item.n_pairs >= study.analysis.min_rounds]
-    sides = [metric_side(item, gate_pct) for item in measured]
+    sides = [metric_side(item, gate_pct, study.analysis) for item in measured]
     return failures is AllowedSide.WITHIN and len(measured) == len(items) and AllowedSide.ACROSS not in sides
 
 

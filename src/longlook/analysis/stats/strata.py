@@ -90,6 +90,8 @@ class _Channel:
     def lost_shares(self, count: int) -> Floats:
         """Return the probability that each of the first packets is lost, shape (count,)."""
         state, lost, step = self._steps
+        if self.memoryless:
+            return np.full(count, lost[0])
         found = np.empty(count)
         for number in range(count):
             found[number] = state @ lost
@@ -239,6 +241,7 @@ class LossStrata:
     """
 
     def __init__(self, laws: LossLaws, inside: Mapping[str, Sequence[int]]) -> None:
+        self.laws = laws
         self._channels = {
             direction: _Channel(law, tuple(sorted(inside.get(direction, ()))))
             for direction, law in (("up", laws.up), ("down", laws.down))
@@ -320,17 +323,6 @@ class LossStrata:
         """Return whether a packet is inside."""
         return packet[1] in self._channels[packet[0]].inside_set
 
-    def expected_losses(self, packets: Iterable[Packet]) -> float:
-        """Return how many of these packets are lost on average."""
-        return math.fsum(self.lost_shares(packets).values())
-
-    def lost_shares(self, packets: Iterable[Packet]) -> dict[Packet, float]:
-        """Return the probability that each of these packets is lost."""
-        chosen = list(packets)
-        counts = {name: max(found_of(chosen, name), default=-1) + 1 for name in self._channels}
-        shares = {name: channel.lost_shares(counts[name]) for name, channel in self._channels.items()}
-        return {packet: float(shares[packet[0]][packet[1]]) for packet in chosen}
-
     def lost_shares_in(self, packets: Iterable[Packet]) -> dict[Packet, Mapping[str, float]]:
         """Return for each of these packets that is outside the probability that it is lost in a pattern of each
         stratum: together the probability that it is lost.
@@ -340,7 +332,7 @@ class LossStrata:
             name: channel.lost_beside(max(found_of(chosen, name), default=-1) + 1)
             for name, channel in self._channels.items()
         }
-        lost = self.lost_shares(chosen)
+        lost = lost_shares(self.laws, chosen)
         found: dict[Packet, Mapping[str, float]] = {}
         for name, number in chosen:
             (other,) = (channel for key, channel in self._channels.items() if key != name)
@@ -350,6 +342,16 @@ class LossStrata:
             rest = lost[name, number] - math.fsum(shares.values())
             found[name, number] = {**shares, MORE: max(0.0, rest)}
         return found
+
+
+def lost_shares(laws: LossLaws, packets: Iterable[Packet]) -> dict[Packet, float]:
+    """Return the probability that each of these packets is lost."""
+    chosen = list(packets)
+    shares = {
+        name: _Channel(law, ()).lost_shares(max(found_of(chosen, name), default=-1) + 1)
+        for name, law in (("up", laws.up), ("down", laws.down))
+    }
+    return {packet: float(shares[packet[0]][packet[1]]) for packet in chosen}
 
 
 def found_of(packets: Iterable[Packet], direction: str) -> list[int]:
@@ -378,7 +380,7 @@ class Control:
             still = strata.none_of(dearest[: place + 1])
             mean += costs[packet] * (kept - still)
             kept = still
-        shares = strata.lost_shares(packet for packet in costs if not strata.holds(packet))
+        shares = lost_shares(strata.laws, (packet for packet in costs if not strata.holds(packet)))
         mean += math.fsum(costs[packet] * share for packet, share in shares.items())
         return cls(costs, mean, strata)
 
@@ -399,6 +401,15 @@ class Control:
         sums[MORE] = self.mean - math.fsum(sums.values())
         weights = self.strata.weights
         return {name: total / weights[name] if weights[name] > 0 else 0.0 for name, total in sums.items()}
+
+
+def after_backoff(cost: float) -> float:
+    """Return the largest cost of several losses, a logarithm, if the largest cost that was seen is `cost`.
+
+    It is the cost of a timeout that is met twice: the second lasts twice as long as the first (RFC 6298, 5.5; RFC 9002,
+    6.2.1). Both cost three times as much.
+    """
+    return math.log1p(3 * math.expm1(max(0.0, cost)))
 
 
 def interpolated(order: Sequence[Packet], measured: Mapping[Packet, float]) -> dict[Packet, float]:

@@ -8,7 +8,7 @@ import numpy as np
 from longlook.analysis.stats.cells import ArmData, CellData
 from longlook.analysis.stats.procedures import Paired
 from longlook.analysis.stats.scales import Scale
-from longlook.core import Analysis, Estimate, Metric, Quantity, Verdict
+from longlook.core import Analysis, Estimate, Metric, Quantity, Verdict, find_metric
 
 SURVIVOR_SHARE = 0.2
 """An arm that failed in more than this share of its rounds gets a caveat, as only its surviving rounds are compared."""
@@ -56,6 +56,20 @@ def missed_pct(n_pairs: int, confidence: float) -> float:
     It is Clopper and Pearson's one-sided bound for no event: (1 − share)ⁿ = 1 − `confidence`.
     """
     return -100 * math.expm1(math.log1p(-confidence) / n_pairs)
+
+
+def most_unseen(item: Estimate, confidence: float) -> float | None:
+    """Return how large the contender's mean may be, in the unit of the effect, if no round of either arm had any.
+
+    It is the largest share of loads that all of these rounds may have missed, times the largest value of a load.
+    A share's largest value is 100, a count's is taken as 1, which a load may exceed. None if any was seen, or if
+    values have no such scale.
+    """
+    found, quantity = item.difference, find_metric(item.metric).quantity
+    largest = {Quantity.SHARE: 100.0, Quantity.COUNT: 1.0}.get(quantity)
+    if found is None or found.value != 0 or found.low is not None or largest is None or item.n_pairs < 1:
+        return None
+    return largest * missed_pct(item.n_pairs, confidence) / 100
 
 
 def known_direction(item: Estimate, analysis: Analysis) -> Verdict | None:

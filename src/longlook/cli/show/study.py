@@ -42,6 +42,9 @@ def study_summary(study: Study, cells: int, differences: Mapping[str, Mapping[st
         family = f" (family {contrast.family})" if contrast.family else ""
         arms = f"{contrast.baseline} → {contrast.contender} on {contrast.metric}"
         table.add_row("contrast", Text(f"{contrast.name}{family}: {arms}"))
+    for each in study.expectations:
+        about = ", ".join([*([each.arm] if each.arm else []), *each.levels.values()])
+        table.add_row("expect", Text(f"{each.name}: {each.text}{f' ({about})' if about else ''}"))
     table.add_row("claims", str(len(study.claims)))
     table.add_row("size", _size(cells, study, count_trials(study, cells)))
     parts: list[RenderableType] = [Text.assemble((study.id, "bold"), f"  {study.title}"), table]
@@ -62,9 +65,11 @@ def _size(cells: int, study: Study, trials: int) -> str:
 
 
 def _product(cells: int, arms: int, rounds: int, trials: int) -> str:
-    """Return `9 cells × 2 arms × 10 rounds = 180 trials`."""
+    """Return `9 cells × 2 arms × 10 rounds = 180 trials`, with ` + 18 at the stated point` if losses are integrated."""
     parts = ((cells, "cell"), (arms, "arm"), (rounds, "round"))
     product = " × ".join(f"{count} {noun}" + "s" * (count != 1) for count, noun in parts)
+    if stated := trials - cells * arms * rounds:
+        product += f" + {stated} at the stated point"
     return f"{product} = {trials} trial" + "s" * (trials != 1)
 
 
@@ -96,6 +101,12 @@ def _lines(found: "Preview") -> list[str]:
         lines.append("cached: unknown until that is installed")
     else:
         lines.append(f"cached: {found.cached}; to run: {found.left}")
+    if found.integrated:
+        cells = f"{found.integrated} cell" + "s" * (found.integrated != 1)
+        lines.append(
+            f"losses of {cells} are integrated, if they can be: single losses and patterns come on top, four times"
+        )
+        lines.append("as many trials in shipped studies; --losses sampled draws the losses instead")
     if found.repeats:
         lines.append(f"repeats for --verify: {found.repeats * found.trials}")
     if found.live_at_most_s is not None:

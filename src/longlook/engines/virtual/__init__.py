@@ -41,6 +41,8 @@ from longlook.engines.virtual.watch import wall_limit_s as usual_wall_limit_s
 from longlook.lab import ENGINE, digests, raise_if_full, seal
 
 _GUEST = "longlook.lab.guest"
+_GUEST_CODE = (_GUEST, "longlook.lab.laboratory")
+"""The modules that a guest runs, the second from its first trial on."""
 _LARGEST_RUN_BYTES = 64 << 20  # of a `run.json`, which has a digest for each of 20,000 files at most
 _SPIN_HINT = (
     f"if the program computes for long, raise {SPIN_TIMEOUT}; if it waits busily, set busy_waits in its Stack: its "
@@ -137,7 +139,7 @@ class VirtualEngine:
 
     def _made_bundle(self) -> str:
         with self._bundling:
-            self._bundle = self._bundle or make_bundle(_GUEST, "longlook.lab.laboratory")
+            self._bundle = self._bundle or make_bundle(*_GUEST_CODE)
             return self._bundle
 
     def _entered(self) -> Guest:
@@ -153,7 +155,7 @@ def _waits_busily(job: Job) -> bool:
 
 def agent_digest() -> str:
     """Return the digest of the code that boots a guest and runs inside it, except the stacks' own files."""
-    return code_digest("longlook.engines.virtual", _GUEST)
+    return code_digest("longlook.engines.virtual", *_GUEST_CODE)
 
 
 def seed_of(jobs: Sequence[Job]) -> int:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TextIO
 
-from longlook.core import open_regular
+from longlook.core import open_regular, process_table
 from longlook.engines.virtual import exchange_checks, groups
 from longlook.engines.virtual.box import (
     MEMORY_BEYOND_BYTES,
@@ -27,7 +27,7 @@ from longlook.engines.virtual.box import (
 from longlook.engines.virtual.cpus import on_cpu
 from longlook.engines.virtual.memory import is_full, memory_folder, raise_if_short_of_memory
 from longlook.engines.virtual.watch import PROGRAM, SPINS, BootLimits, spin_timeout_s, watch
-from longlook.lab import MEMORY, process_table
+from longlook.lab import MEMORY
 
 START_UNIX_NS = 1_700_000_000_000_000_000
 """The time at which every guest's clock starts: 14 November 2023, while the laboratory's certificate is valid."""

@@ -12,8 +12,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from longlook.core import InputError, InterruptedByUserError, open_regular
-from longlook.lab import TASKS_IN_GUEST, cpu_of_tree, tree_of
+from longlook.core import InputError, InterruptedByUserError, cpu_of_tree, open_regular, tree_of
+from longlook.lab import MOST_TASKS
 
 SPIN_TIMEOUT = "LONGLOOK_SPIN_TIMEOUT_S"
 """The variable with the CPU seconds that a program may compute at one moment of virtual time."""
@@ -28,7 +28,9 @@ _LOOK_EVERY_S = 0.2
 _WEIGH_EVERY_S = 1.0
 _ANSWER = re.compile(rb"longlook: (.{1,16})\[(\d+)\] at (\d+) ns\n")
 _TAIL_BYTES = 1 << 16
-_CROWD = TASKS_IN_GUEST  # processes of a guest: a browser has twenty
+_CROWD = MOST_TASKS  # processes of a guest: a browser has twenty
+_CRAWL_TIMEOUTS = 3  # time limits of CPU, for which the clock may crawl
+_CRAWL_NS_PER_S = 2_000_000  # of virtual time for each second of CPU; what forks and waits without end has half of that
 
 
 @dataclass(frozen=True)
@@ -100,22 +102,20 @@ def watch(
             if (size := spin.crowd()) is not None:
                 return (
                     f"{PROGRAM} {SPINS}: it forks without end. It has about {size} processes, more than {_CROWD}, and "
-                    f"they used {limits.spin_timeout_s:g} s of CPU"
+                    f"they used {limits.spin_timeout_s / 2:g} s of CPU"
                 )
-            if limits.answers and (name := spin.look(descriptor)):
-                return (
-                    f"{name} {SPINS}: it used {limits.spin_timeout_s:g} s of CPU without asking for the "
-                    "time or waiting for anything, and virtual time does not move meanwhile"
-                )
+            if limits.answers and (found := spin.look(descriptor)):
+                return found
     finally:
         os.close(descriptor)
 
 
 class _Spin:
-    """Detects a program of a guest that uses the CPU while the guest's clock does not move.
+    """Detects a program of a guest that uses the CPU while the guest's clock does not move, or hardly.
 
     CPU time counts, not real time: a guest that is stopped, or starved by other work, does not spin. The proof are two
-    reports of the kernel with the same virtual time and that much CPU time between them.
+    reports of the kernel with the same virtual time and that much CPU time between them. A program that starts another
+    one after the other without end moves the clock with each start; two reports prove that it crawls.
     """
 
     def __init__(self, pid: int, console: Path, timeout_s: float) -> None:
@@ -124,12 +124,14 @@ class _Spin:
         self._ask_from_cpu_s = timeout_s / 4  # far beyond the start, when the signal would still kill the kernel
         self._moment = b""
         self._moment_cpu_s = 0.0
+        self._crawls_from: tuple[int, float] | None = None  # the moment, and the CPU seconds by then
         self._answered = 0
         self._count_at_s = 0.0
         self._crowded_from_cpu_s = math.inf
+        self._crowd_cpu_s = timeout_s / 2
 
     def crowd(self) -> int | None:
-        """Return how many processes the guest has, if they have been too many for the time limit; else None.
+        """Return how many processes the guest has, if they were too many for half the limit of CPU; else None.
 
         Children that fork without end ask for the time as they fork, so that virtual time creeps on.
         """
@@ -142,20 +144,20 @@ class _Spin:
             return None
         cpu_s = cpu_of_tree(self._pid)
         self._crowded_from_cpu_s = min(self._crowded_from_cpu_s, cpu_s)
-        return size if cpu_s - self._crowded_from_cpu_s >= self._timeout_s else None
+        return size if cpu_s - self._crowded_from_cpu_s >= self._crowd_cpu_s else None
 
     def look(self, descriptor: int) -> str | None:
-        """Return the program that spins, as the subject of a sentence; None while no program is known to spin."""
+        """Return the sentence that names the program that spins; None while no program is known to spin."""
         if time.monotonic() < self._look_at_s:
             return None
         self._look_at_s = time.monotonic() + self._timeout_s / 10
         cpu_s = cpu_of_tree(self._pid)
         if cpu_s < self._ask_from_cpu_s:
             return None
-        name = self._judge(cpu_s)
+        found = self._judge(cpu_s)
         with suppress(ProcessLookupError):
             signal.pidfd_send_signal(descriptor, signal.SIGUSR2)
-        return name
+        return found
 
     def _judge(self, cpu_s: float) -> str | None:
         with open_regular(self._console) as file:
@@ -166,9 +168,20 @@ class _Spin:
             return None
         self._answered = size
         name, pid, moment = answers[-1]
+        own = pid == b"1" or name.startswith(b"longlook-")
+        who = f"{'Longlook' if own else PROGRAM} {name.decode(errors='replace')} {SPINS}"
         if moment != self._moment:
             self._moment, self._moment_cpu_s = moment, cpu_s
         elif cpu_s - self._moment_cpu_s >= self._timeout_s:
-            own = pid == b"1" or name.startswith(b"longlook-")
-            return f"{'Longlook' if own else PROGRAM} {name.decode(errors='replace')}"
+            return (
+                f"{who}: it used {self._timeout_s:g} s of CPU without asking for the time or waiting for anything, and "
+                "virtual time does not move meanwhile"
+            )
+        from_ns, from_cpu_s = self._crawls_from or (int(moment), cpu_s)
+        if int(moment) - from_ns > _CRAWL_NS_PER_S * (cpu_s - from_cpu_s):
+            from_ns, from_cpu_s = int(moment), cpu_s
+        self._crawls_from = from_ns, from_cpu_s
+        if cpu_s - from_cpu_s >= _CRAWL_TIMEOUTS * self._timeout_s and not own:
+            moved_ms = (int(moment) - from_ns) / 1e6
+            return f"{who}: in {cpu_s - from_cpu_s:.0f} s of CPU virtual time moved by {moved_ms:.0f} ms alone"
         return None

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from longlook.core import BOTTLENECKS, MAIN, Json, Stage, Trial, Vantage
 from longlook.explain.facts.columns import NEVER, Booleans, Integers, are, codes, integers
+from longlook.network import KIND as SURGERY
 from longlook.timeline import (
     OVER_SECOND,
     Competition,
@@ -25,6 +26,8 @@ from longlook.timeline import (
     server_of,
 )
 
+RANDOM_LOSS = "loss"
+"""The reason of a random loss, also if the losses of a trial were planned to integrate them."""
 DELIVERED, DROPPED, QUEUED = 0, 1, 2
 """The values of `LinkFacts.fate`; a queued packet was still inside at the end of the trial."""
 
@@ -138,6 +141,8 @@ def _facts(timeline: Timeline, trial: Trial, direction: str, where: Vantage) -> 
     link = trial.links[MAIN if where is Vantage.LINK else where]
     stages = link.down if direction == "down" else link.up
     reason, reasons = codes(rows["name"])
+    if trial.stratum:  # its random losses were planned, and the link names the stage that made them
+        reasons = tuple(RANDOM_LOSS if name == SURGERY else name for name in reasons)
     flow, flows = codes(rows["flow"])
     size, payload = integers(rows["size_bytes"]), integers(rows["payload_bytes"])
     is_tcp = are(rows["protocol"], "tcp")

@@ -11,7 +11,7 @@ the protocol limits least: no cap, more credit, short timers, losses that are de
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from longlook.core import EITHER, LARGEST_HTTP2_WINDOW, Knob, Scalar, Trial, registry, versions
+from longlook.core import EITHER, LARGEST_HTTP2_WINDOW, Knob, Scalar, Trial, registry
 from longlook.explain import changes
 from longlook.explain.cause import Change, Target
 from longlook.explain.pair import Pair
@@ -201,7 +201,7 @@ def _knob(trial: Trial, role: str, name: str) -> Knob | None:
         return None
     end = changes.end_of(trial, role)
     stack = registry.stack(end.stack)
-    for version in versions.with_knobs(end.version, stack.version_names):
+    for version in stack.with_knobs(end.version):
         knob = stack.knobs_of(version, role).get(name)
         if knob is not None and knob.applies_to(trial.protocol):
             return knob

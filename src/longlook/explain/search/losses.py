@@ -11,6 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from longlook.core import Analysis
 from longlook.explain import changes
 from longlook.explain.answer import FewestLosses, FoundBy
 from longlook.explain.cause import Change, Evidence, Finding, Intervention, Says, Sign, Surgery, Target, Touches
@@ -154,9 +155,9 @@ def _surgery(packets: Sequence[Lost]) -> Surgery:
     return Surgery(**{way: f"forgive {listed}" for way, listed in by_direction.items() if listed})
 
 
-def closing(space: Gap, arms: Mapping[str, str]) -> dict[int, tuple[float, float]]:
+def closing(space: Gap, arms: Mapping[str, str], analysis: Analysis) -> dict[int, tuple[float, float]]:
     """Return by round its gap and the part that arms close in the place of the cell's arms."""
-    rounds, parts = space.parts(arms)
+    rounds, parts = space.parts(arms, analysis)
     return dict(zip(rounds, zip(parts.gap.tolist(), parts.closed.tolist(), strict=True), strict=True))
 
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from longlook.analysis import procedures
+from longlook.analysis import Scale, compared, procedures
 from longlook.core import Analysis
 from longlook.explain import changes
 from longlook.explain.answer import Effect, FoundBy
-from longlook.explain.attribution import closed_pct
+from longlook.explain.attribution import closed_effect
 from longlook.explain.cause import Change, Evidence, Finding, Intervention, Says, Sign, Target, Touches
 from longlook.explain.counterfactual import CounterfactualPlan
 from longlook.explain.detect import LEAST_SHARE_OF_GAP
@@ -92,8 +92,8 @@ def _add(plan: CounterfactualPlan, chosen: Sequence[ScreenedFactor]) -> Mapping[
     return plan.add(made) if made else {}
 
 
-def gaps(space: Gap, design: Design, rounds: Sequence[int]) -> tuple[Floats, bool]:
-    """Return the gap of each run, shape (rounds, runs), and whether it is a log ratio; NaN if a trial failed.
+def gaps(space: Gap, design: Design, rounds: Sequence[int], analysis: Analysis) -> tuple[Floats, Scale]:
+    """Return the gap of each run, shape (rounds, runs), and its scale; NaN if a trial failed.
 
     All gaps are on one scale, as they would not be if only some runs have values that are not positive.
     """
@@ -106,15 +106,14 @@ def gaps(space: Gap, design: Design, rounds: Sequence[int]) -> tuple[Floats, boo
             values[side, :, run] = [of_arm.get(number, math.nan) for number in rounds]
     well = np.isfinite(values).all(axis=0)
     found = np.full(well.shape, math.nan)
-    advantage, is_log = procedures.advantages(values[0][well], values[1][well], space.better)
+    advantage, scale = compared(values[0][well], values[1][well], space.metric, analysis)
     found[well] = advantage
-    return found, is_log
+    return found, scale
 
 
-def is_too_weak(design: Design, observed: Floats, rounds: int, analysis: Analysis, *, is_log: bool) -> bool:
+def is_too_weak(design: Design, observed: Floats, rounds: int, analysis: Analysis, scale: Scale) -> bool:
     """Return whether a design could not find even a setting that closes the whole gap, by the rounds that ran."""
-    margin = procedures.margin(analysis.margin_pct, is_log)
-    least = least_found(design.signs, observed, margin, analysis.alpha, rounds)
+    least = least_found(design.signs, observed, scale.margin, analysis.alpha, rounds)
     return least is not None and least > float(np.nanmean(observed[:, -1]))
 
 
@@ -153,14 +152,14 @@ def failing(design: Design, observed: Floats) -> list[int]:
 
 
 def concluded(
-    design: Design, observed: Floats, analysis: Analysis, *, is_log: bool
+    design: Design, observed: Floats, analysis: Analysis, scale: Scale
 ) -> tuple[tuple[Effect, ...], list[tuple[ScreenedFactor, float]]] | None:
     """Return the effects of all factors, the largest first, and the suspected factors with what each closes.
 
     Suspected is what closes more than the margin of equivalence (p adjusted for all factors) and as much of the gap as
     a detector's finding must, MOST_SUSPECTS at most. None: too many runs failed to tell the factors apart.
     """
-    found = main_effects(design.signs, observed, procedures.margin(analysis.margin_pct, is_log))
+    found = main_effects(design.signs, observed, scale.margin)
     if found is None:
         return None
     p = procedures.adjust([effect.p for effect in found], analysis.correction)
@@ -173,7 +172,8 @@ def concluded(
             setting=design.factors[at].setting,
             change=design.factors[at].change.label,
             target=str(design.factors[at].target),
-            closed_pct=closed_pct(found[at].closed, is_log=is_log),
+            closed=closed_effect(found[at].closed, scale),
+            unit=scale.unit,
             p_adjusted=p[at],
             is_suspected=at in suspected,
         )
@@ -183,24 +183,31 @@ def concluded(
 
 
 def suspect(
-    factor: ScreenedFactor, pct: float, arm: str, rounds: Mapping[int, int], trials: int, *, is_alike: bool = False
+    factor: ScreenedFactor,
+    closed: float,
+    scale: Scale,
+    arm: str,
+    loads: Mapping[int, int],
+    trials: int,
+    *,
+    is_alike: bool = False,
 ) -> Suspect:
-    """Return a setting as a suspect. `rounds` has the rounds of the screening, with the loser's load in ns.
+    """Return a setting as a suspect that closes so much on a scale. `loads` has the loser's loads of the screening by
+    number, in ns.
 
     A setting of the path is no mechanism of an arm: it says where. `is_alike` is as in `Finding`.
     """
-    shown = Evidence(
-        0, f"in a screening of {trials} trials, {factor.change.label} brings the arms closer by {pct:.1f} %"
-    )
-    signs = {
-        number: Sign(int(load_ns * min(max(pct, 0.0), 100.0) / 100), (shown,)) for number, load_ns in rounds.items()
-    }
+    effect = closed_effect(closed, scale)
+    words = f"{effect:.1f} %" if scale.is_log else f"{effect:.3g} {scale.unit}"
+    shown = Evidence(0, f"in a screening of {trials} trials, {factor.change.label} brings the arms closer by {words}")
+    part = min(max(effect, 0.0), 100.0) / 100 if scale.is_log else 0.0  # of a load's time; of differences not known
+    signs = {number: Sign(round(load_ns * part), (shown,)) for number, load_ns in loads.items()}
     of_path = factor.role == "path"
     role = "" if of_path else f" of the {factor.role}"
     name = factor.setting.rpartition(".")[2]
     says, touches = (Says.WHERE, Touches.OCCASION) if of_path else (Says.WHY, Touches.MECHANISM)
     cause = searched_cause(factor.setting, f"Setting {name}{role}", factor.sentence, _SOURCE, factor.role, says)
-    finding = Finding(factor.setting, arm, factor.role, signs, len(rounds), is_alike)
+    finding = Finding(factor.setting, arm, factor.role, signs, len(loads), is_alike)
     made = [changes.cure(touches, factor.target, factor.change)]
     if factor.transplant is not None:
         made.append(changes.transplant(touches, factor.transplant))

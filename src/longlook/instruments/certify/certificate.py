@@ -1,7 +1,7 @@
 """The certificate (`certificate.json`): every rate with its counts and interval, and what it was made from."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from longlook.core import Analysis, InputError, codec, files, write_json
@@ -26,6 +26,9 @@ class Part:
     missing: str | None = None
     minutes: float = 0.0  # of its machine, trials included, over all sessions
     host: Mapping[str, str | int] = field(default_factory=dict)  # the machine of the last session of this part
+    method: str = ""  # the certificate's when the part was made; "": still the same
+    day: str = ""  # ISO date of the last session of this part; "": the certificate's
+    analysis: Analysis | None = None  # with which the part was made; None: the certificate's
 
     @property
     def sound(self) -> bool:
@@ -36,7 +39,10 @@ class Part:
 
 @dataclass(frozen=True)
 class Certificate:
-    """The rates of one version of Longlook. `scale` is `quick` or `full`; `parts` are by name."""
+    """The rates of one version of Longlook. `scale` is `quick` or `full`; `parts` are by name.
+
+    A part that was made by another method or analysis stays until it is made again.
+    """
 
     longlook: str
     method: str  # digest of longlook.analysis.stats, which makes verdicts; not of what it imports
@@ -60,8 +66,27 @@ class Certificate:
 
     @property
     def done(self) -> set[str]:
-        """Return the names of the parts that were measured."""
-        return {name for name, part in self.parts.items() if part.missing is None}
+        """Return the names of the parts that were measured by this method."""
+        return {name for name, part in self.parts.items() if part.missing is None and not self.is_older(part)}
+
+    def is_older(self, part: Part) -> bool:
+        """Return whether a part was made by another method or analysis than the certificate's."""
+        return part.method not in ("", self.method) or part.analysis not in (None, self.analysis)
+
+    def by(self, method: str, analysis: Analysis) -> "Certificate":
+        """Return the certificate as one of this method and analysis; parts made by others say by which, and when."""
+        if (method, analysis) == (self.method, self.analysis):
+            return self
+        parts = {
+            name: replace(
+                part,
+                method=part.method or self.method,
+                day=part.day or self.day,
+                analysis=part.analysis or self.analysis,
+            )
+            for name, part in self.parts.items()
+        }
+        return replace(self, method=method, analysis=analysis, parts=parts)
 
     @property
     def minutes(self) -> float:

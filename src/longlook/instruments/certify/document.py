@@ -75,7 +75,10 @@ def facts_rows(certificate: Certificate) -> Iterator[str]:
     machines = dict.fromkeys(f"{host['cpus']} CPUs, {host['kernel']}" for host in hosts)
     yield _row("machines" if len(machines) > 1 else "machine", "; ".join(machines))
     for name, part in certificate.parts.items():
-        yield _row(f"minutes of {name}", f"not measured: {part.missing}" if part.missing else f"{part.minutes:.1f}")
+        made = f" ({part.day}, method `{part.method}`)" if certificate.is_older(part) else ""
+        yield _row(
+            f"minutes of {name}", f"not measured: {part.missing}" if part.missing else f"{part.minutes:.1f}{made}"
+        )
 
 
 SOURCES = {

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from longlook.analysis import procedures
 from longlook.core import Analysis, Verdict
+from longlook.instruments.certify import redrawn
 from longlook.instruments.certify.fixed_rounds import finds_worse
 from longlook.instruments.certify.integrated_rounds import IntegratedCell, SimulatedCell
 from longlook.instruments.certify.populations import Population, generator, is_difference, one_verdict
@@ -94,18 +95,21 @@ def integrated_rates(cells: Sequence[SimulatedCell], analysis: Analysis, seed: i
         for trials in RANDOM_TRIALS if cell.name in SAMPLED else ():
             sources = [generator(seed, "random rounds", cell.name, trials, at) for at in range(draws)]
             samples = [cell.stated.rounds(source, trials) for source in sources]
-            rates += _rates(f"{cell.name}, random rounds, {trials} trials an arm", samples, cell.truth, analysis)
+            name, known = f"{cell.name}, random rounds, {trials} trials an arm", cell.name in redrawn.KNOWN
+            rates += _rates(name, samples, cell.truth, analysis, known=known)
     return rates
 
 
-def _rates(procedure: str, samples: Sequence[Population], truth: float, analysis: Analysis) -> list[Rate]:
+def _rates(
+    procedure: str, samples: Sequence[Population], truth: float, analysis: Analysis, *, known: bool = False
+) -> list[Rate]:
     margin = procedures.margin(analysis.margin_pct, is_log=True) * (1 + _HAIR)
 
     def verdicts_at(effect: float) -> Iterator[Verdict]:
         return (one_verdict(sample.shifted(effect - truth), analysis)[0] for sample in samples)
 
     def promise(event: str, nominal: float | None = None, limit: Limit | None = None) -> Promise:
-        return Promise("strata", procedure, event, "samples with losses of their own", nominal, limit)
+        return Promise("strata", procedure, event, "samples with losses of their own", nominal, limit, known)
 
     ends = [one_verdict(sample, analysis)[1] for sample in samples]
     rates = [

@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from longlook.analysis import Drawn, Packet, StatedArm, patterns, plan_strata, singles_to_try
+from longlook.analysis import Apart, Drawn, Packet, StatedArm, patterns, plan_strata, singles_to_try
 from longlook.instruments.certify.populations import Population
 from longlook.instruments.certify.simulated_loads import Load, LoadResult, Losses, SimulatedContrast
 from longlook.instruments.certify.simulated_loads import LossLaw as SimulatedLaw
@@ -62,12 +62,13 @@ class _Course:
 @dataclass(frozen=True)
 class SimulatedCell:
     """Two loads over one path, and what rounds draw in place of the stated point: one of `around`, each as likely as
-    any other. Without any, rounds differ in losses alone.
+    any other. Without any, rounds differ in losses alone; loads that are alike are sampled as if they did not.
     """
 
     name: str
     stated: SimulatedContrast
     around: tuple[SimulatedContrast, ...] = ()
+    alike: bool = False  # the loads are of nearly one program
 
     @property
     def drawn(self) -> tuple[SimulatedContrast, ...]:
@@ -88,7 +89,7 @@ class IntegratedCell:
 
     def __init__(self, cell: SimulatedCell) -> None:
         self.cell = cell
-        tape, point = cell.stated.tape, not cell.around
+        tape, point = cell.stated.tape, not cell.around and not cell.alike
         laws = LossLaws(_law(tape.up), _law(tape.down), also_random=False)
         loads = _arms(cell.stated)
         calm = {arm: load(frozenset()) for arm, load in loads.items()}
@@ -99,7 +100,8 @@ class IntegratedCell:
         }
         orders = {arm: result.order for arm, result in calm.items()}
         singles = [result.order for results in tried.values() for result in results.values()]
-        plan = plan_strata(cell.name, laws, orders, singles, point=point)
+        alike = dict.fromkeys(orders, BASELINE) if cell.alike else {}
+        plan = plan_strata(cell.name, laws, orders, singles, alike, point=point)
         if plan.why_sampled:
             raise ValueError(f"{cell.name}: {plan.why_sampled}")
         results = [*calm.values(), *(result for results in tried.values() for result in results.values())]
@@ -125,7 +127,8 @@ class IntegratedCell:
 
         Raise ValueError if a load has more packets than losses are drawn for.
         """
-        advantages, unseen = np.empty(rounds), np.empty((2, rounds))
+        advantages, unseen, apart = np.empty(rounds), np.empty((2, rounds)), list[Apart]()
+        dearest = max(cost for arm in self._known.values() for cost in arm.measured.values())
         for number in range(rounds):
             drawn = list(patterns(self.plan, seed, self.cell.name, number))
             point = self._points[rank("point", seed, self.cell.name, number) % len(self._points)]
@@ -137,8 +140,12 @@ class IntegratedCell:
                     raise ValueError(f"{self.cell.name}: a round of arm {arm} has no value")
                 values.append(value)
                 unseen[place, number] = self._known[arm].unseen_pct(trials, value, is_log=True)
+                dearest = max(dearest, *(trial.value - self._known[arm].base for trial in trials))
+            if self.plan.alike:
+                here = [arm.apart(trials, dearest) for arm in self._known.values()]
+                apart.append(max(here, key=lambda item: item.distance / item.trials))
             advantages[number] = values[0] - values[1]
-        return Population(self.cell.name, "simulated", advantages, unseen_pct=unseen)
+        return Population(self.cell.name, "simulated", advantages, unseen_pct=unseen, apart=tuple(apart))
 
     def _value(self, load: Load, lost: Losses) -> float:
         result = load(lost)

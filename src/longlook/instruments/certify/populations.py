@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from longlook.analysis import Cells, Floats, Paired, decide, procedures, rare_losses
+from longlook.analysis import Apart, Cells, Floats, Paired, decide, procedures, rare_losses
 from longlook.core import Analysis, Contrast, Study, Verdict, find_metric
 from longlook.study import rank, uniform
 
@@ -31,7 +31,8 @@ class Population:
     """The advantages of a contrast in one cell, one for each round that both arms have, in the order of rounds.
 
     `losses` are the packets lost at random in each of these rounds (`CellData.random_losses`), `unseen_pct` how far a
-    round may differ that was not seen, if losses are integrated (`ArmData.unseen_pct`): shape (arms, rounds).
+    round may differ that was not seen, if losses are integrated (`ArmData.unseen_pct`): shape (arms, rounds). If both
+    arms are nearly one program, `apart` is by round how far patterns that were not drawn until then may part them.
     """
 
     contrast: str
@@ -39,6 +40,7 @@ class Population:
     advantages: Floats
     losses: Floats | None = None
     unseen_pct: Floats | None = None
+    apart: tuple[Apart, ...] = ()
 
     @property
     def name(self) -> str:
@@ -69,10 +71,14 @@ class Population:
     def _of(self, rounds: npt.NDArray[np.intp]) -> "Population":
         losses = None if self.losses is None else self.losses[rounds]
         unseen = None if self.unseen_pct is None else self.unseen_pct[:, rounds]
-        return replace(self, advantages=self.advantages[rounds], losses=losses, unseen_pct=unseen)
+        apart = tuple(self.apart[number] for number in rounds) if self.apart else ()
+        return replace(self, advantages=self.advantages[rounds], losses=losses, unseen_pct=unseen, apart=apart)
 
-    def analysed(self, analyse: rare_losses.Analyse) -> Paired:
+    def analysed(self, analyse: rare_losses.Analyse, confidence: float) -> Paired:
         """Return what an analysis finds, with the room for random losses that `stats.estimate` gives it."""
+        if self.apart:
+            room = self.apart[-1].room(len(self.advantages), (1 - confidence) / 2)
+            return rare_losses.with_room(analyse, self.advantages, room)
         if self.unseen_pct is None:
             return rare_losses.analysed(analyse, self.advantages, self.losses, is_log=True)
         unseen = float(np.max(np.mean(self.unseen_pct, axis=1)))
@@ -130,7 +136,7 @@ def verdicts(
     def analyse(advantage: Floats, *, skewed: bool = True) -> Paired:
         return procedure(advantage, margin, analysis.confidence, skewed=skewed)
 
-    read = [cell.analysed(analyse) for cell in family]
+    read = [cell.analysed(analyse, analysis.confidence) for cell in family]
     tested = [index for index, paired in enumerate(read) if paired.p is not None]
     p = procedures.adjust([p for paired in read if (p := paired.p) is not None], analysis.correction)
     adjusted = dict(zip(tested, p, strict=True))

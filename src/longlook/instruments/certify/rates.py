@@ -15,11 +15,14 @@ class Limit(StrEnum):
 
 
 class RateFinding(StrEnum):
-    """How a rate's interval lies to what is promised. Only *missed* and *too wide* are findings against the method."""
+    """How a rate's interval lies to what is promised. *Missed*, *known* and *too wide* are findings against the method;
+    only *missed* makes the command fail.
+    """
 
     HELD = "held"  # all of the interval keeps the promise
     COMPATIBLE = "compatible"  # part of it does
     MISSED = "missed"  # none of it does: errors are more frequent
+    KNOWN = "missed, known"  # the same, of a procedure that docs/explanation/trust.md says to miss the level there
     TOO_WIDE = "too wide"  # none of it does: errors are less frequent, so that intervals are wider than they need be
     MEASURED = "measured"  # there is no nominal level
 
@@ -38,7 +41,8 @@ class Rate:
     """A share of events, with its interval of 95 % (`exact_interval`).
 
     `part` is the part of the certification, `procedure` what was tried, `event` what was counted, in words; `unit` what
-    a trial is. `nominal` is the level that the method promises, None if it promises none.
+    a trial is. `nominal` is the level that the method promises, None if it promises none. `known` says that
+    docs/explanation/trust.md has the level as one that is missed.
     """
 
     part: str
@@ -51,6 +55,7 @@ class Rate:
     high: float
     nominal: float | None = None
     limit: Limit | None = None
+    known: bool = False
 
     @property
     def share(self) -> float:
@@ -62,13 +67,14 @@ class Rate:
         """Return whether the rate keeps its promise; one that does not has its whole interval outside."""
         if self.nominal is None or self.limit is None:
             return RateFinding.MEASURED
+        missed = RateFinding.KNOWN if self.known else RateFinding.MISSED
         if self.limit is Limit.AT_MOST:
             if self.low > self.nominal:
-                return RateFinding.MISSED
+                return missed
             return RateFinding.HELD if self.high <= self.nominal else RateFinding.COMPATIBLE
         least, most = band(self.nominal)
         if self.high < least:
-            return RateFinding.MISSED
+            return missed
         if self.low > most:
             return RateFinding.TOO_WIDE
         return RateFinding.HELD if least <= self.low and self.high <= most else RateFinding.COMPATIBLE
@@ -76,7 +82,7 @@ class Rate:
 
 @dataclass(frozen=True)
 class Promise:
-    """The event that is counted, and the level that the method promises for it."""
+    """The event that is counted, and the level that the method promises for it; `known` as in `Rate`."""
 
     part: str
     procedure: str
@@ -84,6 +90,7 @@ class Promise:
     unit: str
     nominal: float | None = None
     limit: Limit | None = None
+    known: bool = False
 
     def rate(self, happened: Iterable[bool]) -> Rate | None:
         """Return the rate of what happened in trials; None without any trial."""
@@ -92,9 +99,7 @@ class Promise:
             return None
         events = sum(map(bool, seen))
         low, high = exact_interval(events, len(seen))
-        return Rate(
-            self.part, self.procedure, self.event, self.unit, events, len(seen), low, high, self.nominal, self.limit
-        )
+        return Rate(**vars(self), events=events, trials=len(seen), low=low, high=high)
 
 
 def found(rates: Iterable[Rate | None]) -> list[Rate]:

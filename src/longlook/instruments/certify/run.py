@@ -6,11 +6,22 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from longlook import __version__
-from longlook.core import Analysis, InputError, MachineError, RunFolder, Study, folder_digest, nearest
+from longlook.core import (
+    Analysis,
+    InputError,
+    MachineError,
+    RunFolder,
+    Study,
+    folder_digest,
+    ignore_in_git,
+    nearest,
+    outermost_new,
+)
 from longlook.instruments.certify import (
     exactness,
     fixed_rounds,
     integrated_rates,
+    near_programs,
     redrawn,
     stopped_rounds,
     strata_trials,
@@ -29,7 +40,7 @@ _HOST = ("kernel", "machine", "cpu", "cpus", "memory_kib", "python")
 
 @dataclass(frozen=True)
 class CertifyOptions:
-    """How to certify. `parts` are names of PARTS; none are all that are not yet measured.
+    """How to certify. `parts` are names of PARTS; none are all that are not yet measured, except for WHOLE.
 
     `before` is a certificate that a new folder goes on from, made in another folder or on another machine; repeats that
     are noted next to it count, too.
@@ -128,10 +139,28 @@ def _strata(session: CertificationSession) -> Part:
     return Part(tuple(integrated_rates.integrated_rates(integrated_rates.CELLS, session.study.analysis, SEED, draws)))
 
 
+def _near_programs(session: CertificationSession) -> Part:
+    draws = session.options.scale.draws
+    return Part(tuple(near_programs.near_rates(near_programs.CELLS, session.study.analysis, SEED, draws)))
+
+
 def _strata_trials(session: CertificationSession) -> Part:
-    integrated, random = (session.bank.samples(name) for name in ("strata", "random"))
-    strata = read_strata(RunFolder.open(session.bank.folder("strata")))
-    return Part((*strata_trials.means_compared(integrated, random), *strata_trials.weights_checked(strata)))
+    session.observer.say(
+        f"these are few loads; longlook certify --part {WHOLE} compares 24 with 2,000 random rounds each, "
+        "about 7 CPU hours"
+    )
+    return _trials_compared(session, "strata-trials", "strata", "random")
+
+
+def _strata_trials_whole(session: CertificationSession) -> Part:
+    return _trials_compared(session, WHOLE, "strata-whole", "random-whole")
+
+
+def _trials_compared(session: CertificationSession, part: str, strata: str, random: str) -> Part:
+    integrated, drawn = (session.bank.samples(name) for name in (strata, random))
+    planned = read_strata(RunFolder.open(session.bank.folder(strata)))
+    compared = strata_trials.means_compared(part, integrated, drawn, planned)
+    return Part((*compared, *strata_trials.weights_checked(part, planned)))
 
 
 def _exactness(session: CertificationSession) -> Part:
@@ -144,6 +173,9 @@ def _exactness(session: CertificationSession) -> Part:
     )
 
 
+WHOLE = "strata-trials-whole"
+"""The part that runs only if it is named."""
+
 PARTS: Mapping[str, Callable[[CertificationSession], Part]] = {
     "a-against-a": _cells,
     "heatmaps": _heatmaps,
@@ -152,19 +184,23 @@ PARTS: Mapping[str, Callable[[CertificationSession], Part]] = {
     "power": _power,
     "sequential": _sequential,
     "strata": _strata,
+    "near-programs": _near_programs,
     "strata-trials": _strata_trials,
+    WHOLE: _strata_trials_whole,
     "simulated": _simulated,
     "exactness": _exactness,
     "live": _live,
 }
-"""The parts in the order in which they run; the live one last, when nothing else runs here."""
+"""The parts in the order in which they run; the live one last, when nothing else runs here. WHOLE waits to be named."""
 
 
 def certify(options: CertifyOptions, observer: Observer) -> Certificate:
     """Make the parts that are asked for, or those not yet measured, and return the certificate of all parts so far.
 
-    It is written after each part. Raises InputError for an unknown part, and if the folder holds a certification of
-    another scale or version. A part that this machine cannot measure in real time is noted as missing.
+    Parts that were measured before the code of verdicts or the standard analysis changed count as not yet measured, but
+    stay until they are. The certificate is written after each part. Raises InputError for an unknown part, and if the
+    folder holds a certification of another scale or version. A part that this machine cannot measure in real time is
+    noted as missing.
     """
     chosen = _chosen(options.parts)
     session = CertificationSession(options, observer)
@@ -176,11 +212,13 @@ def certify(options: CertifyOptions, observer: Observer) -> Certificate:
         observer.say(f"{name} …")
         part = _made(name, session)
         before = certificate.parts.get(name, Part()).minutes
-        part = replace(part, minutes=round(before + (time.monotonic() - began_s) / 60, 3), host=host)
+        day = time.strftime("%Y-%m-%d", time.gmtime())
+        minutes = round(before + (time.monotonic() - began_s) / 60, 3)
+        part = replace(part, minutes=minutes, host=host, method=certificate.method, day=day)
         ordered = {**certificate.parts, name: part}
         certificate = replace(
             certificate,
-            day=time.strftime("%Y-%m-%d", time.gmtime()),
+            day=day,
             runs=_merged(certificate.runs, session.bank),
             parts={known: ordered[known] for known in PARTS if known in ordered},
         )
@@ -207,7 +245,7 @@ def _chosen(parts: Sequence[str]) -> list[str]:
     for name in parts:
         if name not in PARTS:
             raise InputError(f"--part {name}: no such part{nearest(name, PARTS)}", f"parts: {', '.join(PARTS)}")
-    return [name for name in PARTS if not parts or name in parts]
+    return [name for name in PARTS if name in parts or (not parts and name != WHOLE)]
 
 
 def _begin(options: CertifyOptions, session: CertificationSession) -> Certificate:
@@ -221,7 +259,9 @@ def _begin(options: CertifyOptions, session: CertificationSession) -> Certificat
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise InputError(f"{out} exists and holds no certification", "choose another --out")
     begun = new if options.before is None else _compatible(options.before, new)
+    made = outermost_new(out)
     out.mkdir(parents=True, exist_ok=True)
+    ignore_in_git(made)
     if options.before is not None:
         exactness.carry_over(options.before.parent, out)
     save(begun, out)
@@ -229,21 +269,19 @@ def _begin(options: CertifyOptions, session: CertificationSession) -> Certificat
 
 
 def _compatible(path: Path, new: Certificate) -> Certificate:
-    """Return the certificate of a file; InputError if its parts were measured otherwise than in `new`."""
+    """Return the certificate of a file, as one of the method of `new`; InputError if its other facts differ."""
     begun = load(path)
     for what, before, now in (
         ("version of Longlook", begun.longlook, new.longlook),
-        ("method (code)", begun.method, new.method),
         ("scale", begun.scale, new.scale),
         ("seed", begun.seed, new.seed),
-        ("analysis", begun.analysis, new.analysis),
     ):
         if before != now:
             raise InputError(
                 f"{path} was begun with another {what}: {before}, now {now}",
                 "certify with the same options and version, or with another --out: trials come from the cache then",
             )
-    return begun
+    return begun.by(new.method, new.analysis)
 
 
 def empty(scale: Scale, analysis: Analysis) -> Certificate:

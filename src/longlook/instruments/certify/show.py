@@ -22,6 +22,7 @@ _STYLES = {
     RateFinding.HELD: "green",
     RateFinding.COMPATIBLE: "green",
     RateFinding.MISSED: "red",
+    RateFinding.KNOWN: "yellow",
     RateFinding.TOO_WIDE: "yellow",
     RateFinding.MEASURED: "",
 }

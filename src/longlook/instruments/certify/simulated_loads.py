@@ -128,6 +128,7 @@ class _State(NamedTuple):
     behind: int = -1  # packets of this flight that were sent behind the last lost one; -1: none was lost
     answers: bool = False  # the next packet is an acknowledgement
     tries: int = 0  # timeouts in a row
+    several: int = 0  # lost packets of the set `several`; 2: two or more
     extra_us: int = 0
 
 
@@ -139,8 +140,9 @@ class SimulatedLoad:
     `handshake_us`, and twice as long each time that it is lost again. A lost packet of data is sent again in the next
     flight. The losses of one flight cost `data_us` together. If fewer than `last` packets were sent behind the last
     lost one, and no other data is left to send, they wait for `last_us` instead, and twice as long each further time.
-    Lost acknowledgements cost nothing. `rare_us` are costs that single losses have besides, such as a rare timeout. The
-    value is `factor` times as long as all that.
+    Lost acknowledgements cost nothing. `rare_us` are costs that single losses have besides, such as a rare timeout.
+    `several_us` is a cost besides if two packets or more of the set `several` are lost. The value is `factor` times as
+    long as all that.
     """
 
     usual_us: int = 150_000
@@ -152,6 +154,8 @@ class SimulatedLoad:
     last: int = 2  # packets
     last_us: int = 250_000
     rare_us: Mapping[Packet, int] = field(default_factory=dict)
+    several: frozenset[Packet] = frozenset()
+    several_us: int = 0
     factor: float = 1.0
 
     def __call__(self, lost: Losses) -> LoadResult:
@@ -172,7 +176,8 @@ class SimulatedLoad:
         joint = {(up, down): tape.up.start[up] * tape.down.start[down] for up, down in _states(tape)}
         now: dict[tuple[_State, int, int], dict[tuple[int, int], float]] = {(self._begin(), 0, 0): joint}
         found: defaultdict[float, float] = defaultdict(float)
-        known = {name: max((number + 1 for at, number in self.rare_us if at == name), default=0) for name in (UP, DOWN)}
+        named = {*self.rare_us, *self.several}
+        known = {name: max((number + 1 for at, number in named if at == name), default=0) for name in (UP, DOWN)}
         while now:
             later: dict[tuple[_State, int, int], dict[tuple[int, int], float]] = {}
             for (state, up, down), weights in now.items():
@@ -213,6 +218,9 @@ class SimulatedLoad:
         """Return how far the load has come once the fate of its next packet is known."""
         if not arrives and packet in self.rare_us:
             state = state._replace(extra_us=state.extra_us + self.rare_us[packet])
+        if not arrives and packet in self.several and state.several < 2:
+            extra_us = state.extra_us + (self.several_us if state.several == 1 else 0)
+            state = state._replace(several=state.several + 1, extra_us=extra_us)
         if state.place < self.handshake:
             if arrives:
                 return state._replace(place=state.place + 1, tries=0)

@@ -1,9 +1,9 @@
 """The bank: the runs whose trials every rate of a certification is made from, and how large they are.
 
 All of them are ordinary runs of shipped studies. `cells` has many cells with few rounds, `dense` few cells with many,
-`power` arms whose difference is known, `live` a part of `cells` in real time. `strata` and `random` are the same cells
-with losses that are integrated and drawn. Trials that two of them share come from
-the cache.
+`power` arms whose difference is known, `live` a part of `cells` in real time. `strata` and `random` are the same loads
+with losses that are integrated and drawn. `strata-whole` and `random-whole` are this with 24 loads and many rounds.
+Trials that two of them share come from the cache.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from longlook.core import RunFolder, Study, files
+from longlook.core import Outcome, RunFolder, Study
 from longlook.engines import make_engine
 from longlook.pipeline import Observer, RunOptions, sample_study
 from longlook.study import find_study
@@ -59,8 +59,12 @@ def _levels(**levels: str) -> tuple[str, ...]:
 
 
 _NEAR = {"rate": "10Mbit", "rtt": "36ms", "queue": "1bdp"}
-_POINT = _levels(**_NEAR, loss="1%", jitter="0ms")
 _POINTS = _levels(rate="2Mbit 10Mbit", rtt="36ms", queue="1bdp", loss="0.2% 1% 3%", jitter="0ms")
+
+_WHOLE = {
+    "strata-whole": BankRun("certify", 40, _POINTS, at_point="strata"),
+    "random-whole": BankRun("certify", 2000, _POINTS, at_point="sampled"),
+}
 
 FULL = Scale(
     "full",
@@ -73,8 +77,9 @@ FULL = Scale(
         ),
         "power": BankRun("certify-power", 60),
         "live": BankRun("certify", 20, _levels(**_NEAR, loss="0% 1%"), "live"),
-        "strata": BankRun("certify", 40, _POINTS, at_point="strata"),
-        "random": BankRun("certify", 2000, _POINTS, at_point="sampled"),
+        "strata": BankRun("certify-strata", 20, at_point="strata"),
+        "random": BankRun("certify-strata", 100, at_point="sampled"),
+        **_WHOLE,
     },
     draws=100,
     paths=2,
@@ -89,8 +94,9 @@ QUICK = Scale(
         "dense": BankRun("certify", 40, _levels(**_NEAR, loss="1%")),
         "power": BankRun("certify-power", 40, _levels(loss="0% 0.5%", jitter="0ms")),
         "live": BankRun("certify", 20, _levels(**_NEAR, loss="1%", jitter="2ms"), "live"),
-        "strata": BankRun("certify", 20, _POINT, at_point="strata"),
-        "random": BankRun("certify", 100, _POINT, at_point="sampled"),
+        "strata": BankRun("certify-strata", 10, at_point="strata"),
+        "random": BankRun("certify-strata", 40, at_point="sampled"),
+        **_WHOLE,
     },
     draws=100,
     paths=10,
@@ -162,7 +168,7 @@ def made(name: str, path: Path) -> MadeRun:
     """Return the facts of a finished run of the bank."""
     folder = RunFolder.open(path)
     manifest, plan = folder.manifest, folder.plan
-    last = pd.read_parquet(files.regular(path / "samples.parquet")).drop_duplicates("trial_id", keep="last")
+    results = (folder.result(trial.id) for trial in plan.trials)
     return MadeRun(
         name,
         manifest["study"],
@@ -170,7 +176,7 @@ def made(name: str, path: Path) -> MadeRun:
         plan.hash,
         len({trial.cell_id for trial in plan.trials}),
         len(plan.trials),
-        int((last["outcome"] == "ok").sum()),
+        sum(result is not None and result.outcome is Outcome.OK for result in results),
         manifest.get("results", {}).get("digest"),
         manifest["programs"],
         manifest["settings"],

@@ -1,49 +1,100 @@
-"""The search for the first version that is worse, among the versions between two, in order of age."""
+"""The search for the first version or commit that is worse, among those between a good and a bad one."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Protocol
 
 from longlook.core import InputError, build_name, is_build, release_name
 
 
 class VersionFinding(StrEnum):
-    """The finding about a version."""
+    """The finding about a version or a commit."""
 
     GOOD = "good"
     BAD = "bad"
     UNTESTABLE = "untestable"
 
 
+class Order(Protocol):
+    """Candidates from a good one to a bad one, each after its ancestors: versions in a row, or commits with merges."""
+
+    @property
+    def good(self) -> str:
+        """The candidate that is known to be good."""
+
+    @property
+    def bad(self) -> str:
+        """The candidate that is known to be bad."""
+
+    def suspects(self, good: Sequence[str], bad: str) -> Sequence[str]:
+        """Return the candidates that may be the first bad one instead of `bad`, the one to try next first.
+
+        No ancestor of one of `good` may be, and no candidate that is not an ancestor of `bad`.
+        """
+
+    def by_age(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Return candidates with ancestors first."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """Versions in order of age, of which the first is good and the last is bad."""
+
+    versions: Sequence[str]
+
+    @property
+    def good(self) -> str:
+        """The first."""
+        return self.versions[0]
+
+    @property
+    def bad(self) -> str:
+        """The last."""
+        return self.versions[-1]
+
+    def suspects(self, good: Sequence[str], bad: str) -> Sequence[str]:
+        """Return the versions between the newest good one and `bad`, those nearest to the middle first."""
+        low, high = max(map(self.versions.index, good)), self.versions.index(bad)
+        middle = (low + high) / 2
+        nearest = sorted(range(low + 1, high), key=lambda index: (abs(index - middle), index))
+        return [self.versions[index] for index in nearest]
+
+    def by_age(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Return versions, the oldest first."""
+        return tuple(sorted(names, key=self.versions.index))
+
+
 @dataclass(frozen=True)
 class BisectionResult:
-    """`first_bad` and the newest good version before it; `between` are versions between them that could not be tested,
-    so any of them may be the first."""
+    """`first_bad` and the good one that was found last; `between` are candidates that could not be tested, so any of
+    them may be the first."""
 
     last_good: str
     first_bad: str
     between: tuple[str, ...]
 
 
-def first_bad(versions: Sequence[str], test: Callable[[str], VersionFinding]) -> BisectionResult:
-    """Halve `versions`, whose first is good and whose last is bad, until no version that can be tested is between.
+def first_bad(order: Order, test: Callable[[str], VersionFinding]) -> BisectionResult:
+    """Narrow the candidates down until none that can be tested is left between good ones and a bad one.
 
-    Assumes that every version after the first bad one is bad too. If a version is untestable, the candidate that is
-    nearest to the middle is tried in its place.
+    Assumes that every descendant of the first bad one is bad too. If a candidate is untestable, the next of
+    `Order.suspects` is tried in its place.
     """
-    low, high = 0, len(versions) - 1
-    untestable: set[int] = set()
-    while candidates := [index for index in range(low + 1, high) if index not in untestable]:
-        middle = (low + high) / 2
-        index = min(candidates, key=lambda index: (abs(index - middle), index))
-        finding = test(versions[index])
+    good, bad = [order.good], order.bad
+    untestable: set[str] = set()
+    while True:
+        suspects = order.suspects(good, bad)
+        candidates = [name for name in suspects if name not in untestable]
+        if not candidates:
+            return BisectionResult(good[-1], bad, order.by_age(suspects))
+        finding = test(candidates[0])
         if finding is VersionFinding.UNTESTABLE:
-            untestable.add(index)
+            untestable.add(candidates[0])
         elif finding is VersionFinding.BAD:
-            high = index
+            bad = candidates[0]
         else:
-            low = index
-    return BisectionResult(versions[low], versions[high], tuple(versions[low + 1 : high]))
+            good.append(candidates[0])
 
 
 @dataclass(frozen=True)

@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from longlook.core import InputError, InterruptedByUserError
+from longlook.instruments.compare import exits
 from longlook.terminal import Around, AsJsonLines, EngineOptions, Losses, check_file, expand_options, new_folder
 
 if TYPE_CHECKING:
     from longlook.explain import Answer
     from longlook.instruments.compare.gate import GateVerdict
+    from longlook.instruments.compare.run_bisection import CommitRange
     from longlook.instruments.compare.spec import ComparisonSpec
-    from longlook.terminal import Printer
-
-
-UNDECIDED_EXIT = 4
+    from longlook.terminal import FileForm, Printer
 
 
 @dataclass(frozen=True)
@@ -108,17 +107,33 @@ class AnswerFiles:
     junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Write JUnit XML.")] = None
     markdown: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a summary for a pull request.")] = None
 
+    def named(self) -> "dict[FileForm, Path | None]":
+        """Return the files by their forms."""
+        return {"junit": self.junit, "markdown": self.markdown}
+
     def check(self) -> None:
-        """Raise InputError if one of them cannot be written."""
-        check_file("--junit", self.junit)
-        check_file("--markdown", self.markdown)
+        """Raise InputError if a file cannot be written."""
+        for form, file in self.named().items():
+            check_file(f"--{form}", file)
 
     def printers(self) -> "list[Printer]":
         """Return a printer for each file that is wanted."""
         from longlook.terminal import FilePrinter
 
-        junit: list[Printer] = [] if self.junit is None else [FilePrinter(self.junit, "junit")]
-        return junit if self.markdown is None else [*junit, FilePrinter(self.markdown, "markdown")]
+        return [FilePrinter(file, form) for form, file in self.named().items() if file is not None]
+
+
+@dataclass(frozen=True)
+class ComparisonAnswer(AnswerFiles):
+    """Forms of a comparison's answer for other programs."""
+
+    git_bisect_exit: Annotated[
+        bool,
+        typer.Option(
+            exits.GIT_BISECT_EXIT,
+            help="Exit as `git bisect run` wants it: 0, 1 worse, 125 undecided or not built, from 128 an error.",
+        ),
+    ] = False
 
 
 @expand_options
@@ -127,18 +142,17 @@ def compare(
     contender: Annotated[str, typer.Argument(metavar="CONTENDER", help="The same.")],
     options: ComparisonOptions,
     engine: EngineOptions,
-    files: AnswerFiles,
+    forms: ComparisonAnswer,
     why: WhyOptions,
     out: Annotated[Path | None, typer.Option(help="The run folder; default runs/compare-TIME.")] = None,
     as_json: AsJsonLines = False,
 ) -> None:
     """Compare two stacks or versions; exit 1 if the contender is worse by more than the gate, 4 if that is
     undecided (docs/guide/compare.md)."""
-    files.check()
+    forms.check()
     spec = options.spec(baseline, contender, engine.engine)
     # Here, so that a mistake in the options is reported before the libraries of the report are loaded.
-    from longlook.instruments.compare import gate
-    from longlook.instruments.compare.run import run_comparison
+    from longlook.instruments.compare.run import run_comparison, why_not_built
     from longlook.instruments.compare.show import comparison_shown
     from longlook.terminal import Printers, RunDisplay, answers_shown, lines_printer
 
@@ -147,47 +161,87 @@ def compare(
     try:
         with display:
             folder = out or new_folder("compare")
+            if forms.git_bisect_exit and (reason := why_not_built(spec.contender, display.observer())):
+                printer.report(f"skipped: {reason}", event="skipped", reason=reason)
+                raise exits.CommitAnswer(exits.SKIP)
             result, judged = run_comparison(spec, folder, engine.run_options(), display.observer())
     except KeyboardInterrupt as error:
         raise InterruptedByUserError("stopped", "repeat the command: finished trials come from the cache") from error
     display.conclude(result)
-    everywhere = Printers([*files.printers(), printer])
+    everywhere = Printers([*forms.printers(), printer])
     everywhere.show(comparison_shown(judged))
     if why.explain:  # when the answer is out, so that nothing that goes wrong here can lose it
         everywhere.show(answers_shown(_explain(judged.verdict, folder, why, engine, printer), folder))
+    if forms.git_bisect_exit:
+        raise exits.CommitAnswer(judged.verdict.answer.git_bisect_code)
     if not judged.verdict.passed:
-        raise typer.Exit(UNDECIDED_EXIT if judged.verdict.answer is gate.GateAnswer.UNDECIDED else 1)
+        raise typer.Exit(judged.verdict.answer.exit_code)
+
+
+@dataclass(frozen=True)
+class CommitOptions:
+    """The repository over whose commits a bisection goes."""
+
+    git: Annotated[
+        Path | None,
+        typer.Option(
+            "--git",
+            metavar="PATH",
+            help="GOOD and BAD are revisions of this repository, or of the folder in it that has the stack.",
+        ),
+    ] = None
+    stack: Annotated[
+        str | None, typer.Option(metavar="STACK", help="Of --git; default: the stack whose sources they are.")
+    ] = None
+
+    def range(self, good: str, bad: str) -> "CommitRange | None":
+        """Return the commits between two revisions, None if the two are versions."""
+        from longlook.instruments.compare.run_bisection import find_range
+
+        if self.git is not None:
+            return find_range(self.git, good, bad, self.stack)
+        if self.stack is not None:
+            raise InputError("--stack is about the commits of --git", "name a version as STACK@VERSION, or add --git")
+        return None
 
 
 @expand_options
 def bisect(
-    good: Annotated[str, typer.Argument(metavar="GOOD", help="STACK@VERSION.")],
-    bad: Annotated[str, typer.Argument(metavar="BAD", help="A newer version of the same stack.")],
+    good: Annotated[str, typer.Argument(metavar="GOOD", help="STACK@VERSION, or with --git a revision.")],
+    bad: Annotated[str, typer.Argument(metavar="BAD", help="A newer version of the same stack, or revision.")],
+    commits: CommitOptions,
     options: ComparisonOptions,
     engine: EngineOptions,
     why: WhyOptions,
     out: Annotated[Path | None, typer.Option(help="Folder of the run folders; default runs/bisect-TIME.")] = None,
     as_json: AsJsonLines = False,
 ) -> None:
-    """Find the first version that is worse than GOOD by more than the gate (docs/guide/compare.md)."""
+    """Find the first version or commit that is worse than GOOD by more than the gate (docs/guide/compare.md)."""
+    searched = commits.range(good, bad)
+    if searched is not None:
+        good, bad = searched.ends
     spec = options.spec(good, bad, engine.engine)
-    from longlook.instruments.compare.run import run_bisection
-    from longlook.instruments.compare.show import BisectionDisplay, bisection_shown
+    from longlook.instruments.compare.run_bisection import run_bisection, run_commit_bisection
+    from longlook.instruments.compare.show import BisectionDisplay, bisection_shown, commit_bisection_shown
     from longlook.terminal import RunDisplay, answers_shown, lines_printer
 
     printer = lines_printer(as_json=as_json)
     steps = BisectionDisplay(printer)
+    stack = spec.contender.stack
     try:
         with RunDisplay(printer) as display:
-            folder = out or new_folder("bisect")
-            bisection = run_bisection(spec, folder, engine.run_options(), display.observer(), steps.show)
+            folder, run = out or new_folder("bisect"), engine.run_options()
+            if searched is None:
+                found = run_bisection(spec, folder, run, display.observer(), steps.show)
+                step, shown = found.step, bisection_shown(found, stack)
+            else:
+                first = run_commit_bisection(spec, searched, folder, run, display.observer(), steps.show)
+                step, shown = first.step, commit_bisection_shown(first, stack)
     except KeyboardInterrupt as error:
         raise InterruptedByUserError("stopped", "repeat the command: finished trials come from the cache") from error
-    printer.show(bisection_shown(bisection, spec.contender.stack))
-    verdict = bisection.step.verdict
-    if why.explain and verdict is not None:
-        worse = folder / bisection.found.first_bad
-        lines_printer(as_json=as_json).show(answers_shown(_explain(verdict, worse, why, engine, printer), worse))
+    printer.show(shown)
+    if why.explain and step.verdict is not None and step.folder is not None:
+        printer.show(answers_shown(_explain(step.verdict, step.folder, why, engine, printer), step.folder))
 
 
 def _explain(

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from longlook.analysis import AllowedSide, failures_side, metric_side, rare_losses
-from longlook.core import Analysis, Estimate
+from longlook.analysis import AllowedSide, failures_side, metric_side, most_unseen, rare_losses
+from longlook.core import Analysis, Effect, Estimate
+from longlook.instruments.compare import exits
 from longlook.report import wording
 
 FAILURES = "failed rounds"
@@ -23,6 +24,16 @@ class GateAnswer(StrEnum):
     UNMEASURED = "not measured"  # too few rounds with a value on both arms: nothing was shown, so nothing passes
     UNDECIDED = "undecided"  # the rounds there are allow for both
     PASSED = "passed"
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code of a comparison with this answer."""
+        return {GateAnswer.PASSED: 0, GateAnswer.UNDECIDED: 4}.get(self, 1)
+
+    @property
+    def git_bisect_code(self) -> int:
+        """The finding about a commit that `git bisect run` makes of it."""
+        return {GateAnswer.PASSED: exits.GOOD, GateAnswer.WORSE: exits.BAD}.get(self, exits.SKIP)
 
 
 _ANSWERS = {
@@ -97,7 +108,9 @@ def _metric(item: Estimate, gate_pct: float, analysis: Analysis) -> GateCase:
     interval = f"{wording.percent(analysis.confidence)} interval"
     span = wording.interval_in_unit(item)
     size = f"{wording.effect_of(item)} ({interval} {span}, {item.n_pairs} rounds)".replace(wording.NBSP, " ")
-    answer = _ANSWERS[metric_side(item, gate_pct)]
+    answer = _ANSWERS[metric_side(item, gate_pct, analysis)]
+    if found.low is None and found.unit != "%" and item.n_pairs > 1:
+        return GateCase(item, item.metric, answer, item.p_adjusted, _none_seen(item, found, answer, analysis))
     gate, more = f"the gate of {gate_pct:g} %", "more rounds, or a wider gate,"
     if found.unit != "%":
         gate, more = f"the metric's margin of {found.margin or 0:g} {found.unit}", "more rounds"
@@ -106,11 +119,23 @@ def _metric(item: Estimate, gate_pct: float, analysis: Analysis) -> GateCase:
         GateAnswer.PASSED: f"{size}, the whole interval within {gate}",
         GateAnswer.UNDECIDED: f"{size}, across {gate}: {more} would decide",
     }[answer]
-    if answer is GateAnswer.UNDECIDED and found.low is None and item.reason:
-        reason = item.reason
     if answer is GateAnswer.UNDECIDED and item.random_losses is not None:
         reason += f"; {rare_losses.sentence(item.random_losses)}"
     return GateCase(item, item.metric, answer, item.p_adjusted, reason)
+
+
+def _none_seen(item: Estimate, found: Effect, answer: GateAnswer, analysis: Analysis) -> str:
+    """Return what a gate says of a metric of which no round of either arm had any."""
+    seen = f"none seen in {item.n_pairs} rounds of either arm"
+    confidence = (1 + analysis.confidence) / 2
+    if (most := most_unseen(item, confidence)) is None:
+        return f"{seen}: how large a value that was not seen may be, nothing says"
+    each = "" if found.unit == "points" else " if no load has more than one"
+    bound = f"{seen}: at {100 * confidence:g} % confidence at most {most:.2g} {found.unit} a load{each}"
+    margin = f"the metric's margin of {found.margin or 0:g} {found.unit}"
+    if answer is GateAnswer.PASSED:
+        return f"{bound}, within {margin}"
+    return f"{bound}, beyond {margin}: more rounds would decide"
 
 
 def _failures(item: Estimate, analysis: Analysis) -> GateCase:

@@ -58,7 +58,7 @@ def junit_xml(judged: JudgedComparison) -> str:
     root = ET.Element("testsuites", {"name": "longlook compare", **attributes})
     suite = ET.SubElement(root, "testsuite", {"name": _xml(judged.title), **attributes})
     properties = ET.SubElement(suite, "properties")
-    for name, value in _facts(judged):
+    for name, value in facts(judged):
         ET.SubElement(properties, "property", {"name": _xml(name), "value": _xml(value)})
     for case in judged.verdict.cases:
         _test_case(suite, case, judged)
@@ -84,15 +84,12 @@ def markdown(judged: JudgedComparison) -> str:
     """Return a summary that fits a pull request."""
     verdict = judged.verdict
     bad = sum(case.answer is not GateAnswer.PASSED for case in verdict.cases)
-    header = ("network", "metric", "rounds", "baseline", "contender", "effect", "interval", "p adj", "gate")
-    rows = [_row(case) for case in verdict.cases]
     lines = [
         f"### {escaped(judged.title)}: {OUTCOMES[verdict.answer]} a gate of {verdict.gate_pct:g} %",
         "",
-        f"{len(rows) - bad} of {len(rows)} comparisons pass. "
-        f"+ % means that the contender is better; {_levels(case.estimate for case in verdict.cases)}.",
+        f"{len(verdict.cases) - bad} of {len(verdict.cases)} comparisons pass. {legend(verdict)}",
         "",
-        markdown_rows(header, rows, frozenset(range(2, 8))),
+        case_table(verdict),
     ]
     for case in verdict.cases:
         if case.answer is not GateAnswer.PASSED:
@@ -100,9 +97,20 @@ def markdown(judged: JudgedComparison) -> str:
     if bad:
         lines.append("")
     lines += ["<details><summary>Versions, command and report</summary>", ""]
-    lines += [f"- {name}: `{_code(value)}`" for name, value in _facts(judged) if name != "report"]
+    lines += [f"- {name}: `{_code(value)}`" for name, value in facts(judged) if name != "report"]
     lines.append(f"- [report](<{judged.report}>)")
     return "\n".join([*lines, "", "</details>", ""])
+
+
+def legend(verdict: GateVerdict) -> str:
+    """Return what the numbers of `case_table` are."""
+    return f"+ % means that the contender is better; {_levels(case.estimate for case in verdict.cases)}."
+
+
+def case_table(verdict: GateVerdict) -> str:
+    """Return a Markdown table with a row for each network and metric, and for the failures of each network."""
+    header = ("network", "metric", "rounds", "baseline", "contender", "effect", "interval", "p adj", "gate")
+    return markdown_rows(header, [_row(case) for case in verdict.cases], frozenset(range(2, 8)))
 
 
 def _row(case: GateCase) -> tuple[str, ...]:
@@ -141,7 +149,8 @@ def _levels(estimates: Iterable[Estimate]) -> str:
     return "medians over rounds" + (", means over all loads if losses are integrated" if True in kinds else "")
 
 
-def _facts(judged: JudgedComparison) -> list[tuple[str, str]]:
+def facts(judged: JudgedComparison) -> list[tuple[str, str]]:
+    """Return the programs with dates and digests, the gate, the engine, the command and the report's place."""
     dated = [
         (name, f"{f'released {judged.released[name]}, ' if judged.released.get(name) else ''}sha256 {digest}")
         for name, digest in judged.programs.items()

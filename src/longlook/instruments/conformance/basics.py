@@ -3,7 +3,17 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from longlook.core import DURATION, EITHER, ConnectionState, Endpoint, Outcome, Stage, Workload, find_protocol
+from longlook.core import (
+    DURATION,
+    EITHER,
+    ConnectionState,
+    Endpoint,
+    Outcome,
+    Stage,
+    Workload,
+    find_protocol,
+    find_tree,
+)
 from longlook.instruments.conformance.checks import Check, CheckFinding, Want, comparing, inapplicable, verdict
 from longlook.instruments.conformance.evidence import Seen
 from longlook.instruments.conformance.links import path, usual
@@ -18,6 +28,7 @@ SMALL = Workload("page", {"objects": 3, "object_bytes": 10_000})
 _SECOND = Workload("compete", {DURATION: 1.0})
 _ECHO = Workload("echo", {"payload": "1200B, 1400B", "tries": 3, "interval_s": 1.0})
 _NO_OBJECTS = "it sends datagrams, not objects"
+_OF_THE_CONTRACT = "an image is asked for what its contract has"
 _CONNECTIONS = 3
 _WARM_S, _IDLE_S = 0.2, 0.3
 _KNOWN = ("h3", "h2", EITHER.name)
@@ -186,7 +197,11 @@ def ready(subject: Subject, protocol: str) -> Check:
         first = dict(next(iter(seen.lines["server"]), {}))
         wanted = {"event": "ready", "role": "server", "protocol": protocol}
         version = str(first.get("version"))
-        versioned = version == subject.version or stack_of(subject.end).versions[0].released == ""
+        tree = find_tree(subject.stack.name, subject.version)
+        expected = subject.version if tree is None else tree.reported
+        stack = stack_of(subject.end)
+        # Neither an image nor a package of the system has a version that its program must state.
+        versioned = version == expected or stack.of_images or stack.versions[0].released == ""
         holds = all(first.get(key) == value for key, value in wanted.items()) and versioned
         return verdict(holds and isinstance(first.get("port"), int), f"{first.get('event')}, version {version}")
 
@@ -240,12 +255,15 @@ def unknown_knob(subject: Subject, role: str, protocol: str) -> Check:
         "timeout_s": 20.0,
     }
     want = _want(subject, role, protocol, _least(protocol), **ends)
-    return _one(f"unknown knob over {protocol} ({role})", want, _refused)
+    name = f"unknown knob over {protocol} ({role})"
+    return inapplicable(name, _OF_THE_CONTRACT) if subject.stack.of_images else _one(name, want, _refused)
 
 
 def unspoken(subject: Subject, role: str) -> Check:
     """Check that a protocol that it does not speak ends the program in the same way."""
     name = f"unspoken protocol ({role})"
+    if subject.stack.of_images:
+        return inapplicable(name, _OF_THE_CONTRACT)
     missing = [protocol for protocol in _KNOWN if not subject.stack.speaks(subject.version, protocol)]
     other = subject.witness if role == "client" else subject.client("server")
     if role == "client" and not missing:

@@ -162,9 +162,33 @@ class CheckResult:
     trials: tuple[str, ...] = ()
 
 
+class KnobState(StrEnum):
+    """The state of a knob in sources of the user's, by its proofs."""
+
+    LOST = "no longer honoured"
+    UNSEEN = "cannot be seen"
+    HONOURED = "honoured"
+
+
+@dataclass(frozen=True)
+class Honoured:
+    """A knob of a release, and whether sources that are nearest to it honour the knob in these roles.
+
+    `reason` says why it is lost, or why it has no effect to see in these roles. It is empty if the knob is honoured.
+    """
+
+    knob: str
+    roles: tuple[str, ...]
+    state: KnobState
+    reason: str = ""
+
+
 @dataclass(frozen=True)
 class Report:
-    """The results for one version of a stack. `digest` is its program's, None if it could not be installed."""
+    """The results for one version of a stack. `digest` is its program's, None if it could not be installed.
+
+    `honoured` has every knob of the release that sources are nearest to; it is empty for a release itself.
+    """
 
     stack: str
     version: str
@@ -173,6 +197,7 @@ class Report:
     made_unix_s: int
     results: tuple[CheckResult, ...]
     setting: Mapping[str, str] = field(default_factory=dict)
+    honoured: tuple[Honoured, ...] = field(default=(), metadata={"omitted_when_empty": True})
 
     @property
     def failed(self) -> tuple[CheckResult, ...]:

@@ -20,8 +20,11 @@ _TRIES = 2  # the machine may be busy with something else during the first
 
 
 def lone_server(subject: Subject, program: Program, content: Content) -> Iterator[CheckResult]:
-    """Yield for each protocol whether SIGTERM ends an idle server with exit code 0 within a second."""
-    if subject.stack.server_command is None:
+    """Yield for each protocol whether SIGTERM ends an idle server with exit code 0 within a second.
+
+    Nothing of an image: its program runs in its own root alone, and the laboratory ends its processes as a group.
+    """
+    if subject.stack.server_command is None or subject.stack.of_images:
         return
     own = subject.stack.protocols_of(subject.version)
     for protocol in (*own, *([EITHER.name] if subject.stack.speaks(subject.version, EITHER.name) else [])):

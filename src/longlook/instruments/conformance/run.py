@@ -110,7 +110,7 @@ def _ready(names: Sequence[str], say: Say, *, every: bool) -> Iterator[tuple[Sta
     absent = [name for name in whole if name not in {stack.name for stack, _ in there}]
     exact += [f"{name}@{registry.stack(name).default_version}" for name in absent]
     newest = {stack.name: version for stack, version in there}
-    newest |= {stack.name: version for stack, version in there if version == stack.default_version}
+    newest |= {stack.name: version for stack, version in there if stack.is_default(version)}
     chosen = [each for each in there if every or newest[each[0].name] == each[1]]
     yield from chosen
     for stack, version in selected(exact) if exact else []:

@@ -23,6 +23,7 @@ from longlook.instruments.conformance import tcp_settings
 from longlook.instruments.conformance.basics import SMALL, basics
 from longlook.instruments.conformance.checks import Check, CheckResult, CheckStatus, Report, Want, verdict
 from longlook.instruments.conformance.evidence import Seen, read_seen
+from longlook.instruments.conformance.honoured import further_knobs, honoured, tunable_sources
 from longlook.instruments.conformance.lone_server import lone_server
 from longlook.instruments.conformance.proofs import PROOFS, proven_over
 from longlook.instruments.conformance.proofs.ask import Ask
@@ -92,11 +93,12 @@ def check_subject(
     except LonglookError as error:
         broken = CheckResult("install", CheckStatus.FAILED, _in_full(error))
         return Report(subject.stack.name, subject.version, None, engine.name, made_unix_s, (broken,))
-    there = subject.stack.installed(subject.version)
+    there = subject.stack.is_installed(subject.version)
     results = [
         CheckResult("install", CheckStatus.PASSED if there else CheckStatus.FAILED, f"sha256 {program.digest[:12]}"),
     ]
-    suite = checks(subject)
+    further, untunable = _of_tunable_build(subject, say)
+    suite = [*checks(subject), *further]
     found = run_wants([want for check in suite for want in check.wants.values()], engine, out, say, jobs, use_cache)
     results += [judged(check, found) for check in suite]
     results += lone_server(subject, program, registry.workload(SMALL.kind).prepare(SMALL.parameters))
@@ -109,7 +111,24 @@ def check_subject(
         made_unix_s,
         tuple(results),
         dict(setting),
+        honoured(subject, results, untunable),
     )
+
+
+def _of_tunable_build(subject: Subject, say: Say) -> tuple[list[Check], str]:
+    """Return the proofs of the knobs that sources have in their tunable build alone, and why that cannot be had.
+
+    The reason is empty if it can be had, or if the release that the sources are nearest to has none.
+    """
+    tunable = tunable_sources(subject)
+    if tunable is None:
+        return [], subject.stack.why_untunable(subject.version)
+    try:
+        install(tunable.name, say)
+    except LonglookError as error:
+        return [], f"{tunable.name} cannot be built: {_in_full(error)}"
+    wanted = further_knobs(subject)
+    return [check for check in knobs(tunable) if check.role and check.knob in wanted[check.role]], ""
 
 
 def judged(check: Check, found: Mapping[str, Seen | str]) -> CheckResult:

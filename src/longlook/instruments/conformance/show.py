@@ -4,11 +4,12 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from longlook.instruments.conformance.checks import CheckStatus, Report
+from longlook.instruments.conformance.checks import CheckStatus, KnobState, Report
 from longlook.instruments.conformance.matrix import NOTHING_SHARED, WORKS, Matrix, key_of
 from longlook.terminal import Renderings
 
 _STYLES = {CheckStatus.PASSED: "green", CheckStatus.FAILED: "red", CheckStatus.NOT_APPLICABLE: "dim"}
+_KNOB_STYLES = {KnobState.HONOURED: "green", KnobState.LOST: "red", KnobState.UNSEEN: "dim"}
 
 
 def report_shown(report: Report) -> Renderings:
@@ -25,9 +26,24 @@ def report_table(report: Report) -> RenderableType:
     counts = {status: sum(result.status is status for result in report.results) for status in CheckStatus}
     verdict = ("does not conform", "red") if report.failed else ("conforms", "green")
     summary = ", ".join(f"{number} {status}" for status, number in counts.items())
-    return Group(
-        table, Text.assemble(f"{report.stack}@{report.version} ({report.engine}): ", verdict, f"; {summary}\n")
-    )
+    text = Text.assemble(f"{report.stack}@{report.version} ({report.engine}): ", verdict, f"; {summary}\n")
+    return Group(table, text, *_honoured_table(report))
+
+
+def _honoured_table(report: Report) -> list[RenderableType]:
+    """Return the table of the release's knobs if the report is of sources, and how many of them are honoured."""
+    if not report.honoured:
+        return []
+    table = Table("knob of the release", "role", "", "reason", box=None)
+    said = ""
+    for row in report.honoured:
+        reason = "as above" if row.reason and row.reason == said else row.reason
+        table.add_row(row.knob, ", ".join(row.roles), Text(str(row.state), _KNOB_STYLES[row.state]), reason)
+        said = row.reason
+    known = {row.knob for row in report.honoured}
+    lost = {row.knob for row in report.honoured if row.state is KnobState.LOST}
+    words = f"{len(lost)} of {len(known)} knobs no longer honoured" if lost else f"none of {len(known)} knobs is lost"
+    return [table, Text(f"{words}\n", "red" if lost else "green")]
 
 
 def matrix_lines(matrix: Matrix) -> RenderableType:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from longlook.core import EITHER, ConnectionState, Endpoint, InputError, Scalar, Stack, registry
-from longlook.provision import parse_part
+from longlook.provision import parse_program
 
 REFERENCE = "quic-go@0.65.0"
 """The other endpoint for stacks that have one role; in its qlog the parameters of a peer are read."""
@@ -87,7 +87,7 @@ def ample_knobs(end: Endpoint, role: str, protocol: str) -> dict[str, Scalar]:
 
 def endpoint(part: str) -> Endpoint:
     """Return `quic-go` or `quic-go@0.65.0` as an endpoint; raise InputError for an unknown name."""
-    stack, version = parse_part(part)
+    stack, version = parse_program(part)
     return Endpoint(stack.name, version)
 
 
@@ -96,7 +96,7 @@ def subject(part: str, peer: str | None = None) -> Subject:
 
     Raise InputError for an unknown name, and for a peer without a common protocol.
     """
-    stack, version = parse_part(part)
+    stack, version = parse_program(part)
     if not stack.end_roles:
         raise InputError(
             f"{stack.name} is a proxy alone, and only servers and clients are checked", "see docs/results/proxies.md"

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from longlook.lab import process_table
+from longlook.core import process_table
 
 _POLL_S = 0.01
 _KILLED_WITHIN_S = 2.0

@@ -5,6 +5,6 @@ MachineError. `lab`, `instruments.link` and `instruments.calibrate` use it. It i
 apart from `instruments.calibrate.link.netem`.
 
 Entry points: `isolation.run_isolated`, `namespace.Namespace`, `cpuquota.CpuQuota`, `compartment.enter`,
-`limit_groups.own_controllers`, `sockets.SocketProbe`, `proctable.cpu_of_tree`, `view.hidden_folders`, `tcp.apply`,
+`limit_groups.own_controllers`, `sockets.SocketProbe`, `view.hidden_folders`, `tcp.apply`,
 `offload.switch_off`, `system` (system calls).
 """

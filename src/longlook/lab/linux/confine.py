@@ -236,7 +236,7 @@ def _other_user(user: int | None) -> Iterator[None]:
     if user is None:
         yield
         return
-    groups = os.getgroups()
+    groups, niceness, scheduled = os.getgroups(), os.getpriority(os.PRIO_PROCESS, 0), os.sched_getscheduler(0)
     os.setgroups([])
     os.setresgid(user, user, 0)
     os.setresuid(user, user, 0)
@@ -246,6 +246,9 @@ def _other_user(user: int | None) -> Iterator[None]:
         os.setresuid(0, 0, 0)
         os.setresgid(0, 0, 0)
         os.setgroups(groups)
+        if scheduled == os.SCHED_OTHER:  # a program that is quick may have lowered both: they had one user until now
+            os.sched_setscheduler(0, scheduled, os.sched_param(0))
+            os.setpriority(os.PRIO_PROCESS, 0, niceness)
 
 
 @contextmanager

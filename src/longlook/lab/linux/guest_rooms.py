@@ -13,7 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from longlook.lab.linux import system
+from longlook.core import OwnRoot
+from longlook.lab.linux import own_root, system
 from longlook.lab.linux.folders import is_below, outermost
 from longlook.lab.linux.program_view import RoomSize, is_full
 
@@ -107,8 +108,8 @@ class GuestRooms:
     stage: Path
     _laboratory: list[_Place] = field(default_factory=list)  # one for all rooms, each of which needs it to come back
 
-    def make(self, writable: Sequence[Path], user: int | None, size: RoomSize) -> Rooms:
-        """Make the rooms of a program, all of them together of a size.
+    def make(self, writable: Sequence[Path], user: int | None, size: RoomSize, root: OwnRoot | None = None) -> Rooms:
+        """Make the rooms of a program, all of them together of a size; with a `root` of its own, that as well.
 
         Existing `writable` folders below its home can be written in there, too.
         """
@@ -117,12 +118,12 @@ class GuestRooms:
         (laboratory,) = self._laboratory
         system.unshare(sum(_NAMESPACES.values()))
         try:
-            top = self._furnish(writable, user, size)
+            top = self._furnish(writable, user, size, root)
             return Rooms(laboratory, _where(), GuestRoom(top, size))
         finally:
             laboratory.go()
 
-    def _furnish(self, writable: Sequence[Path], user: int | None, size: RoomSize) -> int:
+    def _furnish(self, writable: Sequence[Path], user: int | None, size: RoomSize, root: OwnRoot | None) -> int:
         """Make the rooms and return a descriptor of their file system."""
         for place in outermost(place for place in map(str, writable) if is_below(place, str(self.home))):
             system.mount(place, place, None, system.MS_BIND)  # it then keeps its place in the new home
@@ -136,7 +137,10 @@ class GuestRooms:
                 os.chown(folder, user, user)
             folder.chmod(0o700 if number == 0 else 0o1777)
             _replace(place, folder)
-        system.unmount(str(self.stage))
+        if root is None:
+            system.unmount(str(self.stage))
+        else:
+            own_root.enter(root, self.stage)
         return top
 
 

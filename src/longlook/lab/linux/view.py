@@ -70,6 +70,15 @@ def lead_through(closed: Mapping[str, Sequence[str]], root: Path) -> None:
         place.chmod(place.stat().st_mode | OTHERS_ENTER)
 
 
+def protect(folders: Sequence[str], root: Path) -> None:
+    """Let nobody write to what a guest's root and the shown folders hold, whoever may write to it on the host.
+
+    Programs have places of their own. The guest's own file systems in the root stay as they are.
+    """
+    for place in (root, *(root / folder.lstrip("/") for folder in folders)):
+        system.set_read_only(str(place), recursive=False)
+
+
 def _entries(folder: Path) -> list[os.DirEntry[str]]:
     """Return what a folder holds; nothing of one that the guest's kernel itself may not list, nor read anything in."""
     try:

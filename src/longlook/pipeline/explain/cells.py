@@ -59,14 +59,7 @@ def gaps(folder: RunFolder, names: Sequence[str], contrast: str | None) -> list[
     study = folder.study
     chosen = _contrast(study, contrast)
     _expect_one_path(folder, chosen)
-    path = folder.path / SAMPLES
-    if not path.exists():
-        raise InputError(f"{folder.path} has no {SAMPLES}", f"longlook report {folder.path} makes it")
-    try:
-        samples = pd.read_parquet(files.regular(path))
-    except (OSError, ValueError) as error:
-        hint = f"longlook report {folder.path} makes it again"
-        raise InputError(f"{path} cannot be read: {error}", hint) from error
+    samples = read_analysed(folder, SAMPLES)
     estimates = {item.cell_id: item for item in estimate(samples, study) if item.contrast == chosen.name}
     cells = {data.cell_id: data for data in Cells(samples, study, [chosen.metric]).of(chosen)}
     found = [
@@ -75,6 +68,18 @@ def gaps(folder: RunFolder, names: Sequence[str], contrast: str | None) -> list[
         if cell_id in estimates
     ]
     return found if names else [gap for gap in found if gap.has_verdict]
+
+
+def read_analysed(folder: RunFolder, name: str) -> pd.DataFrame:
+    """Return a table that the analysis of a run wrote; InputError if it is missing or cannot be read."""
+    path = folder.path / name
+    if not path.exists():
+        raise InputError(f"{folder.path} has no {name}", f"longlook report {folder.path} makes it")
+    try:
+        return pd.read_parquet(files.regular(path))
+    except (OSError, ValueError) as error:
+        hint = f"longlook report {folder.path} makes it again"
+        raise InputError(f"{path} cannot be read: {error}", hint) from error
 
 
 def _expect_one_path(folder: RunFolder, chosen: Contrast) -> None:
@@ -89,13 +94,7 @@ def _expect_one_path(folder: RunFolder, chosen: Contrast) -> None:
 
 
 def _losses(cell: CellData) -> float | None:
-    """Return how many packets a load lost at random on average; None if the path loses none.
-
-    An explanation draws losses at random in each round even if the run integrated them. How many each load will lose is
-    not known beforehand: it counts as one, for which most is allowed.
-    """
-    if cell.unseen_pct is not None:
-        return 1.0
+    """Return how many packets a load lost at random on average; None if the path loses none."""
     losses = cell.random_losses
     return None if losses is None or len(losses) == 0 else float(np.mean(losses))
 
@@ -107,7 +106,12 @@ def _contrast(study: Study, name: str | None) -> Contrast:
             f"--contrast {name}: study {study.id} has no such contrast{nearest(name, list(known))}",
             f"its contrasts: {'; '.join(known)}",
         )
-    chosen = known[name] if name is not None else study.contrasts[0]
+    chosen = known[name] if name is not None else study.first_contrast
+    if chosen is None:
+        raise InputError(
+            f"study {study.id} is a scenario: it has one arm and compares nothing, so there is no gap to explain",
+            "longlook report RUN --inside CELL draws what happened in its trials",
+        )
     if find_metric(chosen.metric).compare is not None:
         raise InputError(
             f"contrast {chosen.name!r}: {chosen.metric} compares arms, so that a change of one arm changes all",

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from longlook.analysis import MeasuredAttempt
-from longlook.core import EVENTS, SAMPLES, TIMELINE, Estimate, Outcome, RunFolder, Study, find_metric
+from longlook.core import EVENTS, SAMPLES, TIMELINE, Better, Estimate, Outcome, RunFolder, Study, find_metric
 from longlook.explain import (
     MOST_TRACED,
     Answer,
@@ -15,6 +15,7 @@ from longlook.explain import (
     Pair,
     Side,
     Status,
+    Tape,
     causes,
     common,
     cut,
@@ -27,17 +28,19 @@ from longlook.explain import (
     signs_in,
     suspect,
 )
+from longlook.pipeline.analyse import PATTERNS
 from longlook.pipeline.answers import FOLDER, read_answers, write_answers
 from longlook.pipeline.evidence import check_analysed
 from longlook.pipeline.explain.cells import CellGap, gaps
 from longlook.pipeline.explain.search import search
 from longlook.pipeline.explain.session import Session
-from longlook.pipeline.explain.traced import mean_ledgers, of_rounds, traced_pairs, with_traces
+from longlook.pipeline.explain.tape import loads_of
+from longlook.pipeline.explain.traced import mean_ledgers, plan_of, planned_loads, traced_pairs, with_traces
 from longlook.pipeline.explain.trials import RunPlace
 from longlook.pipeline.options import Observer, RunOptions
 from longlook.pipeline.sample import measure_plan
 from longlook.report import slug, write_explanation
-from longlook.study import VIRTUAL, make_plan
+from longlook.study import VIRTUAL
 from longlook.timeline import Events, Timeline
 
 
@@ -54,7 +57,7 @@ def failing_arms(
         return ()
     ran = max(sum(own.values()) for own in counts.values())  # a study that stops when it is decided plans more
     rounds = [number for number in range(ran) if number not in gap.rounds][:MOST_TRACED]
-    plan = of_rounds(make_plan(with_traces(study, gap), only), rounds)
+    plan = plan_of(planned_loads(with_traces(study, gap), only, rounds, Tape()))
     folder, measured = measure_plan(with_traces(study, gap), plan, out / f"failing-{plan.hash}", options, observer)
     found = []
     for arm, count in failed.items():
@@ -142,7 +145,7 @@ def explain_run(folder: RunFolder, request: ExplainRequest, options: RunOptions,
     answers: list[Answer] = []
     with folder:
         if (folder.path / SAMPLES).exists():
-            check_analysed(folder, [SAMPLES])
+            check_analysed(folder, [name for name in (SAMPLES, PATTERNS) if (folder.path / name).exists()])
         read_answers(folder.path / FOLDER)  # before any trial runs: where they are damaged, none could be added
         try:
             for gap in gaps(folder, request.cells, request.contrast):
@@ -166,27 +169,34 @@ def _explain(
     if answer.status is not Status.UNEXPLAINED:
         return answer
     study = replace(folder.study, rounds=max(gap.rounds) + 1)
-    pairs, reasons = traced_pairs(study, gap, only, out, options, observer)
+    loads = loads_of(folder, gap)
+    if loads.tape.why_sampled:
+        observer.say(f"losses are drawn at random in each round: {loads.tape.why_sampled}")
+    answer = replace(answer, why_sampled=loads.tape.why_sampled)
+    tape = loads.tape
+    pairs, reasons = traced_pairs(study, gap, only, out, options, observer, tape)
     if not pairs:
         counts = "; ".join(f"{count} trials: {reason}" for reason, count in grouped(reasons).items())
         reason = "no round has a load of both arms that went well while it was traced"
         return replace(answer, status=Status.FAILED, reason=f"{reason} ({counts})" if counts else reason)
     labels = {gap.loser: answer.loser_label, gap.winner: answer.winner_label}
+    shares = tape.shares(pairs)
     answer = replace(
         answer,
-        ledger_ms=mean_ledgers(pairs, gap),
+        ledger_ms=mean_ledgers(pairs, gap, shares),
         checked=tuple(equal_conditions(pairs)),
-        implausible=tuple(implausible(pairs, labels)),
+        implausible=tuple(implausible(pairs, labels, "load" if tape.is_integrated else "round")),
+        integrated=loads.described(pairs),
     )
     known = causes()
-    suspected = suspect(pairs, known)
+    suspected = suspect(pairs, known, shares if tape.is_integrated else None)
     findings = suspected.findings
     for cause, reason in suspected.broken.items():
         observer.say(f"cause {cause} is not asked: {reason}")
     answer = replace(answer, broken=suspected.broken)
     # A cause may need what it saw to say what to change, and need not have seen it in every round.
     wanted = [(item, proposed(known[item.cause], item, pairs[min(item.signs)])) for item in findings]
-    session = Session(study, RunPlace(gap, only, out, request.budget, options, observer), pairs)
+    session = Session(study, RunPlace(gap, only, out, request.budget, options, observer, tape), pairs)
     judgement = session.tested(wanted, known)
     if is_needed(judgement.findings, judgement.together):
         searched = search(session, pairs, judgement)
@@ -224,9 +234,10 @@ def _begun(folder: RunFolder, gap: CellGap, options: RunOptions) -> Answer:
             else "no verdict says that an arm lost, so nothing is explained"
         )
         reason = f"{what}: {word}" + (f" ({found.reason})" if found.reason else "")
-    loser_median, winner_median = found.baseline_median, found.contender_median
+    loser_level, winner_level = found.levels
     if gap.loser == gap.contrast.contender:
-        loser_median, winner_median = winner_median, loser_median
+        loser_level, winner_level = winner_level, loser_level
+    low, high = _span(gap) if found.is_integrated else (None, None)
     metric = find_metric(gap.contrast.metric)
     return Answer(
         study=study.id,
@@ -241,10 +252,12 @@ def _begun(folder: RunFolder, gap: CellGap, options: RunOptions) -> Answer:
         winner=gap.winner,
         loser_label=labels[gap.loser],
         winner_label=labels[gap.winner],
-        loser_median=loser_median,
-        winner_median=winner_median,
+        loser_level=loser_level,
+        winner_level=winner_level,
         unit=metric.unit,
-        gap_pct=_relative(loser_median, winner_median),
+        gap_pct=_relative(loser_level, winner_level) if found.effect_pct is not None else None,
+        gap_low_pct=low,
+        gap_high_pct=high,
         rounds=len(gap.rounds),
     )
 
@@ -260,6 +273,18 @@ def _outcomes(found: Estimate) -> dict[str, str]:
 
 def _relative(loser: float | None, winner: float | None) -> float | None:
     return None if loser is None or not winner else 100 * (loser / winner - 1)
+
+
+def _span(gap: CellGap) -> tuple[float | None, float | None]:
+    """Return the interval of a gap, by how much the loser's value is larger in %, from the effect's interval."""
+    found = gap.estimate
+    if found.ci_low_pct is None or found.ci_high_pct is None:
+        return None, None
+    sign = -1 if find_metric(found.metric).better is Better.LOWER else 1
+    ratios = [1 + sign * end / 100 for end in (found.ci_low_pct, found.ci_high_pct)]  # contender / baseline
+    if gap.loser == gap.contrast.baseline:
+        ratios = [1 / ratio for ratio in ratios if ratio > 0]
+    return (100 * (min(ratios) - 1), 100 * (max(ratios) - 1)) if len(ratios) == 2 else (None, None)
 
 
 def _folder_name(gap: CellGap) -> str:

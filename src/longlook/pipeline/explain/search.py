@@ -6,6 +6,7 @@ The suspects of either are confirmed or refuted by the same trials as any other 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from longlook.analysis import Scale
 from longlook.core import registry
 from longlook.explain import (
     LEAST_ROUNDS,
@@ -18,7 +19,6 @@ from longlook.explain import (
     Screening,
     Suspect,
     Tries,
-    closed_pct,
     factors,
     fewest,
     impossible,
@@ -39,15 +39,18 @@ class Searched:
 
     judgement: JudgedFindings
     screening: Screening
-    losses: LossSearch | None  # None: what the screening found explains the gap
+    losses: LossSearch | None  # None: the costs of losses are known, or what the screening found explains the gap
 
 
 def search(session: Session, pairs: Mapping[int, Pair], judgement: JudgedFindings) -> Searched:
-    """Screen settings and test what they suspect; if that leaves much of the gap, do so with its losses."""
+    """Screen settings and test what they suspect; if that leaves much of the gap, do so with its losses.
+
+    If losses are integrated, what each of them costs is known already.
+    """
     screening, settings = screen_settings(session, pairs, judgement)
     if settings:
         judgement = _tested(session, settings)
-    if not is_needed(judgement.findings, judgement.together):
+    if session.place.tape.is_integrated or not is_needed(judgement.findings, judgement.together):
         return Searched(judgement, screening, None)
     found, lost = search_losses(session, pairs)
     if lost is not None:
@@ -133,7 +136,7 @@ def search_losses(session: Session, pairs: Mapping[int, Pair]) -> tuple[LossSear
         )
         return LossSearch(reason), None
     session.place.observer.say(f"forgiving the losses of {counted(len(lost), 'round')}")
-    closing = losses.closing(session.run(plan), every)
+    closing = losses.closing(session.run(plan), every, session.study.analysis)
     enough = losses.hanging(closing)
     if not enough:
         gap, closed = (sum(both[part] for both in closing.values()) for part in (0, 1))
@@ -165,7 +168,7 @@ def _step(session: Session, rounds: Mapping[int, _Round]) -> None:
         arms = plan.add({plan.loser: losses.forgiving("some losses forgiven", subsets)})
         made.append({} if isinstance(arms, str) else arms)
     space = session.run(plan)
-    closing = [losses.closing(space, arms) for arms in made]
+    closing = [losses.closing(space, arms, session.study.analysis) for arms in made]
     for number, one in rounds.items():
         one.learn([closing[place].get(number, (0.0, 0.0))[1] for place in range(len(one.batch))])
 
@@ -178,7 +181,8 @@ def screen_settings(
     Settings that change no packet or make trials fail are left out first, and the others are screened without them. It
     stops after two rounds if these show that not even a setting that closes the whole gap would be found.
     """
-    rounds = [number for number in session.place.gap.rounds if number in pairs][: screen.ROUNDS]
+    loads = {number: _loads(session, number, pairs) for number in session.place.gap.rounds}
+    rounds = [number for number, own in loads.items() if own][: screen.ROUNDS]
     if len(rounds) < LEAST_ROUNDS:
         return Screening(f"a screening takes {LEAST_ROUNDS} rounds, and there is {len(rounds)}"), []
     tested = [test.intervention.change for test in judgement.tests]
@@ -193,7 +197,7 @@ def screen_settings(
             return Screening("nothing is left that can be varied", left_out=tuple(left_out)), []
         plan = session.begun()
         design = screen.design_of(plan, chosen)
-        runs, cost = len(design.arms), session.cost(plan, rounds)
+        runs, cost = len(design.arms), session.cost(plan, rounds, brief=True)
         if session.left is not None and cost > session.left:
             reason = (
                 f"a screening of {counted(len(chosen), 'setting')} takes {cost} trials ({runs} combinations in "
@@ -201,29 +205,38 @@ def screen_settings(
             )
             return Screening(reason, left_out=tuple(left_out)), []
         session.place.observer.say(f"screening {counted(len(chosen), 'setting')} in {runs} combinations")
-        failing = screen.failing(design, screen.gaps(session.run(plan, rounds[:1]), design, rounds[:1])[0])
+        first_gaps, _ = screen.gaps(
+            session.run(plan, rounds[:1], brief=True), design, rounds[:1], session.study.analysis
+        )
+        failing = screen.failing(design, first_gaps)
         if not failing:
             break
         left_out += [f"{chosen[at].setting}: trials with {chosen[at].change.label} fail" for at in failing]
         chosen = [factor for at, factor in enumerate(chosen) if at not in failing]
     enough = rounds[:LEAST_ROUNDS]
-    observed, is_log = screen.gaps(session.run(plan, enough), design, enough)
-    if screen.is_too_weak(design, observed, len(rounds), session.study.analysis, is_log=is_log):
+    observed, scale = screen.gaps(session.run(plan, enough, brief=True), design, enough, session.study.analysis)
+    if screen.is_too_weak(design, observed, len(rounds), session.study.analysis, scale):
         reason = (
             f"in {counted(len(enough), 'round')} the gap varies so much that a screening of "
             f"{counted(len(chosen), 'setting')} would not find even one that closes all of it"
         )
         return Screening(reason, trials=len(session.counterfactual) - before, left_out=tuple(left_out)), []
-    observed, is_log = screen.gaps(session.run(plan, rounds), design, rounds)
+    observed, scale = screen.gaps(session.run(plan, rounds, brief=True), design, rounds, session.study.analysis)
     trials = len(session.counterfactual) - before
     made = Screening("", runs, len(rounds), trials, (), tuple(left_out))
-    concluded = screen.concluded(design, observed, session.study.analysis, is_log=is_log)
+    concluded = screen.concluded(design, observed, session.study.analysis, scale)
     if concluded is None:
         return replace(made, reason="too many of its trials fail to tell the settings apart"), []
     effects, suspected = concluded
     return replace(made, effects=effects), [
-        _suspect(factor, closed, pairs, rounds, trials, is_log=is_log) for factor, closed in suspected
+        _suspect(factor, closed, scale, pairs, [at for number in rounds for at in loads[number]], trials)
+        for factor, closed in suspected
     ]
+
+
+def _loads(session: Session, number: int, pairs: Mapping[int, Pair]) -> list[int]:
+    """Return the traced loads of a round."""
+    return [at for at in session.place.tape.in_round(number) if at in pairs]
 
 
 def _able(session: Session, chosen: Sequence[ScreenedFactor], number: int) -> tuple[list[ScreenedFactor], list[str]]:
@@ -234,23 +247,22 @@ def _able(session: Session, chosen: Sequence[ScreenedFactor], number: int) -> tu
     """
     plan = session.begun()
     arms = screen.alone(plan, chosen)
-    cost = session.cost(plan, [number]) + LEAST_ROUNDS * len(plackett_burman(1))
+    cost = session.cost(plan, [number], brief=True) + LEAST_ROUNDS * len(plackett_burman(1))
     if not session.is_virtual or (session.left is not None and cost > session.left):
         return list(chosen), []
-    idle = screen.idle(session.run(plan, [number]), chosen, arms, number)
+    idle = screen.idle(session.run(plan, [number], brief=True), chosen, arms, number)
     return [factor for at, factor in enumerate(chosen) if at not in idle], list(idle.values())
 
 
 def _suspect(
     factor: ScreenedFactor,
     closed: float,
+    scale: Scale,
     pairs: Mapping[int, Pair],
-    rounds: Sequence[int],
+    numbers: Sequence[int],
     trials: int,
-    *,
-    is_log: bool,
 ) -> Suspect:
-    loads = {number: pairs[number].loser.load_ns for number in rounds}
-    arm = next(iter(pairs.values())).loser.trial.arm
-    same = same_end(next(iter(pairs.values())), factor.role)
-    return screen.suspect(factor, closed_pct(closed, is_log=is_log), arm, loads, trials, is_alike=same)
+    loads = {number: pairs[number].loser.load_ns for number in numbers}
+    first = next(iter(pairs.values()))
+    same = same_end(first, factor.role)
+    return screen.suspect(factor, closed, scale, first.loser.trial.arm, loads, trials, is_alike=same)

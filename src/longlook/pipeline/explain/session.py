@@ -157,7 +157,7 @@ class Session(CellTrials):
             chosen = []
             for item in asked.due(at_once=not self.is_virtual):
                 asked.waiting.remove(item)
-                cost = len(self._rounds) * (2 if item.target is Target.BOTH else 1)
+                cost = self._cost_of(item)
                 if left is None or cost <= left:
                     left = None if left is None else left - cost
                     chosen.append(item)
@@ -168,6 +168,12 @@ class Session(CellTrials):
                 self._tests = [replace(test, rounds_read=0) for test in self._tests]
             self._tests += map(_Test, tests)
             asked.refused += refused[asked.finding.cause]
+
+    def _cost_of(self, item: Intervention) -> int:
+        """Return how many trials an intervention takes at most."""
+        if self.place.tape.is_integrated and not item.change.settings:
+            return len(item.change.surgery)
+        return self.trials_per_arm() * (2 if item.target is Target.BOTH else 1)
 
     @property
     def _rounds(self) -> list[int]:
@@ -181,12 +187,9 @@ class Session(CellTrials):
         while until := list(self._unread()):
             wanted: dict[str, int] = {}
             for test, count in until:
-                for own in (self._plan.loser, self._plan.winner, *test.experiment.arms.values()):
-                    for arm in self._plan.sources(own):
-                        wanted[arm] = max(count, wanted.get(arm, 0))
-            last = {arm: self._rounds[count - 1] for arm, count in wanted.items()}
-            trials = self._in_rounds(self._plan)
-            self.run_trials(self._plan, [trial for trial in trials if trial.round <= last.get(trial.arm, -1)])
+                for arm in (self._plan.loser, self._plan.winner, *test.experiment.arms.values()):
+                    wanted[arm] = max(count, wanted.get(arm, 0))
+            self.run_arms(self._plan, {arm: self._rounds[:count] for arm, count in wanted.items()})
             for test, count in until:
                 test.rounds_read = count
 
@@ -307,7 +310,7 @@ class Session(CellTrials):
         best = [found for item in self._findings if (found := _confirming(item, self._experiments)) is not None]
         labels = tuple(test.intervention.change.label for test, _ in best)
         if len(best) < 2:
-            return Together(labels, best[0][1].share, best[0][1].closed_pct) if best else None
+            return Together(labels, best[0][1].share, best[0][1].closed, best[0][1].unit) if best else None
         alone, observer = self.begun(), self.place.observer
         arms = all_at_once(alone, [test for test, _ in best])
         if isinstance(arms, str):
@@ -316,8 +319,7 @@ class Session(CellTrials):
         if self.left is not None and self.cost(alone) > self.left:
             observer.say(f"the budget of {self.place.budget} trials leaves none for the confirmed changes together")
             return None
-        values = {**self._known(self._plan).values, **self.run(alone).values}
-        return together(replace(self._known(self._plan), values=values), labels, arms, self.study.analysis)
+        return together(self.run(alone), labels, arms, self.study.analysis)
 
 
 class OverBudget(Untestable):
@@ -362,23 +364,25 @@ class TracedChange:
 
 
 def traced_change(study: Study, place: RunPlace, test: Experiment, pair: Pair, number: int) -> TracedChange:
-    """Run a round of a change with traces; return it beside the arm that stays.
+    """Run a load of a change, of this number, with traces; return it beside the arm that stays.
 
-    `pair` is the round without the change.
+    `pair` is the load without the change.
     """
     gap, engine = place.gap, place.options.engine.name
-    plan = CounterfactualPlan(with_traces(study, gap), gap.contrast, gap.loser, place.only, engine=engine)
+    plan = CounterfactualPlan(
+        with_traces(study, gap), gap.contrast, gap.loser, place.only, engine=engine, tape=place.tape
+    )
     arms = plan.add(dict.fromkeys(test.arms, test.intervention.change))
     if isinstance(arms, str):
         return TracedChange(None, frozenset())
-    trials = tuple(trial for trial in plan.plan.trials if trial.round == number and trial.arm in arms.values())
+    changed_loads = {own: plan.loads(arm)[number] for own, arm in arms.items()}
+    trials = tuple(changed_loads.values())
     part = Plan(study.id, codec.content_hash([trial.id for trial in trials]), trials)
     folder, measured = measure_plan(plan.study, part, place.out / f"changed-{part.hash}", place.options, place.observer)
     well = {entry.trial.id for entry in measured if entry.run.outcome is Outcome.OK}
     sides: dict[str, Side | None] = {gap.loser: pair.loser, gap.winner: pair.winner}
-    for own, arm in arms.items():
-        trial = next((trial for trial in trials if trial.arm == arm and trial.id in well), None)
-        sides[own] = None if trial is None else side_of(folder, trial, engine)
+    for own, trial in changed_loads.items():
+        sides[own] = side_of(folder, trial, engine) if trial.id in well else None
     loser, winner = sides[gap.loser], sides[gap.winner]
     # A trace that contradicts itself is no witness.
     doubted = any(side is not None and side.doubts for side in (loser, winner))

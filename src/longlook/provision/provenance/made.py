@@ -2,7 +2,8 @@
 
 A folder `adapters/NAME` tells how a stack is made: `versions/VERSION/Cargo.lock` of crates, `go.mod` of modules of Go,
 `locks/VERSION.txt` of Python's packages, `packages/VERSION.lock` of Debian's. These files are part of the key under
-which a program is cached, so that it was made from them.
+which a program is cached, so that it was made from them. A program of crates that was built from sources which are no
+release has its lock file next to it.
 """
 
 import json
@@ -38,6 +39,7 @@ _CRATES = "registry+"  # what the source of a crate from a registry begins with
 _REQUIREMENT = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)==(\S+)")
 _HASH = re.compile(r"--hash=(sha256:[0-9a-f]{64})")
 SIGNED_RELEASE = "Debian's signed Release"
+_LOCK_OF_SOURCES = "the lock file beside a program that was built from sources"
 _GO_DATABASE = "Go's checksum database"
 _CHECKOUT = Path(__file__).resolve().parents[4]
 _RECORD = "program.json"
@@ -49,15 +51,17 @@ def in_repository(file: Path) -> str:
     return f"{file.relative_to(root) if file.is_relative_to(root) else file} in the repository"
 
 
-def crates(lock: Path, roots: Iterable[str] = ()) -> tuple[Component, ...]:
+def crates(lock: Path, roots: Iterable[str] = (), vouched_by: str = "") -> tuple[Component, ...]:
     """Return the crates of a Cargo.lock: all, or the dependencies of packages of the workspace alone.
 
-    Crates that only tests or other systems use are among them: a lock file does not tell.
+    Crates that only tests or other systems use are among them: a lock file does not tell. `vouched_by` says who vouches
+    for its digests, by default the file in the repository.
     """
+    vouched_by = vouched_by or in_repository(lock)
     packages = tomllib.loads(lock.read_text())["package"]
     chosen = _behind(packages, roots) if roots else packages
     return tuple(
-        Component("cargo", each["name"], each["version"], (f"sha256:{each['checksum']}",), in_repository(lock))
+        Component("cargo", each["name"], each["version"], (f"sha256:{each['checksum']}",), vouched_by)
         for each in chosen
         if each.get("source", "").startswith(_CRATES)
     )
@@ -134,7 +138,9 @@ def of_part(stack: Stack, version: str, program: Program) -> Made:
     name = f"{stack.name}@{version}"
     deviations: tuple[str, ...] = ()
     components: tuple[Component, ...] | None = None
-    if (lock := folder / "versions" / version / "Cargo.lock").is_file():
+    if (lock := Path(program.path).with_name("Cargo.lock")).is_file():
+        components = crates(lock, vouched_by=_LOCK_OF_SOURCES)
+    elif (lock := folder / "versions" / version / "Cargo.lock").is_file():
         components = crates(lock)
     elif (folder / "go.mod").is_file():
         components = _of_go(folder, library, Path(program.path))
@@ -310,4 +316,4 @@ def _players_here() -> list[str]:
 def _of_installed(stack: Stack, version: str) -> Made | None:
     if stack.remote:  # on another machine, which may be away: nothing of it was downloaded here
         return None
-    return of_part(stack, version, stack.install(version)) if is_installed(stack, version) else None
+    return of_part(stack, version, stack.program(version)) if is_installed(stack, version) else None

@@ -207,7 +207,8 @@ def share_chart(rows: Sequence[ShareRow], width: int | str) -> Any:
 
 def dose_chart(doses: Sequence[Dose], width: int | str) -> Any:
     """Return by how much each value of a dose brings the arms closer."""
-    values = [{"dose": dose.value, "closed": dose.closed_pct, "change": dose.change} for dose in doses]
+    values = [{"dose": dose.value, "closed": dose.closed, "change": dose.change} for dose in doses]
+    unit = doses[0].unit
     base = alt.Chart(alt.Data(values=values)).encode(
         x=alt.X(
             "dose:Q",
@@ -217,11 +218,11 @@ def dose_chart(doses: Sequence[Dose], width: int | str) -> Any:
         ),
         y=alt.Y(
             "closed:Q",
-            title="arms get closer by",
-            axis=alt.Axis(labelExpr=SIGNED, tickCount=4, domain=False, ticks=False),
+            title="arms get closer by" if unit == "%" else f"arms get closer by, {unit}",
+            axis=alt.Axis(labelExpr=SIGNED if unit == "%" else "datum.label", tickCount=4, domain=False, ticks=False),
         ),
     )
-    tooltip = [alt.Tooltip("change:N"), alt.Tooltip("closed:Q", format="+.1f", title="closer by, %")]
+    tooltip = [alt.Tooltip("change:N"), alt.Tooltip("closed:Q", format="+.3~r", title=f"closer by, {unit}")]
     return alt.layer(
         base.mark_line(color="#9a958d", strokeWidth=1.4),
         base.mark_point(filled=True, size=60, opacity=1, color=colours.INK).encode(tooltip=tooltip),

@@ -13,9 +13,11 @@ SHOWN_EFFECTS = 10
 
 def seen(answer: Answer, item: Explained) -> str:
     """Return by what a finding was suspected, and in how many rounds."""
-    if item.found_by is FoundBy.DETECTOR:
-        return f"{item.seen_in} of {answer.rounds}"
-    return f"by {item.found_by}, {item.seen_in} of {answer.rounds}"
+    times = f"{item.seen_in} of {answer.rounds}"
+    if answer.integrated is not None:
+        share = "" if item.seen_pct is None else f" ({wording.points(item.seen_pct)}{wording.NBSP}% of loads)"
+        times = f"{item.seen_in} of {counted(answer.integrated.loads, 'traced load')}{share}"
+    return times if item.found_by is FoundBy.DETECTOR else f"by {item.found_by}, {times}"
 
 
 def screening_sentence(answer: Answer) -> str:
@@ -41,7 +43,7 @@ def effect_rows(answer: Answer) -> list[tuple[str, str, str, str, str]]:
         (
             effect.change,
             answer.target_label(effect.target),
-            wording.effect(effect.closed_pct),
+            wording.signed(effect.closed, effect.unit),
             wording.p_value(effect.p_adjusted),
             "suspected" if effect.is_suspected else "",
         )

@@ -60,6 +60,7 @@ class AnswerSection(Section):
             "has_steps": bool(self.answer.ledger_ms and steps(self.answer)),
             "findings": [_finding(self.answer, item, number) for number, item in enumerate(self.answer.findings)],
             "singles": _single_rows(self.answer),
+            "single_losses": text.single_losses(self.answer),
             "screening": searched.screening_sentence(self.answer),
             "effects": searched.effect_rows(self.answer),
             "losses": searched.losses_sentence(self.answer),
@@ -172,7 +173,7 @@ def _finding(answer: Answer, item: Explained, number: int) -> dict[str, Any]:
         "rows": [_row(answer, made, kind) for kind, made in _tested(item)],
         "has_shares": bool(_share_rows(item)),
         "follows": wording.capital(text.dose_text(item)),
-        "doses": [(f"{dose.value:g}", dose.change, wording.effect(dose.closed_pct)) for dose in item.doses],
+        "doses": [(f"{dose.value:g}", dose.change, wording.signed(dose.closed, dose.unit)) for dose in item.doses],
     }
 
 

@@ -29,6 +29,8 @@ MORE_THAN_ALL_PCT = 110.0
 LEAST_PART_PCT = 5.0
 """The part of a gap from which on it is said that a change of both arms closed it by what it did to the winner."""
 
+_LOADS = {"none": "loads without loss make", "one": "loads with one loss", "more": "loads with several losses"}
+
 NOT_EXPLAINED = (Status.NO_GAP, Status.UNDECIDED, Status.FAILED)
 """States of an answer in which nobody asked why: there is no loser, or no trial to look at."""
 
@@ -83,7 +85,7 @@ def details(answer: Answer) -> list[str]:
         return failing
     confirmed = [item for item in answer.findings if item.is_confirmed]
     placed = [item for item in answer.findings if item.is_placed]
-    found = [f"{_loss(answer)}."]
+    found = [f"{_loss(answer)}.", *by_losses(answer)]
     found += [text for item in confirmed[:SHOWN_CAUSES] for text in proof(answer, item)]
     found += [text for item in placed[:SHOWN_CAUSES] for text in placing(answer, item)]
     if not answer.findings:
@@ -92,6 +94,49 @@ def details(answer: Answer) -> list[str]:
         tried = ", ".join(f"{wording.inner(item.title)} ({item.conclusion})" for item in answer.findings)
         found.append(f"None of the suspected causes is confirmed: {tried}.")
     return [*found, *_rest(answer), *advantages(answer), *failing]
+
+
+def by_losses(answer: Answer) -> list[str]:
+    """Return how losses were treated, in sentences: which make the gap if they are integrated, else why they are not;
+    nothing if the path loses no packet at random.
+    """
+    made = answer.integrated
+    if made is None:
+        why = answer.why_sampled
+        return [f"Losses are drawn at random in each round: {why}."] if why else []
+    known = [
+        f"{_LOADS[part.stratum]} {wording.points(part.share_pct)}{NBSP}% ({_probability(part.probability)} of loads)"
+        for part in made.parts
+        if part.share_pct is not None
+    ]
+    found = ["Losses are integrated: the gap and each change are means over all loads, by the same patterns of losses."]
+    return [*found, f"Of the gap, {', '.join(known)}."] if known else found
+
+
+def single_losses(answer: Answer) -> list[tuple[str, str, str, str, str]]:
+    """Return a row for each of the dearest single losses: packet, how many loads lose it alone, what that costs the
+    loser and the winner, and the part of the gap.
+    """
+    if answer.integrated is None:
+        return []
+    return [
+        (
+            single.packet,
+            _probability(single.probability),
+            _cost(single.loser_cost, answer.unit),
+            _cost(single.winner_cost, answer.unit),
+            DASH if single.share_pct is None else f"{single.share_pct:.1f}".replace("-", MINUS) + f"{NBSP}%",
+        )
+        for single in answer.integrated.singles
+    ]
+
+
+def _cost(cost: float | None, unit: str) -> str:
+    return DASH if cost is None else wording.signed(cost, unit)
+
+
+def _probability(share: float) -> str:
+    return f"{100 * share:.2g}{NBSP}%"
 
 
 def said(item: Explained) -> str:
@@ -264,7 +309,7 @@ def _markdown(answer: Answer) -> Iterator[str]:
         yield markdown_rows(header, list(_rows(answer)), frozenset((4, 6, 7)))
     for item in answer.findings:
         if item.doses:
-            values = "; ".join(f"{dose.change}: {wording.effect(dose.closed_pct)}" for dose in item.doses)
+            values = "; ".join(f"{dose.change}: {wording.signed(dose.closed, dose.unit)}" for dose in item.doses)
             about = f"Dose of {wording.inner(item.title)}, by how much the arms get closer"
             yield f"{escaped(about)}: {escaped(values)} ({dose_text(item)}).\n"
     if answer.together is not None and answer.together.share is not None and len(answer.together.changes) > 1:
@@ -273,6 +318,10 @@ def _markdown(answer: Answer) -> Iterator[str]:
             f"All confirmed changes together ({escaped(changes)}) close {share_text(answer.together.share)} of "
             "the gap. Shares of single changes need not add up to it.\n"
         )
+    if singles := single_losses(answer):
+        loser, winner = answer.loser_label, answer.winner_label
+        columns = ("the loss that costs most, alone", "of loads", f"{loser} takes", f"{winner} takes", "of the gap")
+        yield markdown_rows(columns, singles, frozenset((1, 2, 3, 4)))
     yield from searched_markdown(answer)
     unseen = not_seen(answer)
     if unseen:
@@ -308,21 +357,22 @@ def _rows(answer: Answer) -> Iterator[tuple[str, ...]]:
 def _loss(answer: Answer) -> str:
     """Return who lost to whom, in what and by how much, with the conditions and the number of rounds."""
     metric = find_metric(answer.metric)
+    kind = "medians of" if answer.integrated is None else "means over all loads,"
     rounds = f"{counted(answer.rounds, 'round')}"
     where = f"; {wording.listed_cell(answer.cell)}" if answer.cell else ""
     who = f"{answer.loser_label} loses to {answer.winner_label} in {metric_name(answer)}"
-    loser, winner = answer.loser_median, answer.winner_median
+    loser, winner = answer.loser_level, answer.winner_level
     if loser is None or winner is None:
         return f"{who} ({rounds}{where})"
     values = f"{wording.quantity(loser, answer.unit)} instead of {wording.quantity(winner, answer.unit)}"
     lost = loser - winner if metric.better is Better.LOWER else winner - loser
     if lost <= 0:
-        return f"{who} on average (medians of {rounds}: {values}{where})"
+        return f"{who} on average ({kind} {rounds}: {values}{where})"
     unit = "percentage points" if answer.unit == "%" else answer.unit
     relative = f", {wording.effect(answer.gap_pct)}" if answer.gap_pct is not None else ""
     span = wording.interval_pct(answer.gap_low_pct, answer.gap_high_pct)
     relative += f" ({span})" if relative and span != DASH else ""
-    return f"{who} by {wording.quantity(lost, unit)} ({values}{relative}; medians of {rounds}{where})"
+    return f"{who} by {wording.quantity(lost, unit)} ({values}{relative}; {kind} {rounds}{where})"
 
 
 def _closes(share: Share | None) -> str:

@@ -76,10 +76,10 @@ class AllCellsSection(Section):
         return tables
 
 
-def make_all_cells(content: ReportContent, contrasts: Sequence[ContrastSection]) -> AllCellsSection:
-    """Return the section."""
+def make_all_cells(content: ReportContent, contrasts: Sequence[ContrastSection]) -> list[AllCellsSection]:
+    """Return the section; nothing of a scenario, which compares nothing."""
     estimated = [each for each in contrasts if content.estimates_of(each.contrast)]
-    return AllCellsSection("all", "All cells", content, estimated)
+    return [AllCellsSection("all", "All cells", content, estimated)] if contrasts else []
 
 
 def _estimate(content: ReportContent, item: Estimate) -> dict[str, Any]:

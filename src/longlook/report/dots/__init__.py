@@ -61,10 +61,10 @@ def make_dots(content: ReportContent) -> list[DotsSection]:
 
 def _rows(content: ReportContent, metric: str) -> Rows:
     study = content.study
-    grid = make_grid(content, study.contrasts[0])
+    grid = make_grid(content, study.first_contrast)
     levels = levels_of(content, metric)
     arms = [arm.name for arm in study.arms]
-    colours = arm_colours(arms, study.contrasts[0].baseline, study.contrasts[0].contender)
+    colours = arm_colours(arms, *content.compared_first)
     rows: Rows = []
     for place in grid.in_order():
         if place.cell_id is None:

@@ -74,7 +74,7 @@ def make_matrix(content: ReportContent, rates: Mapping[str, str]) -> MatrixSecti
     levels = levels_of(content, metric)
     known = [item.median for item in levels.values() if item.median is not None]
     span = (min(known), max(known)) if known else (0.0, 1.0)
-    cells = make_grid(content, study.contrasts[0])
+    cells = make_grid(content, study.first_contrast)
     fairness = Fairness(content)
     fair = any(fairness.of(metric, item.cell_id, item.arm) is not None for item in levels.values())
     meaning = "White: fair, or fair lies in the interval. Red: more than fair, blue: less." if fair else _RAMP

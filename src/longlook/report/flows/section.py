@@ -186,7 +186,7 @@ def make_flow_section(content: ReportContent) -> FlowSection:
     charts: dict[str, Any] = {}
     figures: dict[str, Any] = {}
     found = arm_flows(content)
-    grid = make_grid(content, content.study.contrasts[0])
+    grid = make_grid(content, content.study.first_contrast)
     for place in grid.in_order():
         if not (arms := found.get(place.cell_id or "")):
             continue

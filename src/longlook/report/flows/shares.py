@@ -116,9 +116,9 @@ class Fairness:
 
 def make_shares(content: ReportContent) -> list[ShareSection]:
     """Return the section, or nothing if no flows competed or the study has no metric of shares."""
-    if content.table("flows") is None or not content.study.contrasts:
+    if content.table("flows") is None:
         return []
-    grid = make_grid(content, content.study.contrasts[0])
+    grid = make_grid(content, content.study.first_contrast)
     fairness = Fairness(content)
     about = (*ABOUT, ABOUT_EMULATED) if fairness.emulates else ABOUT
     shares = [
@@ -183,8 +183,7 @@ def _rows(
 ) -> tuple[Rows, Rows]:
     """Return the points of the arms in one row of the grid, and the fair values there."""
     arms = [arm.name for arm in content.study.arms]
-    first = content.study.contrasts[0]
-    colours = arm_colours(arms, first.baseline, first.contender)
+    colours = arm_colours(arms, *content.compared_first)
     step = _DODGE / max(1, len(arms) - 1)
     points: Rows = []
     fair: Rows = []

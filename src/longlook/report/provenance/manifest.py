@@ -43,6 +43,8 @@ def manifest_facts(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
 def _flat(key: str, value: Any) -> list[tuple[str, str]]:
     if isinstance(value, Mapping):
         return [fact for name, item in value.items() for fact in _flat(f"{key}.{name}", item)]
+    if key == "sources":
+        return [(f"{each['stack']}@{each['version']}", _origin(each)) for each in value]
     if isinstance(value, list | tuple):
         return [(_term(key), ", ".join(map(str, value)))]
     if key.endswith("_unix_s") and isinstance(value, int | float):
@@ -51,6 +53,11 @@ def _flat(key: str, value: Any) -> list[tuple[str, str]]:
     if key.endswith("_kib") and isinstance(value, int | float):
         return [(_term(key.removesuffix("_kib")), f"{value / 1024**2:.1f}{wording.NBSP}GiB")]
     return [(_term(key), wording.DASH if value is None else str(value))]
+
+
+def _origin(source: Mapping[str, Any]) -> str:
+    commit = f", commit {source['commit']}" if source["commit"] else ""
+    return f"{source['origin']}{commit}, digest {source['digest']}; as {source['of']}"
 
 
 def _term(key: str) -> str:

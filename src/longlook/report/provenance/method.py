@@ -8,6 +8,10 @@ from longlook.core import Study, find_metric, margin_of
 from longlook.report import wording
 from longlook.report.section import Section
 
+_EXPECTATION = (
+    "Judged in each trial by itself. It does not hold if the trial does not say what is asked for: if it failed, if "
+    "its load was over by then, or if there is no trace."
+)
 CORRECTIONS = {
     "holm": "Holm, which bounds the chance of any false verdict",
     "fdr_bh": "Benjamini-Hochberg, which bounds the share of false verdicts",
@@ -40,8 +44,7 @@ def _neighbourhood(around: Mapping[str, str]) -> str:
 
 def method(study: Study) -> list[tuple[str, str]]:
     """Return the terms of the method, each with its explanation under the study's settings."""
-    analysis = study.analysis
-    confidence = wording.percent(analysis.confidence)
+    compared = _comparison(study) if study.contrasts else []
     return [
         (
             "Round",
@@ -49,6 +52,21 @@ def method(study: Study) -> list[tuple[str, str]]:
             f"unit of comparison; {_rounds(study)}.",
         ),
         ("Neighbourhood", _neighbourhood(study.around)),
+        *compared,
+        *([("Expectation", _EXPECTATION)] if study.expectations else []),
+        (
+            "Outcomes",
+            "A trial that failed, timed out or was not supported is counted and shown, never dropped. Invalid attempts "
+            f"are repeated up to {study.retries_when_invalid} times and stay on record.",
+        ),
+    ]
+
+
+def _comparison(study: Study) -> list[tuple[str, str]]:
+    """Return the terms of how arms are compared."""
+    analysis = study.analysis
+    confidence = wording.percent(analysis.confidence)
+    return [
         (
             "Effect",
             "The mean over rounds of the log ratio of contender to baseline, shown as a percentage; where lower is "
@@ -84,11 +102,6 @@ def method(study: Study) -> list[tuple[str, str]]:
             "Cliff",
             f"{wording.CLIFF} where the effect differs by more than the margin across a setting that rounds draw, as a "
             f"step or a line, and a permutation test at {analysis.alpha:g} rules out that it is the margin only.",
-        ),
-        (
-            "Outcomes",
-            "A trial that failed, timed out or was not supported is counted and shown, never dropped. Invalid attempts "
-            f"are repeated up to {study.retries_when_invalid} times and stay on record.",
         ),
     ]
 

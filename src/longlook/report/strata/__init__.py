@@ -74,7 +74,7 @@ def make_strata(content: ReportContent) -> list[StrataSection]:
 def _cells(content: ReportContent, effects: LossEffects) -> list[CellLosses]:
     metrics = list(dict.fromkeys(contrast.metric for contrast in content.study.contrasts))
     found: list[CellLosses] = []
-    for place in make_grid(content, content.study.contrasts[0]).in_order():
+    for place in make_grid(content, content.study.first_contrast).in_order():
         own = effects.singles[effects.singles["cell_id"] == place.cell_id]
         for metric in metrics:
             singles = own[own["metric"] == metric]
@@ -92,7 +92,7 @@ def _cell(
     contrasts = [contrast for contrast in content.study.contrasts if contrast.metric == metric]
     parts = [each for contrast in contrasts for each in _parts(content, effects, place, contrast)]
     strata = effects.strata[effects.strata["cell_id"] == place.cell_id]
-    about = note(content, strata[strata["metric"] == metric], set(singles["arm"]))
+    about = note(strata[strata["metric"] == metric])
     return CellLosses(label, panels, parts, failures(content, effects.failures, str(place.cell_id)), about)
 
 

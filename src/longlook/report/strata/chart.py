@@ -67,9 +67,8 @@ def costs_panels(content: ReportContent, place: Place, singles: pd.DataFrame, la
 
 
 def _chart(content: ReportContent, singles: pd.DataFrame, scale: _Scale) -> Any:
-    first = content.study.contrasts[0]
     names = [arm.name for arm in content.study.arms if arm.name in set(singles["arm"])]
-    by_arm = arm_colours(names, first.baseline, first.contender)
+    by_arm = arm_colours(names, *content.compared_first)
     arms = [content.short_label(name) for name in names]
     unit = str(singles["unit"].iloc[0])
     rows = [_row(content, row, names, unit, scale) for row in records(singles)]

@@ -1,7 +1,7 @@
 """Which losses make an effect, as rows of a table and in one sentence."""
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,22 +66,12 @@ def _losses(row: Mapping[str, Any]) -> str:
     return {NONE: f"none{of}", ONE: f"one{of}", MORE: f"more{of}"}[row["stratum"]]
 
 
-def note(content: ReportContent, strata: pd.DataFrame, tried: Collection[str]) -> str:
-    """Return which packets tell the strata of a cell apart, if these are not all packets of the load, and which arms
-    are not among the arms `tried` with single losses; nothing if there is neither.
-    """
-    if strata.empty:
+def note(strata: pd.DataFrame) -> str:
+    """Return which packets tell the strata of a cell apart, if these are not all packets of the load."""
+    if strata.empty or strata["is_whole"].all():
         return ""
-    parts = []
-    if not strata["is_whole"].all():
-        parts.append(f"The {strata['inside'].iloc[0]} packets are the first and the last of each direction.")
-        parts.append("All others are lost at random in every stratum.")
-    for arm in dict.fromkeys([*strata["baseline"], *strata["contender"]]):
-        if arm not in tried:
-            parts.append(
-                f"Single losses of {content.short_label(arm)} were not tried, as it has the programs of another arm."
-            )
-    return " ".join(parts)
+    inside = f"The {strata['inside'].iloc[0]} packets are the first and the last of each direction."
+    return f"{inside} All others are lost at random in every stratum."
 
 
 def _part(row: Mapping[str, Any], estimate: Estimate) -> str:

@@ -6,14 +6,15 @@ from pathlib import Path
 from longlook.core.job import Program
 from longlook.core.model import ConnectionState
 from longlook.core.stack import Stack, Version
-from longlook.provision.build_cache import build, compile_with, is_built
+from longlook.provision import build_steps
+from longlook.provision.build_cache import build, is_built
 
 SOURCES = Path(__file__).parents[1] / "sources"
 
 
 def install(version: str) -> Program:
     def compiled(work: Path, out: Path) -> None:
-        compile_with(("sh", "build.sh", version, str(out)), work, dict(os.environ))
+        build_steps.run(("sh", "build.sh", version, str(out)), cwd=work, env=dict(os.environ))
 
     return build("workshop", version, SOURCES, "sh", compiled)
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from longlook.analysis.stats.joint import joint_effect, joint_level
 from longlook.analysis.stats.levels import median_interval
 from longlook.analysis.stats.procedures import effect_pct, paired
 from longlook.core.model import Better, Verdict
-from longlook.core.results import ArmLevel, Estimate
+from longlook.core.results import ArmLevel, Effect, Estimate
 
 
 def effect(advantages: Sequence[float], metric: str = "page_load_time") -> Estimate:
@@ -35,6 +36,14 @@ def test_an_effect_gets_bonferronis_interval_of_its_log_ratios(metric: str) -> N
     assert joint_effect(effect(advantages.tolist(), metric), 1, 0.95) == pytest.approx(
         (effect(advantages.tolist(), metric).ci_low_pct, effect(advantages.tolist(), metric).ci_high_pct)
     )
+
+
+def test_a_difference_is_stretched_as_it_is_and_not_in_logarithms() -> None:
+    counted = replace(effect([0.1] * 10), effect_pct=None, ci_low_pct=None, ci_high_pct=None)
+    counted = replace(counted, metric="stalls", difference=Effect(-2.5, -3.0, -1.5, "stalls", 0.1))
+    ratio = stats.t.ppf(1 - 0.05 / 4, 9) / stats.t.ppf(0.975, 9)
+    assert joint_effect(counted, 2, 0.95) == pytest.approx((-2.5 - 0.5 * ratio, -2.5 + ratio))
+    assert joint_effect(replace(counted, difference=Effect(-2.5, None, None, "stalls")), 2, 0.95) is None
 
 
 def test_a_median_is_stretched_by_students_quantiles() -> None:

@@ -16,7 +16,7 @@ from tests.data.samples import only, row, rows, study
 values = st.floats(1e-3, 1e6)
 finished = st.lists(st.tuples(st.one_of(values, st.none()), st.one_of(values, st.none())), min_size=1, max_size=14)
 MIRROR = {Verdict.BETTER: Verdict.WORSE, Verdict.WORSE: Verdict.BETTER}
-fast = settings(max_examples=25, deadline=None, derandomize=True)
+fast = settings(max_examples=25)
 
 
 def columns(data: list[tuple[float | None, float | None]]) -> tuple[list[float | None], list[float | None]]:

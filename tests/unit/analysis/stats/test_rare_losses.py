@@ -160,9 +160,10 @@ def test_rounds_whose_losses_no_log_tells_are_allowed_most_and_the_reason_says_s
     assert "no log" not in (none.reason or "")
 
 
-def test_samples_of_an_older_analysis_are_measured_again() -> None:
-    old = rows([1.0] * 10, [1.0] * 10).assign(random_losses=1.0)
-    with pytest.raises(InputError, match="samples have no column 'loses_at_random'"):
+@pytest.mark.parametrize(("has", "lacks"), [("random_losses", "loses_at_random"), ("unseen_pct", "like_arms")])
+def test_samples_of_an_older_analysis_are_measured_again(has: str, lacks: str) -> None:
+    old = rows([1.0] * 10, [1.0] * 10).assign(**{has: 1.0})
+    with pytest.raises(InputError, match=f"samples have no column '{lacks}'"):
         only(old)
 
 
@@ -176,3 +177,32 @@ def test_equal_rounds_are_no_certainty_if_losses_are_integrated(rounds: int, ana
     assert found.low is None or found.low < 0.05
     assert found.high is None or found.high > 0.05
     assert found.p_equivalence in (None, 1.0) or found.p_equivalence > 0.5
+
+
+@pytest.mark.parametrize(("error", "count", "share"), [(0.05, 1, 0.95), (0.05, 300, 3 / 300), (0.025, 10, 0.3085)])
+def test_draws_miss_the_unseen_share_with_the_probability_of_an_error(error: float, count: int, share: float) -> None:
+    found = rare_losses.unseen_share(error, count)
+    assert found == pytest.approx(share, rel=0.01)
+    assert (1 - found) ** count == pytest.approx(error)
+
+
+def test_room_moves_both_ends_and_a_difference_within_it_is_none() -> None:
+    rounds = alike(0.02)
+    seen, roomy = FIXED(rounds), rare_losses.with_room(FIXED, rounds, 0.01)
+    assert seen.low is not None
+    assert seen.high is not None
+    assert (roomy.low, roomy.high) == pytest.approx((seen.low - 0.01, seen.high + 0.01))
+    assert roomy.mean == seen.mean
+    assert seen.p is not None
+    assert roomy.p is not None
+    assert seen.p < roomy.p < 0.01
+    assert rare_losses.with_room(FIXED, rounds, 0.03).p == 1.0
+    equal = rare_losses.with_room(FIXED, alike(0.0), 0.02)
+    beyond = rare_losses.with_room(FIXED, alike(0.0), 0.04)
+    assert equal.p_equivalence is not None
+    assert beyond.p_equivalence is not None
+    assert equal.p_equivalence < 0.05 < beyond.p_equivalence
+
+
+def test_patterns_that_no_round_drew_are_allowed_for_by_the_trials_that_missed_them() -> None:
+    assert rare_losses.Apart(0.5, 2).room(10, 0.05) == pytest.approx(0.5 * (1 - 0.05 ** (1 / 20)))

@@ -77,7 +77,7 @@ def test_sides_of_a_gate() -> None:
         ({"ci_low_pct": None, "ci_high_pct": None}, AllowedSide.ACROSS),
     ]
     for ends, side in sides:
-        assert metric_side(estimate(-5.0, **ends), 5.0) is side
+        assert metric_side(estimate(-5.0, **ends), 5.0, analysis) is side
     assert [failures_side(failed(count), analysis) for count in (0, 5, 6)] == [
         AllowedSide.WITHIN,
         AllowedSide.ACROSS,

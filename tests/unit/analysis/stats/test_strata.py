@@ -9,14 +9,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from longlook.analysis.stats.strata import MORE, NONE, ONE, Control, LossStrata, Packet, interpolated, round_value
+from longlook.analysis.stats.strata import (
+    MORE,
+    NONE,
+    ONE,
+    Control,
+    LossStrata,
+    Packet,
+    after_backoff,
+    interpolated,
+    round_value,
+)
 from longlook.core import Link, Stage
-from longlook.network import LossLaw, LossLaws, loss_laws
+from longlook.network import LossLaw, LossLaws, dropped, loss_laws, loss_texts, with_losses, with_surgery
 
 LAWS = {
     "independent": Stage("loss", {"probability": 0.2}),
     "gilbert_elliott": Stage("gilbert_elliott", {"good_to_bad": 0.2, "bad_to_good": 0.5, "loss_good": 0.05}),
     "burst": Stage("burst_loss", {"probability": 0.1, "packets": 3}),
+    "corrupt": Stage("corrupt", {"probability": 0.2}),
 }
 
 
@@ -144,7 +155,7 @@ def cost_of(lost: frozenset[Packet]) -> float:
     return 0.3 * len(lost) + (2.0 if ("up", 0) in lost else 0.0) + (0.7 if len(lost) > 1 else 0.0)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 10_000), st.sampled_from(sorted(LAWS)))
 def test_rounds_are_unbiased_whatever_the_control(seed: int, law: str) -> None:
     laws = laws_of(law)
@@ -185,7 +196,36 @@ def test_links_that_cannot_be_integrated_say_why() -> None:
         (lambda: Link((), ()), "no packet is lost"),
         (lambda: Link((), (Stage("burst_loss", {"probability": 0.1, "packets": 1000}),)), "more than 64"),
         (lambda: Link((), (Stage("surgery", {"drop": ((3, 3),)}), LAWS["independent"])), "single packets itself"),
+        (lambda: Link((), (LAWS["independent"], LAWS["corrupt"])), "loses packets and corrupts others"),
+        (lambda: Link((), (Stage("duplicate", {"probability": 0.1}), LAWS["corrupt"])), "copied before"),
+        (lambda: Link((), (Stage("corrupt", {"probability": {"at_s": 1}}),)), "depends on time"),
     ]
     for make, words in cases:
         found = loss_laws(make())
         assert isinstance(found, str) and words in found
+
+
+def test_corrupted_packets_are_held_until_the_load_is_over_and_others_are_dropped() -> None:
+    delay = Stage("delay", {"delay_ns": 1})
+    link = Link(up=(LAWS["corrupt"], delay), down=(LAWS["gilbert_elliott"], delay))
+    laws = loss_laws(link)
+    assert isinstance(laws, LossLaws) and not laws.also_random
+    assert (laws.up.corrupted, laws.down.corrupted) == (True, False)
+    assert laws.up.lost == laws_of("independent").up.lost
+
+    texts = loss_texts(link, [7, 3, 4], [2])
+    assert texts == ("hold 3, 4, 7 3600s", "drop 2")
+    lossy = with_losses(link, *texts)
+    hour_ns = 3_600 * 10**9
+    assert lossy.up == (Stage("surgery", {"hold": ((3, 4, hour_ns), (7, 7, hour_ns))}), delay)
+    assert lossy.down == (Stage("surgery", {"drop": ((2, 2),)}), delay)
+    assert dropped(lossy) == {"up": ((3, 4), (7, 7)), "down": ((2, 2),)}
+    assert with_losses(link, *loss_texts(link, [], [])) == Link(up=(delay,), down=(delay,))
+    assert dropped(with_surgery(lossy, "hold 9 20ms", "off"))["up"] == ((3, 4), (7, 7))
+
+
+def test_a_timeout_that_is_met_twice_costs_three_times_as_much() -> None:
+    usual_s, timeout_s = 0.15, 1.0
+    once, twice = (math.log((usual_s + extra) / usual_s) for extra in (timeout_s, 3 * timeout_s))
+    assert after_backoff(once) == pytest.approx(twice)
+    assert after_backoff(-0.1) == 0

@@ -104,7 +104,7 @@ def test_the_checker_finds_what_is_wrong(machine: Machine, number: int) -> None:
     assert any(word in flaw for flaw in check.flaws(broken, as_table(EXAMPLE)))
 
 
-@settings(max_examples=25, deadline=None, derandomize=True)
+@settings(max_examples=25)
 @given(st.lists(st.lists(st.sampled_from("abcd"), min_size=1, max_size=10), min_size=1, max_size=8))
 def test_whatever_the_traces_are_the_machine_is_right(words: list[list[str]]) -> None:
     traces = [[(name, 5 * at) for at, name in enumerate(word)] for word in words]
@@ -113,7 +113,7 @@ def test_whatever_the_traces_are_the_machine_is_right(words: list[list[str]]) ->
     assert machine.to_json() == MachineInference(check=False).fit(traces).machine_.to_json()
 
 
-@settings(max_examples=12, deadline=None, derandomize=True)
+@settings(max_examples=12)
 @given(st.integers(0, 2**32 - 1))
 def test_the_language_of_a_random_machine_is_recovered(seed: int) -> None:
     """One state per name, every step taken in a large sample: the machine has the generator's states and steps."""

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from longlook.explain.inside.series import Bands, Marks, Series, changes, share_out, thin_bands, thin_marks, thin_series
 
-few = settings(max_examples=40, deadline=None, derandomize=True)
+few = settings(max_examples=40)
 VALUES = st.lists(st.tuples(st.integers(0, 10**6), st.integers(-(10**9), 10**9)), min_size=1, max_size=300)
 
 

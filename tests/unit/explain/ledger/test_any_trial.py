@@ -55,7 +55,7 @@ def any_scene(seed: int) -> Scene:
     return scene
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(st.integers(0, 2**32), st.booleans())
 def test_every_nanosecond_of_any_load_has_one_class(seed: int, live: bool) -> None:
     scene = any_scene(seed)

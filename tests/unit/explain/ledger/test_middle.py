@@ -155,7 +155,7 @@ def test_without_packets_behind_the_middle_it_is_the_ledger_of_one_link() -> Non
     assert path.ledger().totals() == one.totals()
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(st.integers(0, 2**32), st.booleans())
 def test_every_nanosecond_of_any_load_over_two_links_has_one_class(seed: int, through_proxy: bool) -> None:
     draw, path = random.Random(seed), Path(flow=random.Random(seed).choice((QUIC, TCP)))

@@ -15,7 +15,7 @@ from tests.data.scenes import Scene, ledger_of, ns, window_limited
 SCENES = st.builds(window_limited, st.integers(2, 30), st.integers(1, 15), st.integers(1, 50).map(lambda n: n * 10**6))
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(SCENES, st.booleans())
 def test_intervals_are_adjacent_and_add_up_to_the_load_exactly(scene: Scene, traced: bool) -> None:
     if not traced:
@@ -31,7 +31,7 @@ def test_intervals_are_adjacent_and_add_up_to_the_load_exactly(scene: Scene, tra
     assert sum(ledger.details(LedgerClass.LINK_USEFUL).values()) == ledger.totals()[LedgerClass.LINK_USEFUL]
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(SCENES, st.randoms(use_true_random=False))
 def test_the_order_of_rows_does_not_matter(scene: Scene, random: object) -> None:
     timeline = scene.timeline()
@@ -41,7 +41,7 @@ def test_the_order_of_rows_does_not_matter(scene: Scene, random: object) -> None
     assert make_ledger(shuffled, scene.trial) == make_ledger(timeline, scene.trial)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(st.integers(45, 60), st.integers(1, 10), st.integers(1, 10))
 def test_of_a_link_that_is_always_busy_another_rate_moves_the_classes_of_the_link_alone(
     packets: int, one: int, other: int

@@ -5,12 +5,13 @@ import math
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from longlook.core.model import Better
+from longlook.core.model import Analysis
 from longlook.explain.answer import FewestLosses, FoundBy
 from longlook.explain.cause import Purpose
 from longlook.explain.judge import Gap
 from longlook.explain.pair import Side
 from longlook.explain.search.losses import Lost, closing, forgiving, hanging, lost_packets, shown, suspect
+from tests.data.gaps import LOAD_TIME
 from tests.data.sides import dropped_for, fetching, pair, side
 
 
@@ -43,7 +44,7 @@ def test_packets_are_forgiven_by_round_and_direction() -> None:
 
 def test_what_closes_is_read_round_by_round() -> None:
     values = {"slow": {0: 2.0, 1: 4.0}, "fast": {0: 1.0, 1: 1.0}, "slow~spared": {0: 1.0, 1: 4.0}}
-    found = closing(Gap("slow", "fast", Better.LOWER, values), {"slow": "slow~spared"})
+    found = closing(Gap("slow", "fast", LOAD_TIME, values), {"slow": "slow~spared"}, Analysis())
     assert found == {0: pytest.approx((math.log(2), math.log(2))), 1: pytest.approx((math.log(4), 0.0))}
 
 

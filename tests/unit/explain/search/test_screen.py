@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from longlook.core.model import Analysis, Better, Study
+from longlook.core.model import Analysis, Study
 from longlook.explain.answer import FoundBy
 from longlook.explain.cause import Change, Purpose, Says, Target, Touches
 from longlook.explain.counterfactual import CounterfactualPlan
@@ -25,6 +25,7 @@ from longlook.explain.search.screen import (
     suspect,
 )
 from longlook.explain.search.screening_design import plackett_burman
+from tests.data.gaps import LOAD_TIME, RATIOS
 from tests.data.studies import CATALOGUE, read, study_file
 
 ONE_CELL = ("rate=10Mbit", "size=small")
@@ -97,22 +98,22 @@ def made_up(factors: int = 3) -> Design:
 
 def test_the_setting_that_closes_the_gap_is_suspected_and_no_other() -> None:
     design = made_up()
-    observed, is_log = gaps(Gap("slow", "fast", Better.LOWER, values_of(design, 0.6)), design, ROUNDS)
-    assert is_log
+    observed, scale = gaps(Gap("slow", "fast", LOAD_TIME, values_of(design, 0.6)), design, ROUNDS, Analysis())
+    assert scale.is_log
     assert failing(design, observed) == []
-    found = concluded(design, observed, Analysis(), is_log=is_log)
+    found = concluded(design, observed, Analysis(), scale)
     assert found is not None
     effects, suspected = found
     assert [item.setting for item, _ in suspected] == ["server_knobs.one"]
     assert suspected[0][1] == pytest.approx(0.6)
     assert [effect.is_suspected for effect in effects] == [True, False, False]
-    assert effects[0].closed_pct == pytest.approx(100 * (1 - np.exp(-0.6)))
+    assert effects[0].closed == pytest.approx(100 * (1 - np.exp(-0.6)))
 
 
 def test_what_makes_it_worse_is_not_suspected() -> None:
     design = made_up()
-    observed, is_log = gaps(Gap("slow", "fast", Better.LOWER, values_of(design, -0.6)), design, ROUNDS)
-    found = concluded(design, observed, Analysis(), is_log=is_log)
+    observed, scale = gaps(Gap("slow", "fast", LOAD_TIME, values_of(design, -0.6)), design, ROUNDS, Analysis())
+    found = concluded(design, observed, Analysis(), scale)
     assert found is not None
     assert found[1] == []
 
@@ -123,14 +124,14 @@ def test_trials_that_failed_name_the_setting_with_which_they_do() -> None:
     for number, row in enumerate(design.signs):
         if row[1] > 0:
             del values[f"run{number}"]
-    observed, _ = gaps(Gap("slow", "fast", Better.LOWER, values), design, ROUNDS)
+    observed, _ = gaps(Gap("slow", "fast", LOAD_TIME, values), design, ROUNDS, Analysis())
     assert failing(design, observed) == [1]
 
 
 def test_a_suspect_is_tested_by_a_single_change_and_by_the_loser_s_value_in_the_winner(
     snapshot: SnapshotAssertion,
 ) -> None:
-    found = suspect(WINDOW, 45.0, "slow", {0: 2_000_000_000, 1: 1_000_000_000}, 57)
+    found = suspect(WINDOW, -np.log(0.55), RATIOS, "slow", {0: 2_000_000_000, 1: 1_000_000_000}, 57)
     assert (found.found_by, found.finding.cause, found.finding.arm) == (FoundBy.SCREENING, WINDOW.setting, "slow")
     assert found.finding.strength_ns == 675_000_000
     assert [(item.kind, item.target) for item in found.interventions] == [
@@ -151,7 +152,7 @@ def test_a_setting_that_changes_no_packet_alone_and_one_that_fails_are_left_out_
         for arm in made.values() if not isinstance(made, str) else ():
             traffic[arm] = {0: log or ""}
             values[arm] = {0: 2.0} if log else {}
-    space = Gap(plan.loser, plan.winner, Better.LOWER, values, traffic=traffic)
+    space = Gap(plan.loser, plan.winner, LOAD_TIME, values, traffic=traffic)
     left_out = idle(space, chosen, arms, 0)
     assert left_out == {
         0: "server_knobs.window: with window 123456 alone no packet has another time, size or fate here",
@@ -163,12 +164,12 @@ def test_a_design_that_could_not_find_the_whole_gap_is_too_weak() -> None:
     signs = plackett_burman(7)
     design = Design(tuple(factor(f"w{number}", 1) for number in range(7)), signs, ({},) * len(signs))
     noise = np.random.default_rng(3).normal(0, 1, (2, len(signs)))
-    for scale, weak in ((1.0, True), (0.01, False)):
-        gaps_seen = 0.5 + scale * noise
-        assert is_too_weak(design, gaps_seen, 3, Analysis(), is_log=True) is weak
+    for size, weak in ((1.0, True), (0.01, False)):
+        gaps_seen = 0.5 + size * noise
+        assert is_too_weak(design, gaps_seen, 3, Analysis(), RATIOS) is weak
 
 
 def test_a_setting_of_the_path_says_where_and_one_of_an_end_why() -> None:
-    of_path, of_end = (suspect(one, 50.0, "quic", {0: 10**9}, 10) for one in (DELAY, WINDOW))
+    of_path, of_end = (suspect(one, np.log(2), RATIOS, "quic", {0: 10**9}, 10) for one in (DELAY, WINDOW))
     assert (of_path.cause.says, of_path.interventions[0].touches) == (Says.WHERE, Touches.OCCASION)
     assert (of_end.cause.says, of_end.interventions[0].touches) == (Says.WHY, Touches.MECHANISM)

@@ -52,5 +52,14 @@ def test_more_errors_are_worse_than_fewer() -> None:
     assert not Part((wide, missed)).sound
 
 
+def test_a_miss_that_the_documents_name_is_shown_and_fails_nothing() -> None:
+    known = Promise("part", "procedure", "event", "trials", 0.01, Limit.AT_MOST, known=True)
+    for events, finding in ((0, RateFinding.HELD), (100, RateFinding.KNOWN)):
+        rate = known.rate(number < events for number in range(1000))
+        assert rate is not None
+        assert rate.finding is finding
+        assert Part((rate,)).sound
+
+
 def test_without_a_trial_there_is_no_rate() -> None:
     assert found([promise(0.05, Limit.AT_MOST).rate([])]) == []

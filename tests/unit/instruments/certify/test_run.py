@@ -13,10 +13,11 @@ from longlook.engines import choice
 from longlook.engines.fake import FakeEngine
 from longlook.instruments.certify.certificate import CERTIFICATE, Part, load, save
 from longlook.instruments.certify.disturbances import DISTURBANCES
+from longlook.instruments.certify.document import facts_rows
 from longlook.instruments.certify.exactness import NOTES, Repeated
 from longlook.instruments.certify.figures import write_figures
 from longlook.instruments.certify.rates import Limit, Promise
-from longlook.instruments.certify.run import PARTS, CertificationSession, CertifyOptions, certify, empty
+from longlook.instruments.certify.run import PARTS, WHOLE, CertificationSession, CertifyOptions, certify, empty
 from longlook.instruments.certify.trial_bank import METRIC, BankRun, Scale
 from longlook.pipeline.options import Observer
 
@@ -36,7 +37,8 @@ TINY = Scale(
     repeats=1,
     passes=1,
 )
-RESAMPLED = tuple(name for name in PARTS if name not in ("simulated", "strata", "strata-trials", "exactness", "live"))
+_OTHERS = ("simulated", "strata", "near-programs", "strata-trials", WHOLE, "exactness", "live")
+RESAMPLED = tuple(name for name in PARTS if name not in _OTHERS)
 
 
 @pytest.fixture
@@ -83,7 +85,7 @@ def test_a_session_makes_what_is_not_yet_measured_and_again_what_is_asked_for(
     certify(options(tmp_path, "a-against-a", "live"), Observer())
     monkeypatch.setitem(PARTS, "power", lambda _: Part(missing="no such machine"))  # type: ignore[index]
     certify(options(tmp_path), Observer())
-    assert sorted(made) == sorted(name for name in PARTS if name != "power")
+    assert sorted(made) == sorted(name for name in PARTS if name not in ("power", WHOLE))
     made.clear()
     monkeypatch.setitem(PARTS, "power", lambda _: made.append("power") or Part())  # type: ignore[index,func-returns-value]
     certify(options(tmp_path), Observer())
@@ -103,10 +105,40 @@ def test_a_new_folder_goes_on_from_the_certificate_of_another_machine(engine: Fa
     assert second.parts["coverage"].host["cpus"]
     with pytest.raises(InputError, match="a certificate of its own"):
         certify(options(tmp_path / "two", before=carried), Observer())
-    carried.write_bytes(carried.read_bytes().replace(first.method.encode(), b"another"))
-    with pytest.raises(InputError, match="another method"):
+    carried.write_bytes(carried.read_bytes().replace(b'"scale": "tiny"', b'"scale": "full"'))
+    with pytest.raises(InputError, match="another scale"):
         certify(options(tmp_path / "three", before=carried), Observer())
     assert not (tmp_path / "three").exists()
+
+
+def test_parts_of_an_older_method_stay_until_they_are_made_again(
+    engine: FakeEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[str] = []
+    for name in PARTS:
+        monkeypatch.setitem(PARTS, name, lambda _, name=name: made.append(name) or Part())  # type: ignore[index,misc]
+    new = certify(options(tmp_path, "heatmaps"), Observer())
+    older = {"coverage": Part(minutes=2.0), "power": Part(minutes=3.0, method="oldest", day="2026-11-01")}
+    save(replace(new, method="older", day="2026-11-24", parts=older), tmp_path)
+
+    made.clear()
+    mixed = certify(options(tmp_path, "heatmaps"), Observer())
+    assert made == ["heatmaps"] and mixed.method == new.method and mixed.done == {"heatmaps"}
+    origins = {name: (part.method, part.day) for name, part in mixed.parts.items()}
+    assert origins["coverage"] == ("older", "2026-11-24") and origins["power"] == ("oldest", "2026-11-01")
+    assert origins["heatmaps"] == (new.method, mixed.day)
+    rows = list(facts_rows(mixed))
+    assert "| minutes of coverage | 2.0 (2026-11-24, method `older`) |" in rows
+    assert "| minutes of heatmaps | 0.0 |" in rows
+
+    stricter = replace(mixed.analysis, alpha=0.001)
+    again = mixed.by(mixed.method, stricter)
+    assert (again.analysis, again.done) == (stricter, set())
+    assert again.parts["heatmaps"].analysis == mixed.analysis and again.by(again.method, stricter) == again
+
+    made.clear()
+    certify(options(tmp_path), Observer())
+    assert made == [name for name in PARTS if name not in ("heatmaps", WHOLE)]
 
 
 def test_repeats_noted_beside_another_certificate_are_not_made_again(engine: FakeEngine, tmp_path: Path) -> None:
@@ -159,7 +191,6 @@ def test_the_live_part_is_measured_where_it_can_be(engine: FakeEngine, tmp_path:
     [
         ({"scale": "full"}, "scale: full, now tiny"),
         ({"longlook": "0.0.1"}, "version of Longlook: 0.0.1"),
-        ({"method": "another"}, "method (code): another"),
         ({"seed": 3}, "seed: 3"),
     ],
 )

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -44,7 +45,8 @@ def leaves(load: Load, shares: dict[str, float], least: float) -> Iterator[tuple
 
 
 def test_the_true_mean_is_that_of_an_enumeration_of_all_patterns() -> None:
-    for load in (SMALL, SimulatedLoad(data=3, handshake=2, last=1, factor=2.0, rare_us={(DOWN, 2): 900_000})):
+    several = SimulatedLoad(data=3, handshake=2, several=frozenset({(DOWN, 1), (DOWN, 2), (UP, 0)}), several_us=900_000)
+    for load in (SMALL, replace(several, last=1, factor=2.0, rare_us={(DOWN, 2): 900_000}), several):
         found = list(leaves(load, {UP: 0.02, DOWN: 0.05}, 1e-9))
         seen = math.fsum(weight for _, weight, _ in found)
         assert len({lost for lost, _, _ in found}) == len(found)
@@ -101,6 +103,14 @@ def test_a_lost_packet_is_sent_again_and_changes_nothing_before_it() -> None:
         result = SMALL(frozenset({packet}))
         assert result.order[: place + 1] == calm.order[: place + 1]
         assert len(set(result.order)) == len(result.order) == result.up + result.down
+
+
+def test_two_losses_of_a_set_cost_a_timeout_once() -> None:
+    pair = SimulatedLoad(data=4, several=frozenset({(DOWN, 1), (DOWN, 2), (DOWN, 3)}), several_us=3_000_000)
+    usual = replace(pair, several_us=0)
+    for lost, extra_s in (({1}, 0), ({1, 2}, 3), ({1, 2, 3}, 3), ({0, 1}, 0)):
+        pattern = frozenset((DOWN, number) for number in lost)
+        assert pair(pattern).value - usual(pattern).value == pytest.approx(extra_s)
 
 
 def test_a_rare_timeout_moves_the_mean_by_its_exact_weight() -> None:

@@ -60,8 +60,8 @@ def test_the_quick_one_has_a_few_dozen_cells() -> None:
 @pytest.mark.parametrize("scale", [QUICK, FULL], ids=lambda scale: scale.name)
 def test_runs_share_cells_and_every_level_exists(scale: Scale) -> None:
     every = levels(BankRun("certify", 1))
-    for run in scale.runs.values():
-        if run.study == "certify":
+    for name, run in scale.runs.items():
+        if run.study == "certify" and not name.endswith("-whole"):  # the same cells at every scale
             assert all(labels <= every[factor] for factor, labels in levels(run).items())
             assert all(labels <= levels(scale.runs["cells"])[factor] for factor, labels in levels(run).items())
 

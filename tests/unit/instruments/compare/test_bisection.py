@@ -3,7 +3,7 @@ from collections.abc import Mapping
 from hypothesis import given
 from hypothesis import strategies as st
 
-from longlook.instruments.compare.bisection import BisectionResult, VersionFinding, first_bad
+from longlook.instruments.compare.bisection import BisectionResult, Row, VersionFinding, first_bad
 
 
 def search(findings: str) -> tuple[BisectionResult, list[str]]:
@@ -19,7 +19,7 @@ def search(findings: str) -> tuple[BisectionResult, list[str]]:
         tried.append(version)
         return known[findings[int(version)]]
 
-    return first_bad([str(number) for number in range(len(findings))], test), tried
+    return first_bad(Row([str(number) for number in range(len(findings))]), test), tried
 
 
 def test_neighbours_need_no_test() -> None:

@@ -6,7 +6,8 @@ import pytest
 
 from longlook.instruments.conformance.checks import CheckStatus
 from longlook.instruments.conformance.evidence import Seen
-from tests.data.conformance import FAILED, seen
+from longlook.instruments.conformance.proofs import PROOFS
+from tests.data.conformance import FAILED, ask, knob, seen
 
 from .test_proofs import judged
 
@@ -17,6 +18,14 @@ def test_the_client_sends_from_its_second_address_after_the_time_that_was_set(na
     assert judged(name, {"short": moved[0.3], "long": moved[1.25]}).status is CheckStatus.PASSED
     assert judged(name, {"short": moved[0.3], "long": moved[0.8]}).status is CheckStatus.FAILED
     assert judged(name, {"short": moved[0.3], "long": seen()}).status is CheckStatus.FAILED
+
+
+@pytest.mark.parametrize(("protocol", "carrier"), [("h3", "udp"), ("h2", "tcp")])
+def test_the_packets_of_the_protocol_that_is_proven_are_those_that_end(protocol: str, carrier: str) -> None:
+    check = PROOFS["move_after_silence"](replace(ask("move_after_silence", knob(float), "client"), protocol=protocol))
+    for want in check.wants.values():
+        stages = (*want.link.up, *want.link.down)
+        assert [stage.parameters["protocol"] for stage in stages if stage.kind == "cutoff"] == [carrier, carrier]
 
 
 def over_links(main_bytes: int, second_bytes: int) -> Seen:

@@ -399,3 +399,13 @@ def test_a_client_that_never_waits_is_not_asked_to(monkeypatch: pytest.MonkeyPat
     check = waits_check(monkeypatch)
     assert not check.wants
     assert check.judge({}).status is CheckStatus.NOT_APPLICABLE
+
+
+@pytest.mark.parametrize("name", sorted(name for name, stack in registry.load("stacks").items() if stack.versions))
+def test_every_knob_of_a_shipped_stack_has_a_proof_over_each_of_its_protocols(name: str) -> None:
+    unproven = []
+    for stack, version in selected([name]):
+        if stack.end_roles:
+            own = [check for check in knobs(subject(f"{name}@{version}")) if not check.wants]
+            unproven += [check.name for check in own if judged(check, {}).status is CheckStatus.FAILED]
+    assert unproven == []

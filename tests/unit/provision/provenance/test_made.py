@@ -9,6 +9,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from longlook.core.job import Program
 from longlook.core.paths import adapters_dir
+from longlook.core.provenance import Component
 from longlook.core.registry import stack
 from longlook.provision import pins
 from longlook.provision.provenance.made import (
@@ -34,6 +35,17 @@ def test_program_of_crates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     made = of_part(stack("quinn"), "0.11.12", Program(str(entry / "program"), "1" * 64))
     assert (made.name, made.sha256, made.built_by, made.deviations) == ("quinn@0.11.12", "1" * 64, "rustc 1.95.0", ())
     assert {"quinn", "quinn-proto", "rustls"} <= {each.name for each in made.components or ()}
+
+
+def test_program_of_crates_from_sources_that_are_no_release_has_its_own_lock_file(tmp_path: Path) -> None:
+    source = "registry+https://github.com/rust-lang/crates.io-index"
+    (tmp_path / "Cargo.lock").write_text(
+        '[[package]]\nname = "quinn-proto"\nversion = "0.11.18"\n'
+        f'[[package]]\nname = "rand"\nversion = "0.10.2"\nsource = "{source}"\nchecksum = "{"a" * 64}"\n'
+    )
+    made = of_part(stack("quinn"), "main-4f2a91c", Program(str(tmp_path / "program"), "1" * 64))
+    by = "the lock file beside a program that was built from sources"
+    assert made.components == (Component("cargo", "rand", "0.10.2", (f"sha256:{'a' * 64}",), by),)
 
 
 def test_program_of_debian_says_what_is_not_as_pinned(

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from longlook.explain.answer import Answer, Together
+from longlook.explain.answer import Answer, IntegratedLosses, LossPart, SingleLoss, Together
 from longlook.explain.attribution import Conclusion, Share
 from longlook.report.causes.text import (
     answers_markdown,
@@ -16,6 +16,7 @@ from longlook.report.causes.text import (
     not_seen,
     sentence,
     share_text,
+    single_losses,
 )
 from tests.data import answers
 from tests.data.answers import (
@@ -187,11 +188,11 @@ def test_where_higher_is_better_less_is_lost(snapshot: SnapshotAssertion) -> Non
 
 
 def test_shares_differ_by_points_and_medians_may_contradict_the_mean(snapshot: SnapshotAssertion) -> None:
-    points = answer(metric="packet_loss", unit="%", loser_median=4.0, winner_median=1.0, gap_pct=None)
+    points = answer(metric="packet_loss", unit="%", loser_level=4.0, winner_level=1.0, gap_pct=None)
     assert plain(sentence(points)) == snapshot
-    skewed = plain(sentence(answer(loser_median=1.2, winner_median=1.3)))
+    skewed = plain(sentence(answer(loser_level=1.2, winner_level=1.3)))
     assert skewed == snapshot
-    assert sentence(answer(loser_median=None)) == snapshot
+    assert sentence(answer(loser_level=None)) == snapshot
 
 
 @pytest.mark.parametrize("found", [answers.NO_GAP, answers.UNDECIDED, answers.FAILED], ids=lambda item: item.status)
@@ -278,3 +279,39 @@ def test_too_few_doses_say_nothing_about_what_follows(snapshot: SnapshotAssertio
     two = explained(doses=INITIAL_WINDOW.doses[:2], monotone=False)
     assert dose_text(two) == snapshot
     assert dose_text(replace(INITIAL_WINDOW, monotone=False)) == snapshot
+
+
+INTEGRATED = IntegratedLosses(
+    42,
+    (LossPart("none", 0.62, 80.0), LossPart("one", 0.3, 15.0), LossPart("more", 0.08, 5.0)),
+    (
+        SingleLoss("packet 31 to the client, with 900 bytes of data, dropped at random", 0.0061, 0.285, 0.036, 9.25),
+        SingleLoss("up 3", 0.0061, None, 0.0, None),
+    ),
+)
+
+
+def test_integrated_losses_are_means_over_all_loads_and_single_ones_have_their_cost() -> None:
+    found = answer(integrated=INTEGRATED, findings=(explained(seen_in=7, seen_pct=12.4),))
+    text = plain(sentence(found))
+    assert "; means over all loads, 10 rounds" in text
+    assert "Of the gap, loads without loss make 80 % (62 % of loads), loads with one loss 15 % (30 % of loads)" in text
+    assert [tuple(map(plain, row)) for row in single_losses(found)] == [
+        (INTEGRATED.singles[0].packet, "0.61 %", "+285 ms", "+36.0 ms", "9.2 %"),
+        ("up 3", "0.61 %", "–", "0.00 s", "–"),
+    ]
+    markdown = plain(answers_markdown([found]))
+    assert "packet 31 to the client" in markdown
+    assert "7 of 42 traced loads (12 % of loads)" in markdown
+
+
+def test_losses_that_are_drawn_say_why() -> None:
+    text = sentence(answer(why_sampled="only trials in virtual time repeat"))
+    assert "Losses are drawn at random in each round: only trials in virtual time repeat." in text
+    assert single_losses(answer()) == []
+
+
+def test_doses_of_a_count_have_its_unit() -> None:
+    doses = tuple(replace(dose, unit="stalls") for dose in INITIAL_WINDOW.doses)
+    text = plain(answers_markdown([answer(findings=(replace(INITIAL_WINDOW, doses=doses),))]))
+    assert doses and "stalls" in text

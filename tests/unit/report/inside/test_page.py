@@ -32,7 +32,7 @@ def unpacked(data: bytes) -> list[int]:
     return found
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60)
 @given(NUMBERS)
 def test_numbers_survive_packing(numbers: list[int]) -> None:
     assert unpacked(varint(zigzag(np.array(numbers, np.int64)))) == numbers

@@ -101,7 +101,7 @@ def table_of(rows: list[dict[str, Any]]) -> pa.Table:
     )
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=st.lists(ROWS, min_size=1, max_size=60))
 def test_reading_a_file_back_gives_the_very_rows(rows: list[dict[str, Any]], tmp_path: Path) -> None:
     table = table_of(sorted(rows, key=lambda row: row["time_ns"]))

@@ -48,7 +48,7 @@ def test_nothing_is_paired_with_nothing() -> None:
     assert align(side([1], [1]), side([], []), LAGS).tolist() == [NULL]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(100, 300), st.integers(0, 2**32), st.floats(0, 0.5), st.integers(0, 3), st.booleans())
 @example(102, 102, 0.0625, 3, True)  # two packets are missing in one run, the second of them where it breaks
 def test_random_gaps_on_either_side_are_found(count: int, seed: int, share: float, gaps: int, is_lost: bool) -> None:
@@ -100,7 +100,7 @@ def one_by_one(first: AlignedSequence, second: AlignedSequence, lags: Lags) -> t
     return None
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.integers(1, 70), st.integers(1, 70), st.integers(1, 4), st.integers(0, 2**32))
 def test_the_next_run_begins_where_trying_one_by_one_finds_it(one: int, two: int, kinds: int, seed: int) -> None:
     random = np.random.default_rng(seed)

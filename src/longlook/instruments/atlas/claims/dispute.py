@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from longlook.core import Contrast, InputError, Problems, Study, allowed, find_metric, read_toml, registry
+from longlook.core import Contrast, InputError, Problems, Study, Verdict, allowed, find_metric, read_toml, registry
 from longlook.study import SchemaVersion, Table, Text, cells_of, labels_of, parse_table
 
 Number = int | float
@@ -23,10 +23,11 @@ class SchemaTable(Table):
 
 
 class HoldsTable(SchemaTable):
-    """`holds` of a position: bounds of a value, or its trend over the levels of a factor."""
+    """`holds` of a position: bounds of a value, the verdict of an effect, or a trend over the levels of a factor."""
 
     at_least: Number | None = None
     at_most: Number | None = None
+    verdict: Literal["better", "worse", "equivalent"] | None = None
     trend: Literal["rises", "falls", "constant"] | None = None
     tolerance: Annotated[Number, Field(ge=0)] | None = None
     over: Text | None = None
@@ -98,9 +99,10 @@ PREDICTED = "as predicted"
 
 @dataclass(frozen=True)
 class Holds:
-    """The condition under which a position holds: bounds of a value, or its trend over the levels, in the value's unit.
+    """The condition under which a position holds: bounds of a value, its trend over the levels, or an effect's verdict.
 
-    Differences of up to `tolerance` count as none. A trend may also bound the value at the last level (`ends_at_least`,
+    Bounds and `tolerance` are in the value's unit; a verdict has none, so that it is about effects in any. Differences
+    of up to `tolerance` count as none. A trend may also bound the value at the last level (`ends_at_least`,
     `ends_at_most`), and may be about one factor alone (`over`): evidence along another says nothing about it.
     """
 
@@ -111,6 +113,7 @@ class Holds:
     over: str | None = None
     ends_at_least: float | None = None
     ends_at_most: float | None = None
+    verdict: Verdict | None = None  # better | worse | equivalent
 
 
 @dataclass(frozen=True)
@@ -133,7 +136,9 @@ class Control:
 
 @dataclass(frozen=True)
 class DisputeEvidence:
-    """Values over the levels of a factor: a contrast's effect in percent, or an arm's level in its metric's unit."""
+    """Values over the levels of a factor: a contrast's effect (`Metric.effect_unit`), or an arm's level in its metric's
+    unit.
+    """
 
     study: str
     metric: str
@@ -220,8 +225,11 @@ def read_dispute(path: Path, studies: Mapping[str, Study]) -> Dispute:
 
 
 def unit_of(evidence: DisputeEvidence) -> str:
-    """Return the unit of the evidence's values; effects are in percent."""
-    return "%" if evidence.contrast else find_metric(evidence.metric).unit
+    """Return the unit of the evidence's values: effects of times and rates are in percent, of counts and shares in
+    their own.
+    """
+    metric = find_metric(evidence.metric)
+    return metric.effect_unit if evidence.contrast else metric.unit
 
 
 def _check_decides(table: DisputeTable, problems: Problems) -> None:
@@ -253,10 +261,14 @@ def _position(entry: PositionTable, has_evidence: bool, problems: Problems) -> P
 def _holds(holds: HoldsTable, where: str, problems: Problems) -> Holds:
     bounds = [bound for bound in (holds.at_least, holds.at_most) if bound is not None]
     ends = [bound for bound in (holds.ends_at_least, holds.ends_at_most) if bound is not None]
-    if holds.trend is None:
+    given = [
+        name for name, is_given in (("bounds", bounds), ("verdict", holds.verdict), ("trend", holds.trend)) if is_given
+    ]
+    if len(given) > 1:
+        ends_too = ", or ends_at_least and ends_at_most of the trend" if "trend" in given else ""
+        problems.add(where, f"has both {given[0]} and {given[1]}: one of them{ends_too}")
+    elif holds.trend is None:
         _check_bounds(holds, bounds, where, problems)
-    elif bounds:
-        problems.add(where, "has both bounds and a trend: one of them, or ends_at_least and ends_at_most of the trend")
     elif holds.trend == CONSTANT and not holds.tolerance:
         problems.add(f"{where}.tolerance", "missing: no two values are the same, so constant needs one above 0")
     if len(ends) == 2 and ends[0] > ends[1]:
@@ -269,17 +281,18 @@ def _holds(holds: HoldsTable, where: str, problems: Problems) -> Holds:
         holds.over,
         holds.ends_at_least,
         holds.ends_at_most,
+        None if holds.verdict is None else Verdict(holds.verdict),
     )
 
 
 def _check_bounds(holds: HoldsTable, bounds: list[float], where: str, problems: Problems) -> None:
-    if not bounds:
-        problems.add(where, "has no condition: give at_least, at_most or both, or trend")
+    if not bounds and holds.verdict is None:
+        problems.add(where, "has no condition: give at_least, at_most or both, verdict, or trend")
     if len(bounds) == 2 and bounds[0] > bounds[1]:
         problems.add_value(f"{where}.at_least", bounds[0], "lies above at_most")
     for key in ("tolerance", "over", "ends_at_least", "ends_at_most"):
         if (value := getattr(holds, key)) is not None:
-            problems.add_value(f"{where}.{key}", value, "is of a trend, and this position has bounds")
+            problems.add_value(f"{where}.{key}", value, "is of a trend, and this position has none")
 
 
 def _evidence(
@@ -359,10 +372,14 @@ def _check(dispute: Dispute, problems: Problems) -> None:
     first = dispute.evidence[0]
     for number, evidence in enumerate(dispute.evidence):
         kind = "an effect" if evidence.contrast else "a level"
-        if bool(evidence.contrast) != bool(first.contrast) or unit_of(evidence) != unit_of(first):
+        conditions = judged_by(evidence, dispute.positions).values()
+        if evidence.contrast is None and any(holds.verdict for holds in conditions):
+            problems.add(f"evidence[{number}]", "is a level, which has no verdict: positions need bounds or a trend")
+        same_unit = unit_of(evidence) == unit_of(first) or all(holds.verdict for holds in conditions)
+        if bool(evidence.contrast) != bool(first.contrast) or not same_unit:
             kind_text = f"is {kind} in {unit_of(evidence) or 'no unit'}"
             problems.add(f"evidence[{number}]", f"{kind_text}: positions can only be about values of one kind and unit")
-        if len(evidence.levels) < 2 and any(holds.trend for holds in judged_by(evidence, dispute.positions).values()):
+        if len(evidence.levels) < 2 and any(holds.trend for holds in conditions):
             problems.add(f"evidence[{number}].levels", "a trend needs two levels or more")
 
 

@@ -7,7 +7,14 @@ from typing import Any
 
 import altair as alt
 
-from longlook.instruments.atlas.claims.dispute import PREDICTED, Dispute, Holds, judged_by, unit_of
+from longlook.instruments.atlas.claims.dispute import (
+    PREDICTED,
+    Dispute,
+    DisputeEvidence,
+    Holds,
+    judged_by,
+    unit_of,
+)
 from longlook.instruments.atlas.claims.dispute_judge import JudgedEvidence, Point
 from longlook.instruments.atlas.claims.survey import SurveyedDispute
 from longlook.report import SIGNED, colours, unit_axis, wording
@@ -73,10 +80,10 @@ def evidence_chart(judged: JudgedEvidence, dispute: Dispute, width: int | str) -
     bounds = _bounds(judged_by(evidence, dispute.positions), shades)
     y = alt.Y(
         "value:Q",
-        title="effect (positive: contender better)" if evidence.contrast else evidence.metric.replace("_", " "),
+        title=_axis_title(evidence, unit),
         scale=alt.Scale(domain=_domain(drawn, [row["value"] for row in bounds]), nice=False),
         axis=alt.Axis(labelExpr=SIGNED, domain=False, tickCount=5)
-        if evidence.contrast
+        if evidence.contrast and unit == "%"
         else unit_axis(unit, domain=False, tickCount=5),
     )
     base = alt.Chart(alt.Data(values=values)).encode(
@@ -105,9 +112,15 @@ def evidence_chart(judged: JudgedEvidence, dispute: Dispute, width: int | str) -
     ).properties(width=width, height=HEIGHT_PX)
 
 
+def _axis_title(evidence: DisputeEvidence, unit: str) -> str:
+    if not evidence.contrast:
+        return evidence.metric.replace("_", " ")
+    return f"effect{'' if unit == '%' else f' in {unit}'} (positive: contender better)"
+
+
 def shown(point: Point, unit: str, *, signed: bool) -> str:
     """Return a value as it is written at its point and in the table."""
-    return wording.effect(point.value) if signed else wording.quantity(point.value, unit)
+    return wording.signed(point.value, unit) if signed else wording.quantity(point.value, unit)
 
 
 def shown_interval(point: Point, unit: str, *, signed: bool) -> str:
@@ -115,7 +128,7 @@ def shown_interval(point: Point, unit: str, *, signed: bool) -> str:
     if point.low is None or point.high is None:
         return wording.DASH
     if signed:
-        return wording.interval_pct(point.low, point.high)
+        return wording.interval_with(point.low, point.high, unit)
     return f"{wording.quantity(point.low, unit)} to {wording.quantity(point.high, unit)}"
 
 

@@ -62,7 +62,7 @@ class Judgement:
 @dataclass(frozen=True)
 class Point:
     """Our value at one level with its interval, one of several that hold at once; without a value, `missing` gives the
-    reason. An arm's level has no `judgement`.
+    reason. An arm's level has no `judgement`. An effect in another unit than the positions has a `judgement` alone.
     """
 
     level: str
@@ -140,11 +140,14 @@ def judge_evidence(evidence: DisputeEvidence, positions: Sequence[Position], poi
 def judge(holds: Holds, points: Sequence[Point], factor: str = "") -> tuple[Held, ...]:
     """Return the relation of each value along a factor to a position.
 
-    Bounds are compared with the values that the study's verdict and the interval leave. `rises` and `falls` are
+    Bounds are compared with the values that the study's verdict and the interval leave, a verdict with the study's
+    verdict. `rises` and `falls` are
     compared with the last earlier level from which the value certainly differs by more than the tolerance. `constant`
     is compared with all other levels. A trend with bounds at its end holds nowhere if the value at the last level lies
     outside of them.
     """
+    if holds.verdict is not None:
+        return tuple(_is_found(point, holds.verdict) for point in points)
     if holds.trend is None:
         return tuple(_bounded(point, holds.at_least, holds.at_most) for point in points)
     if holds.over not in (None, factor):
@@ -160,6 +163,14 @@ def judge(holds: Holds, points: Sequence[Point], factor: str = "") -> tuple[Held
         return found
     instead = Held.OUTSIDE if end is Held.OUTSIDE else Held.ACROSS
     return tuple(instead if kind is Held.WITHIN else kind for kind in found)
+
+
+def _is_found(point: Point, verdict: Verdict) -> Held:
+    if point.judgement is None:
+        return Held.UNKNOWN
+    if point.judgement.verdict is Verdict.INCONCLUSIVE:
+        return Held.ACROSS
+    return Held.WITHIN if point.judgement.verdict is verdict else Held.OUTSIDE
 
 
 def _bounded(point: Point, at_least: float | None, at_most: float | None) -> Held:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from longlook.analysis import joint_effect, joint_level, margin_in_unit
 from longlook.core import ArmLevel, Estimate, Study
-from longlook.instruments.atlas.claims.dispute import DisputeEvidence
+from longlook.instruments.atlas.claims.dispute import DisputeEvidence, unit_of
 from longlook.instruments.atlas.claims.dispute_judge import Judgement, Point
 
 
@@ -30,11 +30,13 @@ def _point(evidence: DisputeEvidence, level: str, values: Sequence[Estimate | Ar
     (item,) = found
     together, confidence = len(evidence.levels), study.analysis.confidence
     judgement = None
-    if isinstance(item, Estimate) and item.difference is not None:
-        return Point(level, n=item.n_pairs, missing=f"the effect is in {item.difference.unit}, positions are in %")
     if isinstance(item, Estimate):
-        value, n, span = item.effect_pct, item.n_pairs, joint_effect(item, together, confidence)
+        effect, n, span = item.effect, item.n_pairs, joint_effect(item, together, confidence)
+        value = None if effect is None else effect.value
         judgement = Judgement(item.verdict, item.p_adjusted, margin_in_unit(item, study.analysis))
+        if effect is not None and effect.unit != unit_of(evidence) and n >= study.analysis.min_rounds:
+            missing = f"the effect is in {effect.unit}, not in {unit_of(evidence)}"
+            return Point(level, n=n, missing=missing, judgement=judgement)
     else:
         value, n, span = item.median, item.n, joint_level(item, together, confidence)
     if value is None:

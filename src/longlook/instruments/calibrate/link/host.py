@@ -5,6 +5,7 @@ theory), and `times.npz` (delays and spacing) in FOLDER. When standard input is 
 """
 
 import os
+import signal
 import sys
 import tempfile
 import time
@@ -41,7 +42,6 @@ DELAY_NS, PACKETS_PER_S, SMALL_BYTES, FULL_BYTES = 20_000_000, 1_000, 200, 1_500
 RATES_MBIT = (10, 100, 500, 1000)
 _DELAYED_PACKETS, _WARM_UP_PACKETS = 4_000, 50
 _SATURATED_S, _FASTER = 1.2, 1.3
-_GRACE_S = 0.1
 _CORRUPTED = 2  # a bit of the log's `edits`
 
 
@@ -86,11 +86,10 @@ def _bed(stages: list[dict[str, Any]], path: str = PACKET, seed: int = 1) -> Ite
 
 def _delays(path: str) -> NDArray[np.int64]:
     """Return the time from send stamp to receive stamp, less the link's delay, of a packet each millisecond."""
-    with _bed([{"kind": "delay", "parameters": {"delay_ns": DELAY_NS}}], path) as (bed, place):
-        with Receiver(bed.server.namespace, place) as receiver:
-            send_regularly(bed.client, _DELAYED_PACKETS, PACKETS_PER_S, SMALL_BYTES)
-            time.sleep(DELAY_NS / 1e9 + _GRACE_S)
-        bed.stop()
+    delay = {"kind": "delay", "parameters": {"delay_ns": DELAY_NS}}
+    with _bed([delay], path) as (bed, place), Receiver(bed.server.namespace, place) as receiver:
+        send_regularly(bed.client, _DELAYED_PACKETS, PACKETS_PER_S, SMALL_BYTES)
+        bed.stop(signal.SIGUSR1)
     warm = receiver.arrivals[_WARM_UP_PACKETS:]
     return _signed(warm["received_ns"]) - _signed(warm["sent_ns"]) - DELAY_NS
 
@@ -100,12 +99,11 @@ def _saturated(mbit: int) -> NDArray[np.int64]:
     packets_per_s = mbit * 1e6 / 8 / FULL_BYTES
     count = int(packets_per_s * _SATURATED_S)
     rate = {"rate_bps": mbit * 1_000_000, "queue_bytes": count * FULL_BYTES}
-    with _bed([{"kind": "rate", "parameters": rate}]) as (bed, place):
-        with Receiver(bed.server.namespace, place) as receiver:
-            group = max(1, mbit // 100)  # a sender that wakes for each packet could not keep up with a fast link
-            send_regularly(bed.client, count, packets_per_s * _FASTER, FULL_BYTES, group, priority=FLOOD_PRIORITY)
-            time.sleep(_SATURATED_S * (1 - 1 / _FASTER) + _GRACE_S)
-        bed.stop()
+    stage = {"kind": "rate", "parameters": rate}
+    with _bed([stage]) as (bed, place), Receiver(bed.server.namespace, place) as receiver:
+        group = max(1, mbit // 100)  # a sender that wakes for each packet could not keep up with a fast link
+        send_regularly(bed.client, count, packets_per_s * _FASTER, FULL_BYTES, group, priority=FLOOD_PRIORITY)
+        bed.stop(signal.SIGUSR1)
     return np.array([_signed(receiver.arrivals[name]) for name in ("sent_ns", "received_ns")])
 
 

@@ -40,6 +40,8 @@ _PROTOCOLS: Mapping[str, tuple[str, ...]] = {
     "http2_stream_window": ("h2",),
     "http2_connection_window": ("h2",),
     "threads": ("http/1.0",),
+    "move_at": ("h3", "h2"),
+    "move_after_silence": ("h3", "h2"),
     **dict.fromkeys(racing.PROOFS, (EITHER.name,)),
     **dict.fromkeys(traffic.PROOFS, (UDP.name,)),
     **dict.fromkeys(playing.PROOFS, ("h3", "h2")),

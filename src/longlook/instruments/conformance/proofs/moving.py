@@ -37,7 +37,8 @@ def move_at(ask: Ask) -> Check:
 
 def move_after_silence(ask: Ask) -> Check:
     """Measure when the first packet comes from the second address, if the first gets no more packets."""
-    return _moved(ask, (Stage("cutoff", {"protocol": "udp", "packets": _PACKETS_OF_A_HANDSHAKE}),))
+    carrier = "udp" if ask.protocol == "h3" else "tcp"
+    return _moved(ask, (Stage("cutoff", {"protocol": carrier, "packets": _PACKETS_OF_A_HANDSHAKE}),))
 
 
 def _moved(ask: Ask, rules: Sequence[Stage]) -> Check:

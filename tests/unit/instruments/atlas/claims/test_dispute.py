@@ -94,8 +94,11 @@ def test_a_contrast_may_be_looked_at_on_another_metric(tmp_path: Path, studies: 
         ('trend = "falls"', 'trend = "fals"', ["positions.shrinks.holds.trend", "falls", "did you mean"]),
         ("tolerance = 3", "tolerance = -3", ["positions.shrinks.holds.tolerance", "greater than or equal to 0"]),
         ('trend = "falls", tolerance = 3', 'trend = "constant"', ["holds.tolerance", "needs one above 0"]),
-        ('trend = "falls", tolerance = 3', 'trend = "falls", at_most = 3', ["both bounds and a trend"]),
+        ('trend = "falls", tolerance = 3', 'trend = "falls", at_most = 3', ["both bounds and trend"]),
         ("{ at_least = 0 }", "{}", ["positions.positive.holds", "at_least, at_most"]),
+        ("{ at_least = 0 }", '{ verdict = "best" }', ["positions.positive.holds.verdict", "'better'"]),
+        ("{ at_least = 0 }", '{ at_least = 0, verdict = "better" }', ["both bounds and verdict: one of them"]),
+        ("{ at_least = 0 }", '{ verdict = "better", tolerance = 1 }', ["is of a trend"]),
         ("{ at_least = 0 }", "{ at_least = 1, at_most = 0 }", ["lies above at_most"]),
         ("{ at_least = 0 }", "{ at_least = 0, tolerance = 1 }", ["is of a trend"]),
         ("{ at_least = 0 }", '{ at_least = "0" }', ["at_least", "number"]),
@@ -163,6 +166,46 @@ def test_wrong_controls_and_ends_are_reported(
 def test_values_of_two_units_are_not_compared(tmp_path: Path, studies: dict[str, Study]) -> None:
     with pytest.raises(InputError, match="one kind and unit"):
         read(tmp_path, EXAMPLE + LEVEL, studies)
+
+
+VERDICTS = """
+schema = 1
+question = "Does QUIC interrupt video less often?"
+
+[[positions]]
+name = "less often"
+source = "one paper"
+says = "Yes."
+holds = { verdict = "better" }
+
+[[positions]]
+name = "more often"
+source = "another paper"
+says = "No."
+holds = { verdict = "worse" }
+
+[[evidence]]
+study = "kakhki2017-tab6"
+contrast = "stalls"
+factor = "quality"
+cell = { rate = "100Mbit" }
+
+[[evidence]]
+study = "kakhki2017-tab6"
+contrast = "waiting"
+factor = "quality"
+cell = { rate = "100Mbit" }
+"""
+
+
+def test_verdicts_are_about_effects_in_any_unit(tmp_path: Path, studies: dict[str, Study]) -> None:
+    dispute = read(tmp_path, VERDICTS, studies)
+    assert [unit_of(item) for item in dispute.evidence] == ["stalls", "points"]
+    with pytest.raises(InputError, match="one kind and unit"):
+        read(tmp_path, VERDICTS.replace('verdict = "worse"', "at_most = 0"), studies)
+    level = VERDICTS.partition("[[evidence]]")[0] + LEVEL
+    with pytest.raises(InputError, match="is a level, which has no verdict"):
+        read(tmp_path, level, studies)
 
 
 def test_disputes_of_others_are_found(

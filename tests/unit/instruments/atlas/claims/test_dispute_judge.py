@@ -59,6 +59,25 @@ def test_bounds_are_judged_by_where_the_interval_lies(holds: Holds, expected: tu
 
 
 @pytest.mark.parametrize(
+    ("found", "better", "worse", "equivalent"),
+    [
+        (Verdict.BETTER, W, O, O),
+        (Verdict.WORSE, O, W, O),
+        (Verdict.EQUIVALENT, O, O, W),
+        (Verdict.INCONCLUSIVE, A, A, A),
+        (None, U, U, U),
+    ],
+)
+def test_a_verdict_is_compared_with_the_studys_own(
+    found: Verdict | None, better: Held, worse: Held, equivalent: Held
+) -> None:
+    judgement = None if found is None else Judgement(found, 0.001, 0.1)
+    point = Point("L0", n=10, missing="the effect is in %, not in stalls", judgement=judgement)
+    verdicts = (Verdict.BETTER, Verdict.WORSE, Verdict.EQUIVALENT)
+    assert [judge(Holds(verdict=wanted), [point]) for wanted in verdicts] == [(better,), (worse,), (equivalent,)]
+
+
+@pytest.mark.parametrize(
     ("values", "rises", "falls", "constant"),
     [
         ((45, 38, 31, 23), (S, O, O, O), (S, W, W, W), (O, O, O, O)),

@@ -6,16 +6,22 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-_PARENT, _REAPED_USER, _REAPED_SYSTEM = 1, 13, 14  # fields of /proc/PID/stat behind the name
+_STATE, _PARENT, _GROUP, _REAPED_USER, _REAPED_SYSTEM = 0, 1, 2, 13, 14  # fields of /proc/PID/stat behind the name
+_DEAD = ("Z", "X")
 _CPUCLOCK_OF_PROCESS = 2
 
 
 @dataclass(frozen=True)
 class ProcessEntry:
-    """A process: its parent, and the CPU seconds of the descendants that it has reaped."""
+    """A process: its parent, its process group, and the CPU seconds of the descendants that it has reaped.
+
+    A process that `has_ended` waits for its parent to reap it.
+    """
 
     parent: int
+    group: int
     reaped_s: float
+    has_ended: bool
 
 
 def process_table() -> dict[int, ProcessEntry]:
@@ -27,7 +33,9 @@ def process_table() -> dict[int, ProcessEntry]:
             with suppress(OSError):  # it ended meanwhile
                 fields = Path(f"/proc/{name}/stat").read_text().rpartition(")")[2].split()
                 reaped = int(fields[_REAPED_USER]) + int(fields[_REAPED_SYSTEM])
-                table[int(name)] = ProcessEntry(int(fields[_PARENT]), reaped / ticks_per_s)
+                table[int(name)] = ProcessEntry(
+                    int(fields[_PARENT]), int(fields[_GROUP]), reaped / ticks_per_s, fields[_STATE] in _DEAD
+                )
     return table
 
 

@@ -1,0 +1,52 @@
+"""Gives a program of a guest a root of its own: a folder under a layer in memory, with the guest's devices and files.
+
+All places are made in the layer, before it is put over the folder: no link of the folder leads them elsewhere.
+"""
+
+import os
+from pathlib import Path
+
+from longlook.core import OwnRoot
+from longlook.lab.linux import system
+
+_SYSTEM = ("proc", "dev", "sys")
+_OPEN = 0o1777
+
+
+def enter(root: OwnRoot, stage: Path) -> None:
+    """Make the root in the folder `stage`, whose file system has its layer, and change this process into it.
+
+    The mount namespace is the program's own. Raise OSError if the kernel refuses it.
+    """
+    upper, work, new = (stage / name for name in ("upper", "work", "new"))
+    for folder in (upper, work, new):
+        folder.mkdir()
+    for name in _SYSTEM:
+        _folder(upper, name)
+    for name in (root.begins_in, *root.writable):
+        _folder(upper, name)
+    for name, text in root.texts.items():
+        _file(upper, name).write_text(text)
+        (upper / name).chmod(0o755)
+    for name, source in root.shown.items():
+        _folder(upper, name) if Path(source).is_dir() else _file(upper, name).touch()
+    for name in root.writable:
+        (upper / name).chmod(_OPEN)
+    layers = f"lowerdir={root.folder},upperdir={upper},workdir={work}"
+    system.mount("root", str(new), "overlay", system.MS_NOSUID | system.MS_NODEV, layers)
+    for name in _SYSTEM:
+        system.mount(f"/{name}", str(new / name), None, system.MS_BIND | system.MS_REC)
+    for name, source in root.shown.items():
+        system.mount(source, str(new / name), None, system.MS_BIND)
+    os.chroot(new)
+    os.chdir(f"/{root.begins_in}")
+
+
+def _folder(upper: Path, name: str) -> None:
+    (upper / name).mkdir(parents=True, exist_ok=True)
+
+
+def _file(upper: Path, name: str) -> Path:
+    place = upper / name
+    place.parent.mkdir(parents=True, exist_ok=True)
+    return place
