@@ -17,8 +17,8 @@ from pathlib import Path
 from longlook.core import MachineError, SourceTree, adapter_dir, adapters_dir, cache_dir, content_hash
 from longlook.provision import build_steps, confined
 from longlook.provision.build_cache import locked, toolchain_version
-from longlook.provision.crate_sources import LIBRARY, RUST_HINT, StandIn, path_crates, put_in, resolve_lock, stand_in
-from longlook.provision.sources.snapshot import read_copy
+from longlook.provision.crate_sources import LIBRARY, RUST_HINT, resolve_lock, stand_in
+from longlook.provision.sources.snapshot import read_copy, write_files
 
 _UNPACKED = ".cargo-ok"
 """A file of cargo's own in each unpacked crate."""
@@ -74,10 +74,10 @@ COMMAND = ("cargo", "build", "--release", "--locked", "-j2")
 SHARED = Path("lib", "rust")
 """The crate that all adapters depend on, relative to adapters/."""
 
+_WORK, _TARGET, _OF_TREE = "tree", "target", "of-tree"
 _BINARY = Path("release", "adapter")
 _LAYOUT = "manifest above all sources"
 _KEY_FILE = "dependencies"
-_NATIVE_FILE = "native"
 LOCK_CHANGES = "Cargo.lock.changes"
 _ORIGIN = ".cargo_vcs_info.json"
 _OF_ARCHIVES = frozenset((_ORIGIN, "Cargo.toml.orig", "Cargo.lock"))
@@ -122,7 +122,7 @@ def environment(folder: Path) -> dict[str, str]:
     """
     passed = {name: value for name, value in os.environ.items() if name in _PASSED or name.startswith(_PASSED_PREFIXES)}
     flags = _compiler_flags(str(folder), str(_cargo_home()))
-    return {**passed, **_FIXED, **flags, "CARGO_TARGET_DIR": str(folder / "target")}
+    return {**passed, **_FIXED, **flags, "CARGO_TARGET_DIR": str(folder / _TARGET)}
 
 
 def compile_program(name: str, version: str, out: Path, tree: SourceTree | None = None) -> None:
@@ -133,34 +133,58 @@ def compile_program(name: str, version: str, out: Path, tree: SourceTree | None 
     killed, everything is compiled from scratch. The adapter and the shared crate are always compiled. Builds of the
     same version wait for each other.
 
-    A `tree` stands in for the crates of its workspace. Nobody vouches for what its build scripts leave: all trees of a
-    version share a folder of their own. Crates of the registry are the same for all trees. A file that is as it was in
-    the last tree is not compiled again. The lock file that it was compiled with is put beside `out`, with a list of
-    changes if the tree required any.
+    A `tree` stands in for the crates of its workspace. Nobody vouches for what its build scripts and its macros leave:
+    each tree is compiled in a copy of the release's folder, and the copy is removed afterwards. So crates of the
+    registry are not compiled again. The lock file that it was compiled with is put beside `out`, with a list of changes
+    if the tree required any.
     """
-    folder = cache_dir() / "cargo" / (f"{name}-{version}" if tree is None else f"{name}-{version}-trees")
+    folder = cache_dir() / "cargo" / f"{name}-{version}"
     with locked(folder):
-        key_file, key = folder / _KEY_FILE, _dependencies_key(name, version)
-        if not key_file.is_file() or key_file.read_text() != key:
-            shutil.rmtree(folder, ignore_errors=True)
-        work, target = folder / "tree", folder / "target"
-        target.mkdir(parents=True, exist_ok=True)
+        if tree is None or not _has_dependencies(name, version, folder):
+            _compile_release(name, version, folder)
+        if tree is None:
+            shutil.copyfile(folder / _TARGET / _BINARY, out)
+        else:
+            _compile_tree(name, version, folder, tree, out)
+
+
+def _has_dependencies(name: str, version: str, folder: Path) -> bool:
+    """Return whether a folder has compiled dependencies that are whole and of today's settings."""
+    key_file = folder / _KEY_FILE
+    return key_file.is_file() and key_file.read_text() == _dependencies_key(name, version)
+
+
+def _compile_release(name: str, version: str, folder: Path) -> None:
+    if not _has_dependencies(name, version, folder):
+        shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    work, key_file, key = folder / _WORK, folder / _KEY_FILE, _dependencies_key(name, version)
+    _copy_sources(name, version, work)
+    verify(work / "Cargo.lock", _cargo_home())
+    key_file.unlink(missing_ok=True)
+    try:
+        build_steps.run(COMMAND, cwd=work, env=environment(folder))
+    except MachineError:
+        key_file.write_text(key)  # cargo ended by itself: what it has compiled until then is whole
+        raise
+    key_file.write_text(key)
+
+
+def _compile_tree(name: str, version: str, folder: Path, tree: SourceTree, out: Path) -> None:
+    own = folder / _OF_TREE
+    work, target = own / _WORK, own / _TARGET
+    shutil.rmtree(own, ignore_errors=True)  # of a build that was killed
+    try:
         _copy_sources(name, version, work)
-        if tree is not None:
-            _put_in(work, tree, folder, out)
-            confined.run(_fetch(name), work, environment(folder), caches=(_cargo_home(),), network=True)
+        _put_in(work, tree, folder, out)
+        confined.run(_fetch(name), work, environment(folder), caches=(_cargo_home(),), network=True)
         verify(work / "Cargo.lock", _cargo_home())
-        key_file.unlink(missing_ok=True)
-        try:
-            if tree is None:
-                build_steps.run(COMMAND, cwd=work, env=environment(folder))
-            else:
-                confined.run((*COMMAND, "--offline"), target, _offline(environment(folder)), cwd=work)
-        except MachineError:
-            key_file.write_text(key)  # cargo ended by itself: what it has compiled until then is whole
-            raise
+        shutil.copytree(folder / _TARGET, target, symlinks=True)  # with the times, which cargo compares
+        env = {**_offline(environment(folder)), "CARGO_TARGET_DIR": str(target)}
+        confined.run((*COMMAND, "--offline"), target, env, cwd=work)
         shutil.copyfile(confined.inside(target / _BINARY, target), out)
-        key_file.write_text(key)
+    finally:
+        shutil.rmtree(own, ignore_errors=True)
 
 
 def _fetch(name: str) -> tuple[str, ...]:
@@ -177,31 +201,13 @@ def _offline(env: Mapping[str, str]) -> dict[str, str]:
 def _put_in(work: Path, tree: SourceTree, folder: Path, out: Path) -> None:
     """Let a tree stand in for crates of a program in `work`, and record the lock file beside `out`."""
     manifest, lock = work / "Cargo.toml", work / "Cargo.lock"
-    put_in(read_copy(tree.folder), work / LIBRARY)
+    write_files(read_copy(tree.folder), work / LIBRARY)
     sources = stand_in(tree.folder, lock.read_text())
     manifest.write_text(sources.manifest(manifest.read_text(), tree.reported))
     changes = resolve_lock(work, sources, environment(folder))
     shutil.copyfile(lock, out.with_name(lock.name))
     if changes:
         out.with_name(LOCK_CHANGES).write_text("".join(f"{change}\n" for change in changes))
-    _forget_scripts(folder, sources, lock.read_text())
-
-
-def _forget_scripts(folder: Path, sources: StandIn, lock: str) -> None:
-    """Remove the results of the build scripts of sources, unless they are of the same scripts and the same files.
-
-    Such a script finds the files that it left in its folder the last time: files of another tree must not be there.
-    """
-    file, native = folder / _NATIVE_FILE, sources.native
-    if file.is_file() and file.read_text() == native:
-        return
-    file.unlink(missing_ok=True)
-    target = folder / "target"
-    for name in path_crates(lock):
-        for kept in ("build", ".fingerprint"):
-            for stale in confined.inside(target / "release" / kept, target).glob(f"{name}-*"):
-                shutil.rmtree(stale) if stale.is_dir() and not stale.is_symlink() else stale.unlink()
-    file.write_text(native)
 
 
 def unpack(name: str, version: str, libraries: Sequence[str], into: Path) -> None:
@@ -265,11 +271,9 @@ def _copy_sources(name: str, version: str, tree: Path) -> None:
 
     The manifest moves up because cargo puts the absolute path of a package outside the manifest's folder into the
     symbols, and so into the program. Files get new times, because cargo takes a file that is older than the last build
-    for one that has not changed. `library`, in which `_put_in` keeps them itself, stays.
+    for one that has not changed.
     """
-    for path in tree.iterdir() if tree.is_dir() else ():
-        if path.name != LIBRARY.name:
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    shutil.rmtree(tree, ignore_errors=True)
     for folder, place in ((adapter_dir(name) / "src", Path(name, "src")), (adapters_dir() / SHARED, SHARED)):
         ignored = shutil.ignore_patterns("target")
         shutil.copytree(folder, tree / place, ignore=ignored, copy_function=shutil.copyfile)

@@ -5,7 +5,6 @@ the program's manifest names the crates that they replace. Cargo heeds settings,
 workspace alone: the sources' patches move there, and sources with settings that would change the program are refused.
 """
 
-import contextlib
 import json
 import os
 import re
@@ -13,13 +12,12 @@ import subprocess
 import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 from longlook.core import InputError, MachineError, adapters_dir
 from longlook.provision.build_cache import toolchain_version
 from longlook.provision.progress import report_step
-from longlook.provision.sources.snapshot import Files, digest_of, read_copy
 
 LIBRARY = Path("library")
 RUST_HINT = "install Rust with rustup, or sudo apt-get install cargo (1.85 or newer)"
@@ -40,12 +38,11 @@ _NO_REPOSITORIES = {"CARGO_NET_GIT_FETCH_WITH_CLI": "true", "GIT_ALLOW_PROTOCOL"
 
 @dataclass(frozen=True)
 class Crate:
-    """A member of a workspace; `folder` and the files of its build scripts are relative to the workspace's folder."""
+    """A member of a workspace; `folder` is relative to the workspace's folder."""
 
     name: str
     version: str
     folder: Path
-    build_scripts: tuple[Path, ...]
     dependencies: tuple[Mapping[str, Any], ...]  # as `cargo metadata` prints them
 
     @property
@@ -82,12 +79,10 @@ def read_crates(folder: Path) -> dict[str, Crate]:
 
 
 def _crate(facts: Mapping[str, Any], root: Path) -> Crate:
-    scripts = (target["src_path"] for target in facts["targets"] if "custom-build" in target["kind"])
     return Crate(
         facts["name"],
         facts["version"],
         Path(facts["manifest_path"]).parent.relative_to(root),
-        tuple(Path(script).relative_to(root) for script in scripts),
         tuple(facts["dependencies"]),
     )
 
@@ -218,8 +213,7 @@ class StandIn:
     """Sources that stand in for crates of an adapter's lock."""
 
     folder: Path
-    workspace: Mapping[str, Crate]
-    crates: tuple[Crate, ...]  # those of the workspace that the lock has, too
+    crates: tuple[Crate, ...]  # members of the workspace that the lock has, too
     patches: Mapping[str, Path]  # of the sources' own
 
     def manifest(self, text: str, version: str) -> str:
@@ -236,23 +230,13 @@ class StandIn:
         )
         return "\n".join((text, "[patch.crates-io]", *lines, ""))
 
-    @property
-    def native(self) -> str:
-        """A digest of build scripts and of what they may work on: of all sources that are not in Rust."""
-        scripts = {path for crate in self.workspace.values() for path in crate.build_scripts}
-
-        def counts(path: PurePosixPath) -> bool:
-            return path.suffix != ".rs" or path.name == "build.rs" or Path(path) in scripts
-
-        return digest_of({path: file for path, file in read_copy(self.folder).items() if counts(path)})
-
 
 def stand_in(folder: Path, lock: str) -> StandIn:
     """Return the sources in a folder as what stands in for crates of a lock: every member that the lock has, too."""
     named = {each["name"] for each in _packages(lock) if _is_of_registry(each)}
     workspace = read_crates(folder)
     crates = tuple(crate for name, crate in sorted(workspace.items()) if name in named)
-    return StandIn(folder, workspace, crates, own_patches(folder))
+    return StandIn(folder, crates, own_patches(folder))
 
 
 def resolve_lock(work: Path, sources: StandIn, env: Mapping[str, str]) -> tuple[str, ...]:
@@ -347,32 +331,5 @@ def _packages(lock: str) -> list[dict[str, Any]]:
     return found
 
 
-def path_crates(lock: str) -> list[str]:
-    """Return the names of the crates of a lock that are folders."""
-    return [each["name"] for each in _packages(lock) if "source" not in each]
-
-
 def _is_of_registry(package: Mapping[str, Any]) -> bool:
     return str(package.get("source", "")).startswith(_REGISTRY)
-
-
-def put_in(files: Files, folder: Path) -> None:
-    """Make files the contents of a folder. One that is there and the same keeps its time, so that what was compiled
-    from it stays; another gets the present time, because cargo takes what is older than its last build for unchanged.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    there = read_copy(folder)
-    for path in there.keys() - files.keys():
-        (folder / path).unlink()
-        with contextlib.suppress(OSError):  # others are in it
-            os.removedirs((folder / path).parent)
-    folder.mkdir(parents=True, exist_ok=True)
-    for path in sorted(path for path, file in files.items() if there.get(path) != file):
-        place, file = folder / path, files[path]
-        place.unlink(missing_ok=True)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        if file.is_link:
-            place.symlink_to(os.fsdecode(file.contents))
-        else:
-            place.write_bytes(file.contents)
-            place.chmod(0o755 if file.is_executable else 0o644)

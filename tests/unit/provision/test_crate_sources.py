@@ -17,7 +17,7 @@ from longlook.core.errors import InputError, MachineError
 from longlook.core.job import Program
 from longlook.core.source_tree import SourceTree
 from longlook.provision import cargo, confined
-from longlook.provision.crate_sources import lock_changes, put_in, state_crate_version
+from longlook.provision.crate_sources import lock_changes, state_crate_version
 from longlook.provision.progress import listening
 from longlook.provision.rust import cargo_build, is_cargo_built
 from longlook.provision.sources.snapshot import File, digest_of, read_folder
@@ -173,12 +173,16 @@ def test_equal_sources_give_equal_bytes_whatever_was_built_before_and_wherever_t
     assert built(tree(files, "main-0000000")).digest == first.digest
 
 
-def test_crates_of_the_registry_are_compiled_once_for_all_sources(adapters: Path, home: Path, tmp_path: Path) -> None:
+def program_needs_extra(adapters: Path) -> None:
     version = adapters / "thing" / "versions" / "1.0.0"
     (version / "Cargo.toml").write_text(MANIFEST.replace("outer =", 'extra = "=1.0.0"\nouter ='))
     subprocess.run(("cargo", "generate-lockfile", "--offline"), cwd=version, check=True, capture_output=True)
+
+
+def test_crates_of_the_registry_are_compiled_once_for_all_sources(adapters: Path, tmp_path: Path) -> None:
+    program_needs_extra(adapters)
     built(tree(workspace(), "main-9"))
-    compiled = tmp_path / "cache" / "cargo" / "thing-1.0.0-trees" / "target" / "release" / "deps"
+    compiled = tmp_path / "cache" / "cargo" / "thing-1.0.0" / "target" / "release" / "deps"
     before = {path: path.stat().st_mtime_ns for path in compiled.glob("libextra-*.rlib")}
     for number in range(2):
         text = INNER.replace('"inner"', f'"{number}"')
@@ -249,23 +253,26 @@ def test_patches_of_the_sources_are_the_program_s(adapters: Path) -> None:
     assert output(built(tree(files))) == "1.0.0+sources outer forked"
 
 
-def test_a_build_script_finds_nothing_of_other_sources(adapters: Path) -> None:
+def test_a_build_script_finds_and_leaves_nothing_among_compiled_crates(adapters: Path) -> None:
+    program_needs_extra(adapters)
     script = """fn main() {
-        let out = std::path::PathBuf::from(std::env::var("OUT_DIR").unwrap());
-        std::fs::copy("native.c", out.join(std::fs::read_to_string("native.c").unwrap().trim())).unwrap();
-        let mut found: Vec<_> = std::fs::read_dir(&out).unwrap().map(|e| e.unwrap().file_name()).collect();
-        found.sort();
-        println!("cargo:rustc-env=FOUND={found:?}");
+        let compiled = std::path::PathBuf::from(std::env::var("CARGO_TARGET_DIR").unwrap()).join("release");
+        let left = compiled.join("left");
+        println!("cargo:rustc-env=FOUND={}", left.exists());
+        std::fs::write(left, "").unwrap();
+        for each in std::fs::read_dir(compiled.join("deps")).unwrap().map(|each| each.unwrap().path()) {
+            if each.to_str().unwrap().contains("libextra") { std::fs::write(each, "bad").unwrap(); }
+        }
     }
     """
-    text = 'pub fn text() -> String { format!("{} {}", env!("FOUND"), 0) }\n'
-    files = workspace(**{"inner/build.rs": script, "inner/native.c": "one\n", "inner/src/lib.rs": text})
-    first = output(built(tree(files, "main-1")))
-    assert first == '1.0.0+sources outer ["one"] 0'
-    other = {**files, "inner/native.c": "two\n"}
-    assert output(built(tree(other, "main-2"))) == '1.0.0+sources outer ["two"] 0'
-    rust = {**other, "inner/src/lib.rs": text.replace("0)", "1)")}
-    assert output(built(tree(rust, "main-3"))) == '1.0.0+sources outer ["two"] 1'
+    text = 'pub fn text() -> &\'static str { env!("FOUND") }\n'
+    files = workspace(**{"inner/build.rs": script, "inner/src/lib.rs": text})
+    for version in ("main-1", "main-2"):
+        assert output(built(tree(files, version))) == "1.0.0+sources outer false"
+    needs = crate("inner", "0.3.1", '[dependencies]\nextra = "1"\n')
+    later = "pub fn text() -> &'static str { extra::number() }\n"
+    files = workspace(**{"inner/Cargo.toml": needs, "inner/src/lib.rs": later})
+    assert output(built(tree(files, "main-3"))) == "1.0.0+sources outer 1.0.0"
 
 
 ESCAPES = {
@@ -479,35 +486,6 @@ def test_an_archive_that_is_not_the_lock_s_is_not_unpacked(
     damage(home / ARCHIVES / "inner-0.3.1.crate")
     with pytest.raises(MachineError, match=r"no archive of inner 0\.3\.1 has the digest of"):
         cargo.unpack("thing", "1.0.0", LIBRARIES, tmp_path / "unpacked")
-
-
-def test_files_that_are_the_same_keep_their_times(tmp_path: Path) -> None:
-    folder = tmp_path / "library"
-    before = {
-        PurePosixPath("a/b.rs"): File(b"1"),
-        PurePosixPath("a/c.rs"): File(b"2"),
-        PurePosixPath("d/e"): File(b"3", is_executable=True),
-        PurePosixPath("f"): File(b"a/b.rs", is_link=True),
-    }
-    put_in(before, folder)
-    assert read_folder(folder) == before
-    for path in before:
-        os.utime(folder / path, (0, 0), follow_symlinks=False)
-    after = {
-        PurePosixPath("a/b.rs"): File(b"1"),
-        PurePosixPath("a/c.rs"): File(b"changed"),
-        PurePosixPath("d"): File(b"a file now"),
-    }
-    put_in(after, folder)
-    assert read_folder(folder) == after
-    assert {str(path): (folder / path).stat().st_mtime == 0 for path in after} == {
-        "a/b.rs": True,
-        "a/c.rs": False,
-        "d": False,
-    }
-    assert not (folder / "f").is_symlink()
-    put_in({}, folder)
-    assert list(folder.iterdir()) == []
 
 
 def test_changes_of_a_lock_are_those_of_the_registry() -> None:
