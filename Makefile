@@ -6,11 +6,12 @@ RUST := $(shell find crates -name '*.rs' -o -name 'Cargo.toml') Cargo.toml Cargo
 # Compiled modules are kept whatever the caller's shell exports: every test starts several interpreters.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help build ready demo quick test test-stacks lint generate site architecture bench fuzz torture clean
+.PHONY: help build ready demo wheel quick test test-stacks lint generate site architecture bench fuzz torture clean
 help:
 	@echo "make demo    install what is missing, run the study 'demo', print its verdicts and the report's path"
 	@echo "make quick   format, lint, types, and the unit tests of what has changed: under a minute"
 	@echo "make test    install what is missing, run every test"
+	@echo "make wheel   write dist/: the wheel of Longlook, the wheel of its kernel and programs, and the source distribution"
 	@echo "make test-stacks  install every version of every stack, check all, draw the matrix"
 	@echo "make lint    formatting, lint and strict types of Python, Rust and Go"
 	@echo "make generate  write every file that is made from the code: tables, drawing, golden results"
@@ -42,6 +43,9 @@ ready: build
 demo: ready
 	@$(BIN)/longlook run demo
 
+wheel: build
+	$(BIN)/python packaging/make.py
+
 quick: build
 	@$(BIN)/python -m scripts.quick
 
@@ -68,8 +72,8 @@ test-stacks: ready
 	exit $$status
 
 lint: build .venv/bin/vale
-	$(BIN)/ruff format --check src tests adapters benches ci scripts style
-	$(BIN)/ruff check src tests adapters benches ci scripts style
+	$(BIN)/ruff format --check src tests adapters benches ci packaging scripts style
+	$(BIN)/ruff check src tests adapters benches ci packaging scripts style
 	$(BIN)/python -m scripts.generate --check
 	$(BIN)/lint-imports --no-logo --no-cache pyproject.toml
 	$(BIN)/python scripts/architecture.py --check

@@ -8,7 +8,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from longlook import __version__
-from longlook.cli import checks, explain, run, stacks, study, trace
+from longlook.cli import checks, demo, explain, run, stacks, study, trace
 from longlook.core import InterruptedByUserError, LonglookError, MachineError
 from longlook.instruments.atlas import command as atlas
 from longlook.instruments.calibrate import command as calibrate
@@ -43,6 +43,7 @@ app.command()(infer.infer)
 app.command()(atlas.claims)
 app.command()(atlas.atlas)
 app.command()(checks.doctor)
+app.command()(demo.demo)
 app.command()(run.run)
 app.command()(calibrate.calibrate)
 app.command()(certify.certify)

@@ -11,7 +11,8 @@ from longlook.core import InputError, Study
 from longlook.terminal import AsJson, EngineOptions, StudyChanges, check_file, expand_options, new_folder
 
 if TYPE_CHECKING:
-    from longlook.pipeline import RunOptions
+    from longlook.pipeline import Result, RunOptions
+    from longlook.terminal import Printer
 
 
 @dataclass(frozen=True)
@@ -116,22 +117,30 @@ def run(
         seen = preview_study(request.study, request.folder, request.options)
         document_printer(as_json=as_json).show(preview_shown(seen))
         return
-    # Here, so that a mistake in the study is reported before the libraries of the report are loaded.
-    from longlook.pipeline import run_study
-    from longlook.terminal import run_display
-
     if junit is not None and not request.study.expectations:
         raise InputError(f"--junit {junit}: study {request.study.id} expects nothing", "add a table [expect]")
     files = [] if junit is None else [FilePrinter(junit, "junit")]
-    display = run_display.RunDisplay(Printers([lines_printer(as_json=as_json), *files]))
-    with run_display.going_on(request.how_to_go_on), display:
-        result = run_study(request.study, request.folder, request.options, display.observer())
-    display.conclude(result)
+    result = run_and_show(request, Printers([lines_printer(as_json=as_json), *files]))
+    from longlook.terminal import run_display
+
     if size.verify:
         run_display.fail_where_diverged(result)
     run_display.fail_where_altered(result)
     run_display.fail_without_trials(result)
     run_display.fail_where_unexpected(result)
+
+
+def run_and_show(request: RunRequest, printer: "Printer") -> "Result":
+    """Run a study, with its progress shown, and print its verdicts."""
+    # Here, so that a mistake in the study is reported before the libraries of the report are loaded.
+    from longlook.pipeline import run_study
+    from longlook.terminal import RunDisplay, run_display
+
+    display = RunDisplay(printer)
+    with run_display.going_on(request.how_to_go_on), display:
+        result = run_study(request.study, request.folder, request.options, display.observer())
+    display.conclude(result)
+    return result
 
 
 def report(

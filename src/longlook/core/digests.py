@@ -20,7 +20,7 @@ _IMPORT = re.compile(
     rf"^[ \t]*(?:from|import)[ \t]+({_PACKAGE}(?:\.\w+)*)(?:[ \t]+import[ \t]+(\([^)]*\)|[^\n#]*))?", re.M
 )
 _SUFFIXES = (".py", ".json")
-_KEEPERS = frozenset({"build_cache", "build_steps", "confined", "confined_child", "progress"})
+_KEEPERS = frozenset({"build_cache", "build_steps", "confined", "confined_child", "prebuilt", "progress"})
 """Modules of `provision` that run the commands of any build and keep its result: the commands are the builder's."""
 _NAME = re.compile(r"(\w+)(?:[ \t]+as[ \t]+\w+)?")
 

@@ -42,10 +42,19 @@ def state_dir() -> Path:
 
 
 def adapters_dir() -> Path:
-    """Return the folder of the adapters' sources: in the checkout, or LONGLOOK_ADAPTERS."""
-    if override := os.environ.get("LONGLOOK_ADAPTERS"):
+    """Return the folder of the adapters' sources: in the wheel or the checkout, or LONGLOOK_ADAPTERS."""
+    return _made_of("adapters", "LONGLOOK_ADAPTERS")
+
+
+def _made_of(name: str, variable: str) -> Path:
+    """Return a folder that programs are made of: an installed wheel has a copy in the package, a checkout the folder
+    itself.
+    """
+    if override := os.environ.get(variable):
         return Path(override).absolute()
-    return Path(__file__).resolve().parents[3] / "adapters"
+    package = Path(__file__).resolve().parents[1]
+    packed = package / "share" / name
+    return packed if packed.is_dir() else package.parents[1] / name
 
 
 _INSTEAD: ContextVar[Mapping[str, Path]] = ContextVar("_INSTEAD", default=MappingProxyType({}))
@@ -67,10 +76,13 @@ def adapter_from(name: str, folder: Path) -> Iterator[None]:
 
 
 def kernel_dir() -> Path:
-    """Return the folder of the guest kernel's patch and configuration: in the checkout, or LONGLOOK_KERNEL_RECIPE."""
-    if override := os.environ.get("LONGLOOK_KERNEL_RECIPE"):
-        return Path(override).absolute()
-    return Path(__file__).resolve().parents[3] / "kernel"
+    """Return the folder of the guest kernel's patch and configuration: as `adapters_dir`, or LONGLOOK_KERNEL_RECIPE."""
+    return _made_of("kernel", "LONGLOOK_KERNEL_RECIPE")
+
+
+def packed_file(name: str) -> Path:
+    """Return the place of a file that the wheel has and the checkout lacks."""
+    return Path(__file__).resolve().parents[1] / "share" / name
 
 
 def plugin_paths() -> list[Path]:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from longlook.core import MachineError, Program, builder_digest, cache_dir, content_hash, file_digest
+from longlook.provision.prebuilt import prebuilt_program
 from longlook.provision.progress import report_step
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -94,24 +95,42 @@ _PROGRAM = "program"
 
 
 def build(
-    name: str, version: str, sources: Path, toolchain: str, build: Callable[[Path, Path], None], recipe: str = ""
+    name: str,
+    version: str,
+    sources: Path,
+    toolchain: Callable[[], str],
+    build: Callable[[Path, Path], None],
+    recipe: str = "",
 ) -> Program:
     """Return the program of a stack's version; build it if the cache does not hold it intact.
 
-    `sources` is the folder that it is made from, `toolchain` is the compiler's version, and `recipe` stands for
+    `sources` is the folder that it is made from, `toolchain` returns the compiler's version, and `recipe` stands for
     everything else that determines the result but the code of the module that calls this. All of them and the version
     make the key. `build(work, out)` compiles the copy of the sources in `work` into the file `out`. Every use compares
     the program's digest with the one recorded after the build, and a corrupt entry is built again.
+
+    A program of the package longlook-prebuilt that was made of the same is taken instead, whatever compiler this
+    machine has.
     """
-    folder = _entry(name, version, sources, toolchain, recipe, _builder())
+    made_by = _builder()
+    inputs = _inputs(sources, recipe, made_by)
+    prebuilt = prebuilt_program(name, version, inputs)
+    compiler = toolchain() if prebuilt is None else prebuilt.record["toolchain"]
+    folder = _entry(name, version, sources, compiler, recipe, made_by)
 
     def fill(into: Path) -> None:
-        work = into / "work"
-        shutil.copytree(sources, work)
-        build(work, into / _PROGRAM)
-        shutil.rmtree(work)
+        if prebuilt is None:
+            work = into / "work"
+            shutil.copytree(sources, work)
+            build(work, into / _PROGRAM)
+            shutil.rmtree(work)
+        else:
+            shutil.copyfile(prebuilt.file, into / _PROGRAM)
         (into / _PROGRAM).chmod(0o755)
-        record = {"name": name, "version": version, "toolchain": toolchain, "sha256": file_digest(into / _PROGRAM)}
+        record = {
+            "name": name, "version": version, "toolchain": compiler, "inputs": inputs,
+            "sha256": file_digest(into / _PROGRAM),
+        }  # fmt: skip
         (into / _RECORD).write_text(json.dumps(record, indent=1) + "\n")
 
     filled(folder, _is_intact, fill)
@@ -141,9 +160,12 @@ def is_folder_built(name: str, version: str, sources: Path, toolchain: str, reci
     return _is_intact_folder(_entry(name, version, sources, toolchain, recipe, _builder()))
 
 
-def is_built(name: str, version: str, sources: Path, toolchain: str, recipe: str = "") -> bool:
-    """Return whether `build` would find the program in the cache, intact, called by the same module."""
-    return _is_intact(_entry(name, version, sources, toolchain, recipe, _builder()))
+def is_built(name: str, version: str, sources: Path, toolchain: Callable[[], str], recipe: str = "") -> bool:
+    """Return whether `build` would find the program, intact, called by the same module."""
+    made_by = _builder()
+    if prebuilt_program(name, version, _inputs(sources, recipe, made_by)) is not None:
+        return True
+    return _is_intact(_entry(name, version, sources, toolchain(), recipe, made_by))
 
 
 def toolchain_version(
@@ -185,6 +207,12 @@ def _builder() -> str:
     if frame is None:
         raise RuntimeError("this Python does not say which module calls")
     return str(frame.f_globals["__name__"])
+
+
+def _inputs(sources: Path, recipe: str, builder: str) -> str:
+    """Return the digest of what determines a program beside the compiler."""
+    _expect_folder(sources)
+    return content_hash([sources_digest(sources), recipe, builder_digest(builder)])
 
 
 def _entry(name: str, version: str, sources: Path, toolchain: str, recipe: str, builder: str) -> Path:

@@ -365,7 +365,7 @@ class GoAdapter:
         """Build it, or take it from the cache."""
         with self._assembled() as sources:
             return build(
-                self.name, self._built_as, sources, toolchain(sources, self.older),
+                self.name, self._built_as, sources, lambda: toolchain(sources, self.older),
                 lambda work, out: compile_go(work, out, self.library, self.older, self.tree), self._recipe,
             )  # fmt: skip
 
@@ -374,7 +374,9 @@ class GoAdapter:
         """Return whether `build` has nothing to do; False on a machine without Go, whose version is unknown."""
         try:
             with self._assembled() as sources:
-                return is_built(self.name, self._built_as, sources, toolchain(sources, self.older), self._recipe)
+                return is_built(
+                    self.name, self._built_as, sources, lambda: toolchain(sources, self.older), self._recipe
+                )
         except MachineError:
             return False
 

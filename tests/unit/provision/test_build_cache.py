@@ -35,7 +35,7 @@ def copy_main(work: Path, out: Path) -> None:
 
 
 def make(sources: Path, version: str = "1.0", toolchain: str = "cp 9") -> Program:
-    return build("thing", version, sources, toolchain, copy_main)
+    return build("thing", version, sources, lambda: toolchain, copy_main)
 
 
 def builds(cache: Path) -> int:
@@ -43,9 +43,9 @@ def builds(cache: Path) -> int:
 
 
 def test_built_once_and_executable(sources: Path, cache: Path) -> None:
-    assert not is_built("thing", "1.0", sources, "cp 9")
+    assert not is_built("thing", "1.0", sources, lambda: "cp 9")
     program = make(sources)
-    assert is_built("thing", "1.0", sources, "cp 9")
+    assert is_built("thing", "1.0", sources, lambda: "cp 9")
     assert make(sources) == program
     assert builds(cache) == 1
     assert Path(program.path).stat().st_mode & stat.S_IXUSR
@@ -65,7 +65,7 @@ def test_key_covers_version_sources_and_toolchain(sources: Path, cache: Path) ->
 def test_corrupt_entry_is_rebuilt(sources: Path, cache: Path, file: str) -> None:
     program = make(sources)
     (Path(program.path).parent / file).write_text("rotten")
-    assert not is_built("thing", "1.0", sources, "cp 9")
+    assert not is_built("thing", "1.0", sources, lambda: "cp 9")
     assert make(sources) == program
     assert file_digest(Path(program.path)) == program.digest
     assert builds(cache) == 2
@@ -85,7 +85,7 @@ def test_failed_build_shows_the_end_of_its_log_and_leaves_nothing(
         build_steps.run(("sh", "-c", "seq 100; echo broken >&2; exit 3"), env={"PATH": "/usr/bin:/bin"})
 
     with pytest.raises(MachineError) as caught:
-        build("thing", "1.0", sources, "sh", fail)
+        build("thing", "1.0", sources, lambda: "sh", fail)
     assert caught.value.message == snapshot
     assert caught.value.message.endswith("100\nbroken")
     assert "\n80\n" not in caught.value.message

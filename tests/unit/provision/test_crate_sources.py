@@ -9,7 +9,7 @@ import socket
 import subprocess
 import tarfile
 from collections.abc import Callable, Mapping
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 import pytest
 
@@ -20,7 +20,7 @@ from longlook.provision import cargo, confined
 from longlook.provision.crate_sources import lock_changes, state_crate_version
 from longlook.provision.progress import listening
 from longlook.provision.rust import cargo_build, is_cargo_built
-from longlook.provision.sources.snapshot import File, digest_of, read_folder
+from longlook.provision.sources.snapshot import digest_of, read_folder
 
 MANIFEST = """\
 [package]

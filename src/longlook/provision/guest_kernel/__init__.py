@@ -1,4 +1,6 @@
-"""The guest kernel of the engine `virtual`: taken from LONGLOOK_KERNEL or the cache, built if neither has one.
+"""The guest kernel of the engine `virtual`: taken from LONGLOOK_KERNEL, the cache, or the package longlook-prebuilt.
+
+If none of them has it, it is built.
 
 The cache has one entry for each patch, configuration and pinned source: a kernel that was built from them is used for
 as long as it is intact, whatever newer compilers there are. Its record names what else it was made of. If the pinned
@@ -12,7 +14,7 @@ import fcntl
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -31,6 +33,7 @@ from longlook.provision import pins
 from longlook.provision.build_cache import filled
 from longlook.provision.guest_kernel.build import STEPS, build_kernel, expect_buildable, expect_sources
 from longlook.provision.guest_kernel.source import pinned_source
+from longlook.provision.prebuilt import Prebuilt, prebuilt_kernel
 
 _KERNEL = "linux"
 _RECORD = "kernel.json"
@@ -59,7 +62,7 @@ def kernel_program(say: Callable[[str], None]) -> Program:
 def installed() -> bool:
     """Return whether `kernel_program` has nothing to build."""
     try:
-        return _named_kernel() is not None or _found() is not None
+        return _named_kernel() is not None or _found() is not None or _prebuilt(_wanted()) is not None
     except LonglookError:
         return False
 
@@ -78,6 +81,8 @@ def readiness() -> Readiness:
             detail = f"Linux {record['release']}, sha256 {record['sha256'][:12]}"
             other = deviation()
             return Readiness(ready=True, detail=f"{detail}; {other}" if other else detail, hint=None)
+        if (prebuilt := _prebuilt(_wanted())) is not None:
+            return Readiness(ready=True, detail=f"Linux {prebuilt.record['release']}, of longlook-prebuilt", hint=None)
         expect_buildable()
         expect_sources()
     except LonglookError as error:
@@ -132,8 +137,13 @@ def _make(say: Callable[[str], None]) -> Path:
     with _only_one(entry.parent / ".work.lock", say) as lock:
 
         def fill(into: Path) -> None:
-            say("building the guest kernel, once …")
-            record = build_kernel(kernel_dir(), work, into / _KERNEL, say, lock)
+            if (prebuilt := _prebuilt(wanted)) is not None:
+                shutil.copyfile(prebuilt.file, into / _KERNEL)
+                (into / _KERNEL).chmod(0o755)
+                record = prebuilt.record
+            else:
+                say("building the guest kernel, once …")
+                record = build_kernel(kernel_dir(), work, into / _KERNEL, say, lock)
             (into / _RECORD).write_text(json.dumps(record, indent=1) + "\n")
 
         filled(entry, wanted.is_made_by, fill)
@@ -173,12 +183,15 @@ class _Wanted:
         """Return whether an entry of the cache holds such a kernel, intact, or a kernel that stands in for it."""
         try:
             record = _record(entry)
-            source = record["source"]
-            made = _Wanted(record["patch"], record["config"], source["sha256"], record["steps"])
-            instead_of = source.get("instead_of", source)["sha256"]
-            return replace(made, source=instead_of) == self and record["sha256"] == file_digest(entry / _KERNEL)
+            return self.is_recorded(record) and record["sha256"] == file_digest(entry / _KERNEL)
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return False
+
+    def is_recorded(self, record: Mapping[str, Any]) -> bool:
+        """Return whether a record is of such a kernel, or of one that stands in for it."""
+        source = record["source"]
+        made = _Wanted(record["patch"], record["config"], source["sha256"], record["steps"])
+        return replace(made, source=source.get("instead_of", source)["sha256"]) == self
 
 
 def _wanted() -> _Wanted:
@@ -201,6 +214,12 @@ def _found() -> Path | None:
     wanted = _wanted()
     entries = sorted(record.parent for record in _cache().glob(f"[!.]*/{_RECORD}"))
     return next((entry for entry in entries if wanted.is_made_by(entry)), None)
+
+
+def _prebuilt(wanted: _Wanted) -> Prebuilt | None:
+    """Return the wanted kernel of the package longlook-prebuilt; None if that has another or is not installed."""
+    found = prebuilt_kernel()
+    return found if found is not None and wanted.is_recorded(found.record) else None
 
 
 def _cache() -> Path:

@@ -16,7 +16,7 @@ def install(version: str) -> Program:
     def compiled(work: Path, out: Path) -> None:
         build_steps.run(("sh", "build.sh", version, str(out)), cwd=work, env=dict(os.environ))
 
-    return build("workshop", version, SOURCES, "sh", compiled)
+    return build("workshop", version, SOURCES, lambda: "sh", compiled)
 
 
 STACK = Stack(
@@ -29,5 +29,5 @@ STACK = Stack(
     knobs={},
     log_formats=(),
     install=install,
-    installed=lambda version: is_built("workshop", version, SOURCES, "sh"),
+    installed=lambda version: is_built("workshop", version, SOURCES, lambda: "sh"),
 )

@@ -1,0 +1,93 @@
+"""Programs and the guest kernel of the package longlook-prebuilt: taken instead of built, if the inputs are the same.
+
+Its folder has `stacks/NAME/VERSION/` with `program` and `program.json`, and `kernel/` with `linux` and `kernel.json`:
+entries of a cache. If Longlook itself was installed from a wheel, that wheel pins the digests of these files.
+"""
+
+import json
+import os
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from longlook.core import InputError, MachineError, file_digest, packed_file
+
+FOLDER = "LONGLOOK_PREBUILT"
+"""The variable with a folder instead of the one in the package; empty for none, so that everything is built."""
+
+PINS = "prebuilt.json"
+"""The file of the wheel with the SHA-256 of each file of the folder, by its path there."""
+
+_PACKAGE = "longlook_prebuilt"
+
+
+@dataclass(frozen=True)
+class Prebuilt:
+    """A verified file, and the record of what it was made of."""
+
+    file: Path
+    record: dict[str, Any]
+
+
+def prebuilt_program(name: str, version: str, inputs: str) -> Prebuilt | None:
+    """Return a version's program that was built elsewhere from the inputs of this digest; None if there is none.
+
+    MachineError if the file is not what its record or the wheel's pins say.
+    """
+    found = _verified(Path("stacks", name, version), "program", "program.json")
+    return found if found is not None and found.record.get("inputs") == inputs else None
+
+
+def prebuilt_kernel() -> Prebuilt | None:
+    """Return the guest kernel that was built elsewhere, None if there is none; MachineError as `prebuilt_program`."""
+    return _verified(Path("kernel"), "linux", "kernel.json")
+
+
+def _verified(place: Path, name: str, record_name: str) -> Prebuilt | None:
+    folder = _folder()
+    if folder is None or not (folder / place / record_name).is_file():
+        return None
+    for each in (name, record_name):
+        _expect_pinned(folder, place / each)
+    file, record_file = folder / place / name, folder / place / record_name
+    try:
+        record = json.loads(record_file.read_text())
+        is_intact = record["sha256"] == file_digest(file)
+    except (OSError, ValueError, KeyError, TypeError):
+        is_intact = False
+    if not is_intact:
+        raise MachineError(f"{file} is not what {record_file.name} beside it says", _hint(folder))
+    return Prebuilt(file, record)
+
+
+def _expect_pinned(folder: Path, path: Path) -> None:
+    pins = read_pins()
+    if pins is not None and pins.get(path.as_posix()) != file_digest(folder / path):
+        raise MachineError(f"{folder / path} is not what Longlook's wheel was made with", _hint(folder))
+
+
+def _hint(folder: Path) -> str:
+    return f"install the wheel again, or build instead of {folder}: {FOLDER}= longlook …"
+
+
+def _folder() -> Path | None:
+    if (named := os.environ.get(FOLDER)) is not None:
+        if named and not Path(named).is_dir():
+            raise InputError(
+                f"{FOLDER}={named}: there is no such folder", f"unset it, or {FOLDER}= to build everything"
+            )
+        return Path(named).absolute() if named else None
+    spec = find_spec(_PACKAGE)
+    return Path(spec.origin).parent if spec is not None and spec.origin is not None else None
+
+
+@cache
+def read_pins() -> dict[str, str] | None:
+    """Return the SHA-256 of each file that the wheel of Longlook pins, by its path; None if it pins none."""
+    file = packed_file(PINS)
+    if not file.is_file():
+        return None
+    pins: dict[str, str] = json.loads(file.read_text())
+    return pins
