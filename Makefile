@@ -40,8 +40,8 @@ build: .venv/built
 ready: build
 	@$(BIN)/longlook setup
 
-demo: ready
-	@$(BIN)/longlook run demo
+demo: build
+	@$(BIN)/longlook demo
 
 wheel: build
 	$(BIN)/python packaging/make.py
