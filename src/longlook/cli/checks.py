@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from longlook.core import Component, InputError, Made, codec
-from longlook.terminal import AsJson, Renderings, Unwrapped, document_printer, output_console, print_json
+from longlook.terminal import AsJson, Printer, Renderings, Unwrapped, document_printer, output_console, print_json
 
 _DIGITS = 16
 
@@ -21,12 +21,21 @@ def doctor(
     provenance: Annotated[
         bool, typer.Option("--provenance", help="List everything that was downloaded, and who vouches for it.")
     ] = False,
+    rebuild: Annotated[
+        bool,
+        typer.Option("--rebuild", help="With --provenance: build what longlook-prebuilt brought anew, and compare."),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Check that this machine has everything that Longlook needs, and print the command that fixes what is missing."""
     from longlook.engines import examine
 
+    if rebuild and not provenance:
+        raise InputError("--rebuild is part of --provenance", "longlook doctor --provenance --rebuild")
     printer = document_printer(as_json=as_json)
+    if rebuild:
+        _rebuild(printer)
+        return
     if provenance:
         printer.show(_downloads())
         return
@@ -39,6 +48,21 @@ def doctor(
     printer.show(Renderings(lambda: [table], lambda: [codec.encode(need) for need in needs]))
     if any(need.required and not need.met for need in needs):
         raise typer.Exit(3)
+
+
+def _rebuild(printer: Printer) -> None:
+    """Print for each part whether its bytes are the same, and exit with 1 if they differ."""
+    from longlook.provision import rebuild
+
+    made = list(rebuild(lambda text: printer.report(text, event="note", text=text)))
+    table = Table("", "part", "brought", "built here", "compilers", box=None)
+    for each in made:
+        mark = Text("same", "green") if each.is_same else Text("differs", "red")
+        compilers = each.built_by if each.brought_by == each.built_by else f"{each.brought_by}; here {each.built_by}"
+        table.add_row(mark, each.part, each.brought[:_DIGITS], each.built[:_DIGITS], compilers)
+    printer.show(Renderings(lambda: [table], lambda: [codec.encode(each) for each in made]))
+    if not all(each.is_same for each in made):
+        raise typer.Exit(1)
 
 
 def _downloads() -> Renderings:

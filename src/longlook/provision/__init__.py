@@ -61,6 +61,8 @@ if TYPE_CHECKING:
     from longlook.provision.provenance.made import of_kernel as of_kernel
     from longlook.provision.provenance.made import of_part as of_part
     from longlook.provision.provenance.made import of_wheels as of_wheels
+    from longlook.provision.provenance.rebuilt import Rebuilt as Rebuilt
+    from longlook.provision.provenance.rebuilt import rebuild as rebuild
     from longlook.provision.provenance.videos import of_decoder as of_decoder
     from longlook.provision.provenance.videos import of_encoder as of_encoder
     from longlook.provision.provenance.videos import of_players as of_players
@@ -126,6 +128,7 @@ else:
             "parallel": "Installed install_all",
             "progress": "listening",
             "provenance.made": "all_made of_kernel of_part of_wheels",
+            "provenance.rebuilt": "Rebuilt rebuild",
             "provenance.videos": "of_decoder of_encoder of_players",
             "python": (
                 "ENVIRONMENT PythonAdapter adapter_of compile_modules copy_adapter python_client python_server "

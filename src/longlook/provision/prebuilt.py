@@ -45,6 +45,21 @@ def prebuilt_kernel() -> Prebuilt | None:
     return _verified(Path("kernel"), "linux", "kernel.json")
 
 
+def prebuilt_parts() -> dict[str, Prebuilt]:
+    """Return all that the folder has, by the name that `longlook setup` takes; MachineError as `prebuilt_program`."""
+    folder = _folder()
+    found: dict[str, Prebuilt] = {}
+    if folder is None:
+        return found
+    if (kernel := prebuilt_kernel()) is not None:
+        found["kernel"] = kernel
+    for record in sorted(folder.glob("stacks/*/*/program.json")):
+        place = record.parent.relative_to(folder)
+        if (program := _verified(place, "program", record.name)) is not None:
+            found[f"{place.parent.name}@{place.name}"] = program
+    return found
+
+
 def _verified(place: Path, name: str, record_name: str) -> Prebuilt | None:
     folder = _folder()
     if folder is None or not (folder / place / record_name).is_file():

@@ -13,6 +13,7 @@ from longlook.core.errors import InputError, MachineError
 from longlook.core.job import Program
 from longlook.provision import guest_kernel, prebuilt
 from longlook.provision.build_cache import build, is_built
+from longlook.provision.provenance.rebuilt import rebuild
 from tests.unit.provision.test_guest_kernel import fake_build, quiet
 
 
@@ -151,3 +152,25 @@ def test_the_kernel_of_another_recipe_is_built_here(package: Path, monkeypatch: 
     monkeypatch.setattr(guest_kernel, "build_kernel", fake_build)
     record = json.loads(Path(guest_kernel.kernel_program(quiet).path).with_name("kernel.json").read_text())
     assert record["config"] != "0" * 64
+
+
+def test_a_rebuilt_kernel_is_compared(
+    package: Path, sources: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.rmtree(package / "stacks")
+    kernel_of(package)
+    monkeypatch.setattr(guest_kernel, "build_kernel", fake_build)
+    cache = str(paths.cache_dir())
+    (same,) = rebuild(quiet)
+    assert same.is_same
+    assert same.part == "kernel"
+    (package / "kernel" / "linux").write_text("another\n")
+    record = json.loads((package / "kernel" / "kernel.json").read_text())
+    changed = {**record, "sha256": file_digest(package / "kernel" / "linux"), "gcc": "gcc 9"}
+    (package / "kernel" / "kernel.json").write_text(json.dumps(changed))
+    (other,) = rebuild(quiet)
+    assert (other.is_same, other.brought, other.brought_by) == (False, changed["sha256"], "gcc 9")
+    assert str(paths.cache_dir()) == cache
+    monkeypatch.setenv(prebuilt.FOLDER, "")
+    with pytest.raises(InputError, match="longlook-prebuilt is not installed"):
+        list(rebuild(quiet))
