@@ -21,6 +21,8 @@ from longlook.instruments.infer import command as infer
 from longlook.instruments.link import command as link
 from longlook.terminal import error_console
 
+_DIGITS = 16
+
 app = typer.Typer(
     help="Is A faster, fairer or cheaper than B, where, and why?", no_args_is_help=True, pretty_exceptions_enable=False
 )
@@ -54,13 +56,20 @@ app.command()(checks.phone)
 
 
 def _print_version(asked: bool) -> None:
-    if asked:
-        typer.echo(__version__)
-        raise typer.Exit
+    """Print the version, the method that makes verdicts and the guest kernel: together they say what results are."""
+    if not asked:
+        return
+    from longlook.core import folder_digest
+    from longlook.provision import guest_kernel
+
+    typer.echo(f"longlook {__version__}")
+    typer.echo(f"method {folder_digest('longlook.analysis.stats')[:_DIGITS]}")
+    typer.echo(f"kernel {guest_kernel.readiness().detail}")
+    raise typer.Exit
 
 
 _Version = Annotated[
-    bool, typer.Option("--version", help="Print the version and exit.", is_eager=True, callback=_print_version)
+    bool, typer.Option("--version", help="Print version, method and guest kernel, and exit.", is_eager=True, callback=_print_version)
 ]
 
 
