@@ -18,13 +18,14 @@ ROOT = Path(__file__).parents[2]
 COMPILERS = ("go", "cargo", "rustc", "cc", "gcc", "make", "patch", "cmake")
 ONE_CELL = ("--only", "client=quic-go", "--only", "10Mbit,5KB", "--rounds", "2", "--around", "none", "--json")
 BUILD = """
-import json, os, sys
+import json, os, sys, tomllib
 from pathlib import Path
 sys.path.insert(0, "packaging")
 import backend
 from prebuilt import build_prebuilt
 out = Path(sys.argv[1])
-_, pins = build_prebuilt(out, "0.1.0", print)
+version = tomllib.loads(Path("pyproject.toml").read_text())["project"]["version"]
+_, pins = build_prebuilt(out, version, print)
 (out / "pins.json").write_text(json.dumps(pins))
 os.environ[backend.PINS] = str(out / "pins.json")
 backend.build_wheel(str(out))
