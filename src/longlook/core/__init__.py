@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from longlook.core.flows import ENDLESS as ENDLESS
     from longlook.core.flows import FLOWS_FILE as FLOWS_FILE
     from longlook.core.flows import FLOWS_FOLDER as FLOWS_FOLDER
+    from longlook.core.flows import LOAD_FILE as LOAD_FILE
     from longlook.core.flows import MOST_ADDRESS_SLOTS as MOST_ADDRESS_SLOTS
     from longlook.core.flows import MULTIPATH as MULTIPATH
     from longlook.core.flows import OBJECTS as OBJECTS
@@ -277,10 +278,10 @@ else:
             "faces": "lazy",
             "files": "open_below open_regular remove_tree",
             "flows": (
-                "DURATION ENDLESS FLOWS_FILE FLOWS_FOLDER MOST_ADDRESS_SLOTS MULTIPATH OBJECTS PREFERRED_ADDRESS "
-                "WARM_UP content_parameters endless_path endpoints_of flow_folder has_second_address moves "
-                "offers_preferred_address over_several_paths phases_of program_role runs_tcp stop_after_s watched_s "
-                "whole_path"
+                "DURATION ENDLESS FLOWS_FILE FLOWS_FOLDER LOAD_FILE MOST_ADDRESS_SLOTS MULTIPATH OBJECTS "
+                "PREFERRED_ADDRESS WARM_UP content_parameters endless_path endpoints_of flow_folder "
+                "has_second_address moves offers_preferred_address over_several_paths phases_of program_role runs_tcp "
+                "stop_after_s watched_s whole_path"
             ),
             "job": "Content Echo ExpectedAnswer Identity Job Program",
             "knobs": "ALT_SVC_PORT LARGEST_HTTP2_WINDOW MEMORY PLAYER RESOLVER with_default",

@@ -21,6 +21,8 @@ WATCH = "watch_s"
 """Parameter of a workload: after that time a player stops, whatever it has shown."""
 FLOWS_FOLDER, FLOWS_FILE = "flows", "flows.json"
 """In the folder of a trial whose flows compete: the folder with a folder for each, and the file with their times."""
+LOAD_FILE = "load.jsonl"
+"""In the folder of a trial whose client prints no lines: what it left and when, as the laboratory saw it."""
 OBJECTS, ENDLESS = "objects_bytes", "endless_bytes"
 """Parameters of the content of competing flows: sizes of whole objects, and of the object that never ends."""
 

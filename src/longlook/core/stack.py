@@ -91,7 +91,8 @@ class OwnRoot:
     """The root that a program sees instead of the laboratory's: a folder, under a layer of the program's own.
 
     Places are paths in the root without a first slash. `shown` maps them to files and folders of the laboratory,
-    `texts` to the content of files, which can be executed. The program can make files in the `writable` folders.
+    `texts` to the content of files, which can be executed. The program can make files in the `writable` folders, and in
+    `results`, which is empty at the start and from which the laboratory takes files; it is "" if there is none.
     """
 
     folder: str
@@ -99,6 +100,7 @@ class OwnRoot:
     shown: Mapping[str, str] = field(default_factory=dict)
     texts: Mapping[str, str] = field(default_factory=dict)
     writable: tuple[str, ...] = ()
+    results: str = ""  # a place
 
 
 @dataclass(frozen=True)
@@ -242,6 +244,9 @@ class Stack:
     install: Callable[[str], Program]
     server_command: Callable[[Program, ServerJob], Command] | None = None
     client_command: Callable[[Program, str], Command] | None = None  # (program, path of the ClientJob as JSON)
+    requests_command: Callable[[Program, ClientJob], Command] | None = None
+    """For a client that asks for everything at once, leaves files, and prints what it likes: no line of ours is needed
+    (the QUIC interop runner's contract)."""
     session_command: Callable[[Program, Identity], Command] | None = None  # identity: known when the session starts
     proxy_command: Callable[[Program, ProxyJob], Command] | None = None
     relay_command: Callable[[Program, RelayJob], Command] | None = None

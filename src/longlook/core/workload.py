@@ -50,3 +50,4 @@ class WorkloadKind:
     competes: bool = False  # its arms have `flows`, each of which fetches its own objects
     plays: bool = False  # its client plays a video
     echoes: bool = False  # its client sends datagrams that its server answers with the same
+    at_once: bool = False  # its files are asked for at once, unless a parameter of that name groups them

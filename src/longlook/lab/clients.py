@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from longlook.core import ClientJob, cpu_of_tree
+from longlook.core import ClientJob, ExpectedAnswer, cpu_of_tree
 from longlook.lab.artefacts import write_json
 from longlook.lab.linux.confine import Confinement
 from longlook.lab.linux.cpuquota import CpuQuota
 from longlook.lab.linux.namespace import Namespace
+from longlook.lab.observations import LeftFile
 from longlook.lab.process import CrowdedOutError, Process, start, stop
+from longlook.lab.results import take_results
 from longlook.lab.session import ClientSession, Sessions
 from longlook.lab.session_traces import SessionTraces
 
@@ -68,6 +70,7 @@ class Client(Protocol):
     session: bool
     remote: bool  # it is another machine, of which the process here is the driver
     clock_ns: int | None  # `timing.unix_minus_monotonic_ns` when it was started; None: in this trial
+    files: Mapping[str, LeftFile] | None  # by URL path, what it left in place of lines, once it has finished
 
     @property
     def process(self) -> Process | None:
@@ -102,9 +105,17 @@ class PlainClient:
     remote = False
     clock_ns: int | None = None
 
-    def __init__(self, program: Prepared, quota: CpuQuota | None, job_file: Path) -> None:
-        self._program, self._quota, self._job_file = program, quota, job_file
+    def __init__(
+        self,
+        program: Prepared,
+        quota: CpuQuota | None,
+        job_file: Path,
+        expected: Mapping[str, ExpectedAnswer] | None = None,
+    ) -> None:
+        """Take how it is started; `expected` is what it leaves as files, None if it prints lines."""
+        self._program, self._quota, self._job_file, self._expected = program, quota, job_file, expected
         self._crowded_out = False
+        self.files: Mapping[str, LeftFile] | None = None
         self.process: Process | None = None
 
     def prepare(self) -> None:
@@ -135,6 +146,8 @@ class PlainClient:
             self._program.close()
             return 0.0
         stop(self.process)
+        if self._expected is not None and self.process.room is not None:
+            self.files = take_results(self.process.room.results, self._expected)
         cpu_s = self.process.exit.cpu_s if self.process.exit else 0.0
         self.process.close()
         return cpu_s
@@ -144,6 +157,7 @@ class SessionClient:
     """A session client: it stays between trials and gets its job as a line."""
 
     session = True
+    files: Mapping[str, LeftFile] | None = None
 
     def __init__(self, session: ClientSession, sessions: Sessions, folder: Path) -> None:
         self._session, self._sessions, self._folder = session, sessions, folder

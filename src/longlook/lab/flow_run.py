@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from longlook.core import ClientJob, Content, Flow, Job, Scalar, Trial, has_second_address, watched_s
+from longlook.core import Content, Flow, Job, Scalar, Trial, watched_s
+from longlook.lab.client_jobs import client_job
 from longlook.lab.clients import Client
 from longlook.lab.judge import succeeded
 from longlook.lab.observations import FlowKind, Observations, Span
 from longlook.lab.process import Process
-from longlook.lab.programs import stack_of
-from longlook.lab.topology import SECOND_CLIENT_ADDRESS, SERVER_PORT, Addresses
+from longlook.lab.topology import SERVER_PORT, Addresses
 
 _TAIL_BYTES = 1 << 16
 _LINES = 3
@@ -61,23 +61,7 @@ class FlowRun:
     def begin(self, job: Job) -> None:
         """Start the client's work and note the time."""
         self.began_unix_ns = time.time_ns()
-        self.client.begin(
-            ClientJob(
-                protocol=self.trial.protocol,
-                connection=self.trial.connection,
-                address=self.addresses.server,
-                port=SERVER_PORT,
-                phases=self.content(job).phases,
-                identity=job.identity,
-                knobs={**stack_of(self.trial.client).preset, **self.trial.client.knobs},
-                timeout_s=self.trial.timeout_s,
-                connections=job.content.connections,
-                waits_s=job.content.waits_s,
-                second_address=SECOND_CLIENT_ADDRESS if has_second_address(self.trial) else "",
-                video=job.content.video,
-                echo=job.content.echo,
-            )
-        )
+        self.client.begin(client_job(self.trial, self.content(job), job.identity, self.addresses.server))
 
     def done(self) -> bool:
         """Return whether its client has ended by itself; the first call that finds it so notes the time."""
@@ -188,7 +172,8 @@ def observations_of(process: Process | None) -> Observations:
         return Observations()
     code = process.exit.code if process.exit else None
     stderr = read_excerpt(process.stderr) if code else ""
-    return Observations(tuple(process.lines), tuple(process.junk), code, stderr, process.broke)
+    output = excerpt("\n".join(process.tail)) if code and not process.says_ready else ""
+    return Observations(tuple(process.lines), tuple(process.junk), code, stderr, process.broke, output)
 
 
 def tcp_of(trial: Trial, flow: Flow) -> dict[str, Scalar]:

@@ -16,7 +16,17 @@ from longlook.lab.judge_knobs import knobs
 from longlook.lab.judge_lines import lines
 from longlook.lab.judge_settings import settings
 from longlook.lab.judge_witness import witnessed
-from longlook.lab.observations import FlowCase, FlowKind, Judgement, Line, Observations, Stopped, bounded, signal_name
+from longlook.lab.observations import (
+    FlowCase,
+    FlowKind,
+    Judgement,
+    Line,
+    LoadSeen,
+    Observations,
+    Stopped,
+    bounded,
+    signal_name,
+)
 from longlook.lab.vocabulary import vocabulary
 
 UNSUPPORTED_EXIT = 127
@@ -120,7 +130,7 @@ def _support(case: FlowCase) -> Judgement | None:
             continue
         reported = any(line.get("supported") is False for line in program.events("error"))
         if program.exit_code == UNSUPPORTED_EXIT or (reported and program.exit_code is None):
-            reason = program.errors() or "it does not report what"
+            reason = program.errors() or program.stderr or program.output or "it does not report what"
             return Judgement(
                 Outcome.UNSUPPORTED,
                 f"{role} {end.stack} {end.version} does not support this: {reason}",
@@ -154,7 +164,7 @@ def _client(case: FlowCase) -> Judgement | None:
     if case.stopped is Stopped.CLIENT_HUNG:
         reason = f"the client hung: it did not end within its limit of {case.trial.timeout_s:g} s"
         return Judgement(Outcome.TIMED_OUT, reason, "see client.stderr")
-    if client.junk:
+    if client.junk and client.files is None:
         return Judgement(
             Outcome.FAILED,
             f"the client printed something that is not a JSON line: {client.junk[0]!r}",
@@ -171,6 +181,10 @@ def _failed(case: FlowCase) -> Judgement:
     """Return the outcome of a client that did not receive everything."""
     client, limit_s = case.client, case.trial.timeout_s
     arrived = sum(1 for line in client.events("object") if line.get("error") is None)
+    if case.load is not None:
+        arrived = sum(
+            1 for path, answer in case.content.expected.items() if _wrong_file(case.load, path, answer) is None
+        )
     if case.measure_s >= limit_s:
         wanted = len(case.content.expected) * case.content.connections
         return Judgement(
@@ -216,8 +230,8 @@ def _ended_early(case: FlowCase) -> Judgement:
 def _objects(case: FlowCase) -> Judgement | None:
     if case.kind is not FlowKind.FINITE:
         return None
-    if case.content.video or case.content.echo is not None:
-        return _played(case) if case.content.video else _echoed(case)
+    if case.load is not None or case.content.video or case.content.echo is not None:
+        return _done_without_objects(case)
     objects: dict[str, list[Line]] = {}
     for line in case.client.events("object"):
         objects.setdefault(str(line.get("path")), []).append(line)
@@ -238,6 +252,26 @@ def _objects(case: FlowCase) -> Judgement | None:
         if page.get("t_loaded_ns") is None:
             return Judgement(Outcome.FAILED, f"the page {page.get('url')} never finished loading", "see client.jsonl")
     return None
+
+
+def _done_without_objects(case: FlowCase) -> Judgement | None:
+    """Check what a client did whose lines `object` are not the proof."""
+    if case.load is not None:
+        return _left(case, case.load)
+    return _played(case) if case.content.video else _echoed(case)
+
+
+def _left(case: FlowCase, load: LoadSeen) -> Judgement | None:
+    """Check that a client that prints no lines left every file that it was asked for, with the right bytes."""
+    for path, expected in case.content.expected.items():
+        if (wrong := _wrong_file(load, path, expected)) is not None:
+            return Judgement(Outcome.FAILED, f"{path}: {wrong}", "see client.stderr, client.jsonl and server.stderr")
+    return None
+
+
+def _wrong_file(load: LoadSeen, path: str, expected: ExpectedAnswer) -> str | None:
+    file = load.files[path]
+    return file.problem or _wrong_body({"bytes": file.bytes, "digest": file.digest}, expected)
 
 
 def _object_errors(client: Observations) -> str:

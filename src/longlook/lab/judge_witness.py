@@ -10,8 +10,8 @@ from itertools import accumulate
 from longlook.core import EITHER, UDP_ECHO, ConnectionState, Outcome, has_second_address
 from longlook.lab.judge_lines import clock_bound_ns
 from longlook.lab.link_data import Delivered
-from longlook.lab.link_log import TCP, UDP
-from longlook.lab.observations import FlowCase, FlowKind, Judgement, Line
+from longlook.lab.link_log import TCP, UDP, LinkLog
+from longlook.lab.observations import FlowCase, FlowKind, Judgement, Line, LoadSeen
 
 _HINT = "see client.jsonl and the link's log: `longlook-link pcapng link.bin OUT` makes a capture of it"
 _LATE_BYTES = {TCP: 512, UDP: 32_768}
@@ -31,12 +31,27 @@ def witnessed(case: FlowCase) -> Judgement | None:
         return Judgement(
             Outcome.INVALID, reason, "let nothing set the clock (NTP, a suspended machine) while a run goes on"
         )
+    if case.load is not None:
+        return _load_witnessed(case, case.log, case.load)
     early = case.session or case.trial.connection is ConnectionState.ZERO_RTT
     came = Delivered(case.log, clock_bound_ns(case), early=early, framed=case.trial.protocol != UDP_ECHO.name)
     for reason in _contradictions(case, came):
-        return Judgement(
-            Outcome.FAILED, f"the client reports what the link did not carry: {reason}", _HINT, complete=True
-        )
+        return _contradicted(reason)
+    return None
+
+
+def _contradicted(reason: str) -> Judgement:
+    return Judgement(Outcome.FAILED, f"the client reports what the link did not carry: {reason}", _HINT, complete=True)
+
+
+def _load_witnessed(case: FlowCase, log: LinkLog, load: LoadSeen) -> Judgement | None:
+    """Check that the link brought all that a client without lines left as files, in its measured connection."""
+    needed, had = sum(answer.bytes for answer in case.content.expected.values()), 0
+    if load.started_ns is not None and load.ended_ns is not None:
+        early = case.trial.connection is ConnectionState.ZERO_RTT
+        had = Delivered(log, early=early).data_bytes(load.started_ns, load.ended_ns, len(load.files))
+    if had < needed:
+        return _contradicted(f"its files have {needed} bytes, of which the link had delivered at most {had}")
     return None
 
 

@@ -21,7 +21,8 @@ TCP, UDP = 6, 17
 """Values of `ip_protocol`."""
 SYN, ACK, ECE, CWR = 0x02, 0x10, 0x40, 0x80
 """Bits of `tcp_flags`."""
-_OPENING_FORMS = (2, 3)  # of `quic_form`: Initial, 0-RTT
+OPENING_FORMS = (2, 3)
+"""Values of `quic_form`: Initial, 0-RTT."""
 CORRUPTED = 2
 """A bit of `edits`: the packet was corrupted."""
 _WORD_BYTES = 8
@@ -32,7 +33,7 @@ _Code = Literal["Q", "I", "H", "B"]
 _CODES: Mapping[str, _Code] = {"<u8": "Q", "<u4": "I", "<u2": "H", "|u1": "B"}
 _ADDRESS = "client_address"
 _WHOLE = bytes(not value & CORRUPTED for value in range(256))
-_OPENS_QUIC = bytes(value in _OPENING_FORMS for value in range(256))
+_OPENS_QUIC = bytes(value in OPENING_FORMS for value in range(256))
 OPENS_TCP = bytes(bool(value & SYN) for value in range(256))
 """Table that makes flags of TCP 1 if they hold SYN, else 0."""
 _FURTHER = ("ip_protocol", "quic_form", "connection_id_bytes", "edits", "sequence", _ADDRESS)

@@ -40,6 +40,41 @@ class FlowKind(StrEnum):
 
 
 @dataclass(frozen=True)
+class LeftFile:
+    """A file that a client left in place of a line: its size, and its digest ("sha256:…") if it has the right size.
+
+    `problem` says why nothing of it could be read; None if it could be.
+    """
+
+    bytes: int | None = None
+    digest: str | None = None
+    problem: str | None = None
+
+
+@dataclass(frozen=True)
+class OpenedFlow:
+    """A connection of a client as the link saw it begin, in ns since 1970; `primes`: it only obtains a ticket."""
+
+    client_port: int
+    started_ns: int
+    primes: bool
+
+
+@dataclass(frozen=True)
+class LoadSeen:
+    """The load of a client that prints no lines: the files that it left, and when the load was (`lab.loads`).
+
+    `files` are by URL path. Times are in ns since 1970, None if the link saw no such packet. `flows` are in order of
+    time; the last is the measured one unless it primes.
+    """
+
+    files: Mapping[str, LeftFile]
+    started_ns: int | None = None
+    ended_ns: int | None = None
+    flows: tuple[OpenedFlow, ...] = ()
+
+
+@dataclass(frozen=True)
 class Observations:
     """One program: what it printed, and how it ended by itself (`exit_code` is None if it had to be stopped)."""
 
@@ -48,6 +83,8 @@ class Observations:
     exit_code: int | None = None  # negative: the number of the signal that ended it
     stderr: str = ""  # an excerpt (`stderr.excerpt`) where it ended with an error
     broke: str | None = None  # the limit that it broke, as a sentence without its subject
+    output: str = ""  # the end of what it printed, if it ended with an error and may print what it likes
+    files: Mapping[str, LeftFile] | None = None  # by URL path, what it left in place of lines; None: it prints lines
 
     def events(self, event: str) -> list[Line]:
         """Return the lines of one kind, in order."""
@@ -61,7 +98,8 @@ class Observations:
         """Return why it ended, to be put behind a sentence: its `error` lines, else its standard error, else ""."""
         if self.errors():
             return f": {self.errors()}"
-        return f"; its stderr: {self.stderr}" if self.stderr else ""
+        stderr = f"; its stderr: {self.stderr}" if self.stderr else ""
+        return f"{stderr}; its output: {self.output}" if self.output else stderr
 
 
 @dataclass(frozen=True)
@@ -99,6 +137,7 @@ class FlowCase:
     relayed: bool = False  # the client's packets are those of a relay beside it
     tcp: Mapping[str, Scalar] = field(default_factory=dict)  # the settings of the kernel's TCP, with the flow's own
     clock_moved_ns: int = 0  # how far this machine's clock was set since the client read it first
+    load: LoadSeen | None = None  # of a client whose files are the proof; None: its lines are
 
     @property
     def connections(self) -> int:

@@ -7,6 +7,7 @@ import os
 import select
 import signal
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -24,7 +25,7 @@ from longlook.lab.observations import signal_name
 STOP_WITHIN_S = 2.0
 _READ_BYTES = 1 << 16
 _READS_AT_ONCE = 16  # more than any pipe holds; a program that prints without pause must not keep its reader for ever
-_JUNK_KEPT = 20
+_JUNK_KEPT, _TAIL_KEPT = 20, 3
 _LONGEST_LINE_BYTES = 1 << 20
 _HANDLED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT, signal.SIGTERM)
 
@@ -44,7 +45,8 @@ class Exit:
 
 @dataclass
 class Process:
-    """A running program. `lines` are the JSON objects that it printed; `junk` is the first of its other output.
+    """A running program. `lines` are the JSON objects that it printed; `junk` is the first of its other output, `tail`
+    the last.
 
     `broke` is the limit that it broke, as a sentence without its subject: it is killed for that.
     """
@@ -65,7 +67,8 @@ class Process:
     home: str = ""  # the folder where it has temporary files
     compartment: Compartment | None = None  # in real time, of a program under test
     room: GuestRoom | None = None  # in a guest
-    says_ready: bool = True  # as a server: False: it is ready once it listens
+    says_ready: bool = True  # False: it may print what it likes, and a server is ready once it listens
+    tail: deque[str] = field(default_factory=lambda: deque(maxlen=_TAIL_KEPT))
     _rest: bytes = b""
     _printed: int = 0
     _line_count: int = 0
@@ -105,6 +108,7 @@ class Process:
         self.log = -1 if log is None else _create(log)
         self.lines.clear()
         self.junk.clear()
+        self.tail.clear()
         self._printed = self._line_count = 0
         self._stderr_before = self.stderr.stat().st_size
 
@@ -220,10 +224,13 @@ class Process:
             parsed = json.loads(line)
         except (ValueError, RecursionError):
             parsed = None
-        if isinstance(parsed, dict):
+        if isinstance(parsed, dict) and (self.says_ready or isinstance(parsed.get("event"), str)):
             self.lines.append(parsed)
-        elif len(self.junk) < _JUNK_KEPT:
-            self.junk.append(line[:200].decode(errors="replace"))
+            return
+        text = line[:200].decode(errors="replace")
+        self.tail.append(text)
+        if len(self.junk) < _JUNK_KEPT:
+            self.junk.append(text)
 
 
 class CrowdedOutError(OSError):

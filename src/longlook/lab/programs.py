@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from longlook.core import (
+    ClientJob,
     Command,
     Endpoint,
     InputError,
@@ -111,16 +112,21 @@ def _start_beside(job: Job, name: str, command: Command, launch: Launch) -> Proc
     return _prepared(name, job, command, launch, {}, ()).start()
 
 
-def plain_client(job: Job, program: Program, launch: Launch) -> PlainClient:
-    """Return the client of a flow, not yet started; raise InputError if the stack has none that ends by itself."""
-    trial = job.trial
-    stack = stack_of(trial.client)
-    if stack.client_command is None:
+def plain_client(job: Job, program: Program, launch: Launch, work: ClientJob) -> PlainClient:
+    """Return the client of a flow, not yet started; raise InputError if the stack has none that ends by itself.
+
+    `work` is what it will be given.
+    """
+    stack, job_file = stack_of(job.trial.client), launch.folder / "client.json"
+    if stack.requests_command is not None:
+        command = stack.requests_command(program, work)
+    elif stack.client_command is not None:
+        command = stack.client_command(program, str(job_file))
+    else:
         raise InputError(f"stack {stack.name} has no client that ends with its job", "see: longlook stacks list")
-    job_file = launch.folder / "client.json"
-    command = stack.client_command(program, str(job_file))
     prepared = _prepared("client", job, command, launch, *_variables(job, "client", launch))
-    return PlainClient(prepared, launch.side.quota, job_file)
+    leaves = None if stack.requests_command is None else job.content.expected
+    return PlainClient(prepared, launch.side.quota, job_file, leaves)
 
 
 def _prepared(

@@ -11,6 +11,7 @@ from typing import Self
 from longlook.core import FLOWS_FILE, Flow, Job, Program, Trial, flow_folder, phases_of, program_role
 from longlook.lab import link_options, multipath, trial_files
 from longlook.lab.artefacts import write_json
+from longlook.lab.client_jobs import client_job
 from longlook.lab.clients import Client, SessionClient
 from longlook.lab.cpu_limit import Slow, SlowSide
 from longlook.lab.cpu_profiler import CpuProfiler
@@ -202,7 +203,10 @@ class Testbed:
             for name, value in {**self._processor_drops(), **slowness}.items()
         } | multipath.counts(self._job.trial, self.path.server.namespace, clients)
         return Teardown(
-            clients=tuple(replace(client, broke=client.broke or broke.get("client")) for client in clients),
+            clients=tuple(
+                replace(client, broke=client.broke or broke.get("client"), files=flow_run.client.files)
+                for client, flow_run in zip(clients, self.flow_runs, strict=True)
+            ),
             servers=tuple(
                 replace(server, lines=tuple(flow_run.server.lines), broke=flow_run.server.broke or broke.get("server"))
                 for server, flow_run in zip(servers, self.flow_runs, strict=True)
@@ -329,10 +333,10 @@ class Testbed:
             self.client_side.add_address(where.client, where.server, flow.congestion_control, settings)
             self.path.server.add_address(where.server, where.client, flow.congestion_control, settings)
 
-    def _plain_client(self, trial: Trial, program: Program, folder: Path, name: str) -> Client:
+    def _plain_client(self, trial: Trial, program: Program, server: str, folder: Path, name: str) -> Client:
         job = replace(self._job, trial=trial)
         launch = self._launch(self.client_side, folder, name)
-        client = plain_client(job, program, launch)
+        client = plain_client(job, program, launch, client_job(trial, job.content, job.identity, server))
         self._undo.callback(lambda: client.finish(trusted=False))
         return client
 
@@ -345,10 +349,10 @@ class Testbed:
         if flow.address_slot not in servers:
             program = job.programs[program_role(flow, "server")]
             servers[flow.address_slot] = self._start_server(trial, program, where, folder, flow.name)
-        client = session_client or self._plain_client(
-            trial, job.programs[program_role(flow, "client")], folder, flow.name
-        )
         to = where if flow.competes else replace(where, server=connected_to(trial))
+        client = session_client or self._plain_client(
+            trial, job.programs[program_role(flow, "client")], to.server, folder, flow.name
+        )
         phases = phases_of(flow) if flow.competes else job.content.phases
         self.flow_runs.append(FlowRun(trial, client, servers[flow.address_slot], to, folder, phases, flow))
 

@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from longlook.core import BEHIND, Job, Outcome, Run, endpoints_of, link_file, stop_after_s
+from longlook.core import BEHIND, LOAD_FILE, Job, Outcome, Run, endpoints_of, link_file, stop_after_s
 from longlook.lab import artefacts, guard, multipath
 from longlook.lab.congestion_proof import CongestionProof
 from longlook.lab.flow_run import FlowRun, FlowSchedule, tcp_of
@@ -15,12 +15,13 @@ from longlook.lab.guard import CounterReading
 from longlook.lab.judge import judge_all
 from longlook.lab.link_log import LinkLog, LinkLogError, read_link_log
 from longlook.lab.linux import cpufreq
-from longlook.lab.observations import FlowCase, FlowKind, Judgement, Span, Stopped, Teardown
+from longlook.lab.loads import load_lines, load_of
+from longlook.lab.observations import FlowCase, FlowKind, Judgement, LoadSeen, Observations, Span, Stopped, Teardown
 from longlook.lab.process import watch
 from longlook.lab.programs import stack_of
 from longlook.lab.testbed import Facilities, Testbed
 from longlook.lab.timing import Timing, unix_minus_monotonic_ns
-from longlook.lab.topology import MIDDLE_ADDRESS, EndpointNamespace
+from longlook.lab.topology import MIDDLE_ADDRESS, SERVER_PORT, EndpointNamespace
 
 GRACE_S = 1.0
 """Time beyond the trial's limit, for a client that ends by itself and reports what had arrived."""
@@ -164,6 +165,7 @@ def _judge(
         logs = [_log_of(job, each) if asked else None for each, asked in zip(testbed.flow_runs, finite, strict=True)]
     except (LinkLogError, OSError) as error:
         return Judgement(Outcome.INVALID, f"the link's log cannot be read: {error}", "see link.stderr")
+    loads = [_load_of(job, *seen) for seen in zip(testbed.flow_runs, teardown.clients, logs, strict=True)]
     cases = [
         FlowCase(
             trial=flow_run.trial,
@@ -186,12 +188,19 @@ def _judge(
             client_span=flow_run.span,
             server_span=trial_span,
             log=log,
+            load=load,
             relayed=job.trial.proxy is not None and stack_of(job.trial.proxy).relay_command is not None,
             tcp=tcp_of(job.trial, flow_run.flow),
             clock_moved_ns=0 if virtual else unix_minus_monotonic_ns() - (flow_run.client.clock_ns or clock_ns),
         )
-        for flow_run, client, server, seen, log in zip(
-            testbed.flow_runs, teardown.clients, teardown.servers, measured.congestion_controls, logs, strict=True
+        for flow_run, client, server, seen, log, load in zip(
+            testbed.flow_runs,
+            teardown.clients,
+            teardown.servers,
+            measured.congestion_controls,
+            logs,
+            loads,
+            strict=True,
         )
     ]
     judgement = judge_all(cases)
@@ -216,6 +225,17 @@ def _log_of(job: Job, flow_run: FlowRun) -> LinkLog:
     names = [link_file(name, ".bin") for name in job.trial.links if name != BEHIND]
     address = flow_run.addresses.client if flow_run.flow.competes else ""
     return LinkLog(tuple(read_link_log(Path(job.folder) / name, address) for name in names))
+
+
+def _load_of(job: Job, flow_run: FlowRun, client: Observations, log: LinkLog | None) -> LoadSeen | None:
+    """Return the load of a client that prints no lines, and write the lines that say it; None of any other client."""
+    until_ns = time.time_ns() if flow_run.span is None else flow_run.span.ends_ns
+    load = load_of(flow_run.trial, flow_run.content(job), client, log, until_ns)
+    if load is not None:
+        where = flow_run.addresses
+        lines = load_lines(load, where.client, f"{where.server}:{SERVER_PORT}", flow_run.trial.protocol)
+        artefacts.write_lines(flow_run.folder / LOAD_FILE, list(lines))
+    return load
 
 
 def take_reading(sides: Iterable[EndpointNamespace]) -> CounterReading:

@@ -65,6 +65,8 @@ def _receive_time(timeline: Timeline) -> float | None:
 def _throughput(timeline: Timeline) -> float | None:
     """Return body bytes between the first request and the last byte in Mbit/s, with the wait for the connection."""
     sent, done = timeline.select(Kind.REQUEST_SENT), timeline.select(Kind.OBJECT_DONE)
+    if sent.num_rows == 0:
+        sent, done = timeline.select(Kind.LOAD_STARTED), timeline.select(Kind.LOAD_ENDED)
     if sent.num_rows == 0 or done.num_rows == 0 or done["size_bytes"].null_count:
         return None
     elapsed_ns = pc.max(done["time_ns"]).as_py() - pc.min(sent["time_ns"]).as_py()
@@ -129,10 +131,13 @@ METRICS = (
         label="Page load time",
         unit="s",
         better=Better.LOWER,
-        needs=(Kind.REQUEST_SENT, Kind.OBJECT_DONE, Kind.PAGE_STARTED, Kind.PAGE_LOADED),
+        needs=(
+            *(Kind.REQUEST_SENT, Kind.OBJECT_DONE, Kind.PAGE_STARTED, Kind.PAGE_LOADED),
+            *(Kind.LOAD_STARTED, Kind.LOAD_ENDED),
+        ),
         measure=_page_load_time,
         summary="Browser: navigation start to load event. Plain client: first request, issued before the "
-        "connection opens, to the last object's last byte.",
+        "connection opens, to the last object's last byte. Container image: its first packet to the last with data.",
     ),
     Metric(
         name="time_to_first_byte",
@@ -174,7 +179,7 @@ METRICS = (
         unit="Mbit/s",
         better=Better.HIGHER,
         margin=OF_RATES,
-        needs=(Kind.REQUEST_SENT, Kind.OBJECT_DONE),
+        needs=(Kind.REQUEST_SENT, Kind.OBJECT_DONE, Kind.LOAD_STARTED, Kind.LOAD_ENDED),
         measure=_throughput,
         summary="Body bytes of all objects that arrived, divided by the time from the first request to the last byte.",
     ),

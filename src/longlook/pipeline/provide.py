@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from longlook.core import Engine, Made, Plan, Program, endpoints_of, link_program, registry, trace_program
+from longlook.core import Engine, Identity, Made, Plan, Program, endpoints_of, link_program, registry, trace_program
 from longlook.pipeline.check import runs_in_guests
 from longlook.provision import (
     decoder,
@@ -19,7 +19,7 @@ from longlook.provision import (
     players,
     tls,
 )
-from longlook.run import Provisions, endpoints, prepare_contents, records_tcp
+from longlook.run import Provisions, asks_by_runner, endpoints, prepare_contents, records_tcp
 
 
 def provide_for(plan: Plan, engine: Engine, say: Callable[[str], None]) -> Provisions:
@@ -55,9 +55,15 @@ def provide_for(plan: Plan, engine: Engine, say: Callable[[str], None]) -> Provi
         link,
         trace,
         {padding: tls.identity(padding) for padding in paddings},
+        _for_runners(plan),
         made,
         {each.name: str(each.sha256) for each in tools},
     )
+
+
+def _for_runners(plan: Plan) -> dict[int, Identity]:
+    paddings = {trial.certificate_padding_bytes for trial in plan.trials if asks_by_runner(trial)}
+    return {padding: tls.identity(padding, as_runners=True) for padding in sorted(paddings)}
 
 
 def _players(plan: Plan) -> set[str]:

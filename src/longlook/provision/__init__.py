@@ -48,9 +48,11 @@ if TYPE_CHECKING:
     from longlook.provision.go import state_go_version as state_go_version
     from longlook.provision.go_main import GoMain as GoMain
     from longlook.provision.guest_kernel import kernel_program as kernel_program
+    from longlook.provision.images.bounds import MOST_RESULTS_BYTES as MOST_RESULTS_BYTES
     from longlook.provision.images.resolve import image_program as image_program
     from longlook.provision.images.resolve import is_image as is_image
     from longlook.provision.images.resolve import is_image_unpacked as is_image_unpacked
+    from longlook.provision.images.stack import image_client as image_client
     from longlook.provision.images.stack import image_server as image_server
     from longlook.provision.packaged import DebianAdapter as DebianAdapter
     from longlook.provision.packaged import debian_server as debian_server
@@ -122,8 +124,9 @@ else:
             "go": "GoAdapter NO_PATCHES Patches release_of state_go_version",
             "go_main": "GoMain",
             "guest_kernel": "kernel_program",
+            "images.bounds": "MOST_RESULTS_BYTES",
             "images.resolve": "image_program is_image is_image_unpacked",
-            "images.stack": "image_server",
+            "images.stack": "image_client image_server",
             "packaged": "DebianAdapter debian_server",
             "parallel": "Installed install_all",
             "progress": "listening",

@@ -81,7 +81,9 @@ def write_skeleton(name: str, like: str, into: Path) -> Path:
     exists.
     """
     if like == "container":
-        raise InputError("a stack in a container image cannot be run yet", f"now: --like {', '.join(MODELS)}")
+        raise InputError(
+            "a container image is no stack to be written", "name it as it is: image:./FILE.tar (docs/guide/images.md)"
+        )
     if like not in MODELS:
         raise InputError(f"--like {like}: there is no such model", f"known: {', '.join(MODELS)}")
     if not _NAME.fullmatch(name):

@@ -28,6 +28,8 @@ VALID_FROM = datetime(2020, 1, 1, tzinfo=UTC)
 
 VALID_UNTIL = datetime(2050, 1, 1, tzinfo=UTC)
 _NAMES = (HOST, "*.example.test", "example.test")
+_RUNNERS_NAMES = (HOST, "server", "server4", "server6", "server46")
+"""The names of the interop runner's server, with which a certificate is as long as with the others."""
 _PADDING = x509.ObjectIdentifier("1.3.6.1.4.1.32473.1")
 """Below the number that is reserved for examples (RFC 5612): no program knows it, so all ignore it."""
 _PADDING_FRAME_BYTES = 17  # of an extension, without its value
@@ -36,13 +38,14 @@ _MODE = 0o644  # of the key too: anybody can know it
 _P256_ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
 
 
-def identity(padding_bytes: int = 0) -> Identity:
+def identity(padding_bytes: int = 0, *, as_runners: bool = False) -> Identity:
     """Return the identity; write its files again if they are missing or damaged.
 
     Padding makes the certificate longer by that many bytes (and up to 5 more or less: a signature has no fixed length).
+    `as_runners`: it is for the names of the interop runner's server too, in place of others.
     """
-    files = _make(padding_bytes)
-    name = f"tls-{padding_bytes}" if padding_bytes else "tls"
+    files = _make(padding_bytes, as_runners=as_runners)
+    name = "-".join(["tls", *([str(padding_bytes)] if padding_bytes else []), *(["runner"] if as_runners else [])])
     folder = filled(cache_dir() / name, lambda folder: _holds(folder, files), lambda folder: _write(folder, files))
     public = x509.load_pem_x509_certificate(files[_CERTIFICATE]).public_key()
     spki = public.public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
@@ -73,7 +76,7 @@ def _is_readable(path: Path) -> bool:
     return path.stat().st_mode & _MODE == _MODE
 
 
-def _make(padding_bytes: int) -> dict[str, bytes]:
+def _make(padding_bytes: int, *, as_runners: bool) -> dict[str, bytes]:
     """Return the bytes of the files by name."""
     ca_key = _derived_key("authority")
     ca_name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Longlook laboratory CA")])
@@ -86,8 +89,9 @@ def _make(padding_bytes: int) -> dict[str, bytes]:
     )
     leaf_key = _derived_key("server")
     leaf_name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, HOST)])
-    names: list[x509.GeneralName] = [x509.DNSName(name) for name in _NAMES]
-    names.append(x509.IPAddress(ipaddress.ip_address("127.0.0.1")))
+    names: list[x509.GeneralName] = [x509.DNSName(name) for name in (_RUNNERS_NAMES if as_runners else _NAMES)]
+    if not as_runners:
+        names.append(x509.IPAddress(ipaddress.ip_address("127.0.0.1")))
     unsigned = (
         _builder(leaf_name, ca_name, leaf_key.public_key(), 2)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)

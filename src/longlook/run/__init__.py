@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from longlook.run.execute import Progress as Progress
     from longlook.run.execute import Provisions as Provisions
     from longlook.run.execute import Tally as Tally
+    from longlook.run.execute import asks_by_runner as asks_by_runner
     from longlook.run.execute import endpoints as endpoints
     from longlook.run.execute import make_job as make_job
     from longlook.run.execute import prepare_contents as prepare_contents
@@ -47,7 +48,9 @@ else:
         __name__,
         {
             "diff": "DatedEvent FileDifference RunDifference TrialDifference compare",
-            "execute": "Executor Progress Provisions Tally endpoints make_job prepare_contents records_tcp",
+            "execute": (
+                "Executor Progress Provisions Tally asks_by_runner endpoints make_job prepare_contents records_tcp"
+            ),
             "host_facts": "facts_of_host",
             "link_diff": "FirstDifference Packet PacketPair",
             "trial_cache": "TrialCache",

@@ -36,8 +36,9 @@ T = TypeVar("T")
 class Provisions:
     """Everything that trials share: programs by endpoint, contents by workload, the TLS identity.
 
-    `padded` are identities with a longer certificate, by its padding in bytes; `made` says what the programs are made
-    of. `tools` are digests of what has a part in trials and is neither an endpoint nor ours: what made contents, and
+    `padded` are identities with a longer certificate, by its padding in bytes. `for_runners` are those of clients with
+    the interop runner's contract, in the same way, also without padding (0). `made` says what the programs are made of.
+    `tools` are digests of what has a part in trials and is neither an endpoint nor ours: what made contents, and
     what plays them in a browser.
     """
 
@@ -47,6 +48,7 @@ class Provisions:
     link: Program
     trace: Program | None = None  # records the kernel's TCP where that is wanted
     padded: Mapping[int, Identity] = field(default_factory=dict)
+    for_runners: Mapping[int, Identity] = field(default_factory=dict)
     made: tuple[Made, ...] = ()
     tools: Mapping[str, str] = field(default_factory=dict)  # by NAME@VERSION
 
@@ -211,9 +213,21 @@ def make_job(
             **({"trace": provisions.trace} if provisions.trace and records_tcp(trial) else {}),
         },
         content=provisions.contents[content_key(trial)],
-        identity=provisions.padded[padding] if (padding := trial.certificate_padding_bytes) else provisions.identity,
+        identity=_identity(trial, provisions),
         traces={digest: (traces or {})[digest] for digest in sorted(set(trial.traces()))},
     )
+
+
+def asks_by_runner(trial: Trial) -> bool:
+    """Return whether a trial's client asks the interop runner's server, by its names."""
+    return registry.stack(trial.client.stack).requests_command is not None
+
+
+def _identity(trial: Trial, provisions: Provisions) -> Identity:
+    padding = trial.certificate_padding_bytes
+    if asks_by_runner(trial):
+        return provisions.for_runners[padding]
+    return provisions.padded[padding] if padding else provisions.identity
 
 
 def batches(trials: Iterable[Trial], *, in_batches: bool) -> list[tuple[Trial, ...]]:

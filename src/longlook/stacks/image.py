@@ -1,10 +1,10 @@
-"""Container images by the interop runner's contract, as servers: `image:./server.tar` (docs/guide/images.md)."""
+"""Container images by the interop runner's contract: `image:./server.tar` (docs/guide/images.md)."""
 
 from pathlib import Path
 from typing import NoReturn
 
 from longlook.core import ConnectionState, FromSources, InputError, Program, SourceTree, Stack
-from longlook.provision import image_server
+from longlook.provision import image_client, image_server
 
 _HINT = "write image:./FILE.tar"
 
@@ -32,7 +32,7 @@ def _install(version: str) -> NoReturn:
 STACK = Stack(
     name="image",
     summary="container images with the interop runner's contract, named by their files",
-    roles=("server",),
+    roles=("server", "client"),
     protocols=("h3",),
     connections=(ConnectionState.COLD,),
     versions=(),
@@ -40,6 +40,7 @@ STACK = Stack(
     log_formats=("qlog",),
     install=_install,
     server_command=image_server,
+    requests_command=image_client,
     server_reports_state=False,
     of_images=True,
     from_sources=FromSources(build=_build, is_built=_is_built, state_version=_no_sources, unpack=_no_sources),

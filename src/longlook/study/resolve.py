@@ -37,6 +37,7 @@ from longlook.network import settings as network
 from longlook.study import tcp
 from longlook.study.arm_settings import ArmSettings, EndpointSettings, WorkloadSettings
 from longlook.study.catalogue import Catalogue
+from longlook.study.requests import check_requests
 from longlook.study.settings import (
     PROXY,
     SPLIT,
@@ -151,6 +152,7 @@ def resolve_flow_setup(arm: ArmSettings, catalogue: Catalogue) -> FlowSetup:
             _check_connections(stack, arm, catalogue)
             _check_waits(stack, connection, arm.workload, catalogue)
             _check_plays(stack, protocol, connection, arm, catalogue)
+            check_requests(stack, arm, catalogue)
         endpoints[end.role] = Endpoint(stack.name, version, _knobs(end, stack, version, protocol))
     congestion_control = None
     if find_protocol(protocol).kernel_tcp:

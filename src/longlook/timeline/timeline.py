@@ -44,6 +44,8 @@ class Kind(StrEnum):
     ECHO_STARTED = "echo_started"
     ECHO_ANSWERED = "echo_answered"
     ECHO_UNANSWERED = "echo_unanswered"
+    LOAD_STARTED = "load_started"
+    LOAD_ENDED = "load_ended"
 
 
 KINDS: Mapping[Kind, str] = {
@@ -74,6 +76,9 @@ KINDS: Mapping[Kind, str] = {
     Kind.ECHO_ANSWERED: "client, echoes: the first answer to a size; size_bytes = UDP payload, value = tries by then",
     Kind.ECHO_UNANSWERED: "client, echoes: a size was given up (time = then); size_bytes = UDP payload, "
     "value = tries, detail = why none left, if the kernel refused it",
+    Kind.LOAD_STARTED: "link, clients without lines: the first packet of the measured connection came",
+    Kind.LOAD_ENDED: "link, clients without lines: the last packet that can carry bytes of a body was delivered; "
+    "size_bytes = all bodies",
 }
 
 SCHEMA = pa.schema(
@@ -154,7 +159,7 @@ class Timeline:
 
         With several flows it is the time in which all competed, after the warm-up. For a browser it goes from
         navigation start to load event, for a plain client from the first request (issued before the connection opens)
-        to the last object's end.
+        to the last object's end, for a client without lines from its first packet to the last one with data for it.
         """
         if (competition := self.metadata.get("competition")) is not None:
             return None if competition["window_ns"] is None else tuple(competition["window_ns"])
@@ -162,6 +167,8 @@ class Timeline:
         if started.num_rows == 0:
             started = self.select(Kind.REQUEST_SENT)
             ended = self.select([Kind.OBJECT_DONE, Kind.OBJECT_FAILED])
+        if started.num_rows == 0:
+            started, ended = self.select(Kind.LOAD_STARTED), self.select(Kind.LOAD_ENDED)
         if started.num_rows == 0 or ended.num_rows == 0:
             return None
         return pc.min(started["time_ns"]).as_py(), pc.max(ended["time_ns"]).as_py()

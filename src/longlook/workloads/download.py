@@ -95,4 +95,5 @@ WORKLOAD = WorkloadKind(
         ),
     },
     prepare=prepare,
+    at_once=True,
 )

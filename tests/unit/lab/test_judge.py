@@ -9,7 +9,7 @@ from syrupy.assertion import SnapshotAssertion
 from longlook.core.job import Content, ExpectedAnswer
 from longlook.core.model import ConnectionState, Endpoint, Outcome
 from longlook.lab.judge import judge, judge_all
-from longlook.lab.observations import FlowCase, FlowKind, Observations, Stopped
+from longlook.lab.observations import FlowCase, FlowKind, LeftFile, LoadSeen, Observations, Stopped
 from tests.data.trials import MS, T0, trial
 
 DIGEST = "sha256:" + "0" * 64
@@ -381,3 +381,38 @@ def test_a_client_elsewhere_whose_packets_never_came_was_not_measured(snapshot: 
     assert silent.reason is not None
     assert silent.reason == snapshot
     assert judge(replace(case, **link(up={"arrived": 3, "delivered": 3}))).outcome is Outcome.FAILED
+
+
+LEFT = {"/a": LeftFile(10, DIGEST), "/b": LeftFile(20, DIGEST)}
+
+
+def left(exit_code: int | None = 0, output: str = "", junk: tuple[str, ...] = (), **files: LeftFile) -> dict[str, Any]:
+    found = {**LEFT, **{f"/{name}": file for name, file in files.items()}}
+    return {
+        "client": Observations((), junk, exit_code, output=output, files=found),
+        "load": LoadSeen(found, T0, T0 + MS),
+    }
+
+
+@pytest.mark.parametrize(
+    ("changes", "outcome", "reason"),
+    [
+        (left(), Outcome.OK, None),
+        (left(junk=("a line for people",)), Outcome.OK, None),
+        (left(b=LeftFile(problem="the client left no such file")), Outcome.FAILED, "/b: the client left no such file"),
+        (left(b=LeftFile(21)), Outcome.FAILED, "/b: wrong body: 21 bytes, expected 20"),
+        (left(b=LeftFile(20, "sha256:1")), Outcome.FAILED, f"/b: wrong body: sha256:1, expected {DIGEST}"),
+        (left(127, "sh: x: not found"), Outcome.UNSUPPORTED, "client other 2 does not support this: sh: x: not found"),
+        (left(3, "no route"), Outcome.FAILED, "the client failed (exit code 3); its output: no route"),
+    ],
+)
+def test_a_client_without_lines_is_judged_by_its_files(
+    changes: dict[str, Any], outcome: Outcome, reason: str | None
+) -> None:
+    found = judge(replace(SOUND, **changes))
+    assert (found.outcome, found.reason) == (outcome, reason)
+
+
+def test_a_transfer_that_hung_says_how_many_files_had_arrived() -> None:
+    found = judge(replace(SOUND, **left(1, b=LeftFile(3)), measure_s=6.0))
+    assert (found.outcome, "1 of 2 objects had arrived" in (found.reason or "")) == (Outcome.TIMED_OUT, True)

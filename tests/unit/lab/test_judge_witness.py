@@ -15,7 +15,8 @@ from longlook.core.model import ConnectionState, Endpoint, Outcome
 from longlook.lab.judge import judge
 from longlook.lab.judge_witness import witnessed
 from longlook.lab.link_log import LinkLog, read_link_log
-from longlook.lab.observations import FlowCase, FlowKind, Observations
+from longlook.lab.loads import load_of
+from longlook.lab.observations import FlowCase, FlowKind, LeftFile, Observations
 from tests.data.trials import MS, RECORD_2, T0, packet_2, records, write_link_log
 from tests.unit.lab.test_judge import CONTENT, DONE, SOUND, TRIAL, accepted, client, opened, server
 from tests.unit.lab.test_judge import fetched as fetched_object
@@ -257,3 +258,22 @@ def test_a_shorter_load_than_the_link_s_is_never_sound(make: Make, ends: tuple[i
 
 def test_observations_without_lines_are_sound(make: Make) -> None:
     assert witnessed(make(client=Observations())) is None
+
+
+def test_files_without_lines_need_as_many_bytes_over_the_link(tmp_path: Path) -> None:
+    files = {path: LeftFile(each.bytes, each.digest) for path, each in CONTENT_2.expected.items()}
+    hello = packet_2(1, 2, direction=0, quic_form=2)
+    asked = packet_2(4, 5, direction=0, quic_form=1, payload_bytes=80)
+
+    def judged(packets: int) -> str | None:
+        data = [packet_2(6 + number, 7 + number, quic_form=1) for number in range(packets)]
+        write_link_log(tmp_path / "link.bin", records([hello, packet_2(2, 3, quic_form=4), asked, *data], RECORD_2))
+        log = LinkLog((read_link_log(tmp_path / "link.bin"),))
+        seen = Observations(exit_code=0, files=files)
+        load = load_of(TRIAL, CONTENT_2, seen, log, at(999))
+        found = witnessed(replace(SOUND, content=CONTENT_2, client=seen, log=log, load=load))
+        return None if found is None else found.reason
+
+    assert judged(25) is None
+    assert "its files have 28960 bytes, of which the link had delivered at most 12124" in str(judged(10))
+    assert "at most 0" in str(judged(0))

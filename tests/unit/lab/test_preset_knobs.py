@@ -9,7 +9,7 @@ import pytest
 
 from longlook.core.job import Identity
 from longlook.core.stack import Command, ServerJob, Stack
-from longlook.lab import flow_run, programs
+from longlook.lab import client_jobs, flow_run, programs
 from longlook.provision.variants import variant
 from longlook.stacks.aioquic import STACK
 
@@ -46,8 +46,8 @@ def test_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_client(monkeypatch: pytest.MonkeyPatch) -> None:
     jobs: list[Any] = []
-    monkeypatch.setattr(flow_run, "stack_of", lambda _end: MADE)
-    monkeypatch.setattr(flow_run, "has_second_address", lambda _trial: False)
+    monkeypatch.setattr(client_jobs, "stack_of", lambda _end: MADE)
+    monkeypatch.setattr(client_jobs, "has_second_address", lambda _trial: False)
     trial: Any = SimpleNamespace(client=end(), protocol="h3", connection="cold", timeout_s=1.0)
     client: Any = SimpleNamespace(begin=jobs.append)
     addresses: Any = SimpleNamespace(server="198.18.0.2")

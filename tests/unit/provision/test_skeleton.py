@@ -40,7 +40,7 @@ def test_a_copy_has_the_files_of_one_version_and_no_tests(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("name", "like", "message"),
     [
-        ("mine", "container", "container image cannot be run yet"),
+        ("mine", "container", "container image is no stack to be written"),
         ("mine", "java", "no such model"),
         ("My Own", "go", "cannot be a stack's name"),
         ("quinn", "go", "there is a stack quinn already"),

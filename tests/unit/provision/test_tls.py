@@ -91,3 +91,12 @@ def test_padding_makes_the_certificate_longer_and_nothing_else(padding_bytes: in
     assert Path(padded.key).read_bytes() == Path(plain.key).read_bytes()
     certificate(padded.certificate).verify_directly_issued_by(certificate(plain.ca))
     assert tls.identity(padding_bytes) == padded
+
+
+def test_the_interop_runners_names_make_no_certificate_longer() -> None:
+    plain, other = tls.identity(), tls.identity(as_runners=True)
+    names = certificate(other.certificate).extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    assert names.get_values_for_type(x509.DNSName) == [tls.HOST, "server", "server4", "server6", "server46"]
+    assert abs(der_bytes(other.certificate) - der_bytes(plain.certificate)) <= 2
+    assert Path(other.ca).read_bytes() == Path(plain.ca).read_bytes()
+    assert tls.identity(100, as_runners=True).certificate != tls.identity(100).certificate

@@ -43,8 +43,8 @@ class ComparisonOptions:
     metric: Annotated[list[str] | None, typer.Option("--metric", help="Default: page_load_time; repeat for more.")] = (
         None
     )
-    size: Annotated[str, typer.Option(help="Size of each object of the page.")] = "1MB"
-    objects: Annotated[int, typer.Option(min=1, help="Objects of the page.")] = 1
+    size: Annotated[str, typer.Option(help="Size of each object of the page, or of each file for an image.")] = "1MB"
+    objects: Annotated[int, typer.Option(min=1, help="Objects of the page, or files for an image.")] = 1
     rounds: Annotated[
         int | None,
         typer.Option(help="Exactly this number of rounds on each network, from 10; default: as many as decide."),
@@ -66,9 +66,11 @@ class ComparisonOptions:
         roles = (*spec.ROLES, spec.BOTH)
         if self.role not in roles:
             raise InputError(f"--role {self.role}: there is no such role", f"allowed: {', '.join(roles)}")
+        sides = [catalogue.parse_side(side, self.protocol) for side in (baseline, contender)]
+        kind = spec.kind_of_load(sides, self.role, self.peer)
         return spec.ComparisonSpec(
-            baseline=catalogue.parse_side(baseline, self.protocol),
-            contender=catalogue.parse_side(contender, self.protocol),
+            baseline=sides[0],
+            contender=sides[1],
             networks=spec.parse_networks(self.on),
             gate_pct=spec.parse_gate(self.gate),
             role=self.role,
@@ -77,7 +79,7 @@ class ComparisonOptions:
             congestion_control=self.congestion_control,
             knobs=tuple(spec.parse_knob(knob) for knob in self.knob or []),
             metrics=tuple(dict.fromkeys(self.metric or ["page_load_time"])),
-            workload={"kind": "page", "objects": self.objects, "object": self.size},
+            workload={"kind": kind, "objects": self.objects, "object": self.size},
             rounds=self.rounds,
             max_rounds=self.max_rounds,
             alpha=self.alpha,

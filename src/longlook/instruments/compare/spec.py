@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from longlook.core import InputError, Problems, Scalar, Stopping, Study, find_protocol, nearest, units
+from longlook.core import InputError, Problems, Scalar, Stopping, Study, find_protocol, nearest, registry, units
 from longlook.network import PRESET, PRESETS
 from longlook.study import SAMPLED, STANDARD, Catalogue, ComparedSide, installed, parse_study, toml_value
 
@@ -133,6 +133,14 @@ _UNITS: Mapping[str, Callable[[str], object]] = {
     "network.loss": lambda value: units.parse_share(value if value.endswith("%") else ""),
 }
 """Settings that a bare value may make, in the order in which its unit is tried; a bare number makes none."""
+
+
+def kind_of_load(sides: Iterable[ComparedSide], role: str, peer: str) -> str:
+    """Return the workload of a comparison: `page`, or `download` if a client asks for all its files at once."""
+    names = [side.stack for side in sides] if role != "server" else [re.split("[@:]", peer)[0]]
+    stacks = registry.load("stacks")
+    at_once = (name for name in names if name in stacks and stacks[name].requests_command is not None)
+    return "page" if next(at_once, None) is None else "download"
 
 
 def make_study(spec: ComparisonSpec, catalogue: Catalogue | None = None) -> Study:

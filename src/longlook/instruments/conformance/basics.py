@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from longlook.core import (
     DURATION,
@@ -14,7 +15,15 @@ from longlook.core import (
     find_protocol,
     find_tree,
 )
-from longlook.instruments.conformance.checks import Check, CheckFinding, Want, comparing, inapplicable, verdict
+from longlook.instruments.conformance.checks import (
+    Check,
+    CheckFinding,
+    CheckStatus,
+    Want,
+    comparing,
+    inapplicable,
+    verdict,
+)
 from longlook.instruments.conformance.evidence import Seen
 from longlook.instruments.conformance.links import path, usual
 from longlook.instruments.conformance.qlogs import count
@@ -42,6 +51,22 @@ _PORT = 443
 
 def basics(subject: Subject) -> Iterator[Check]:
     """Yield every check except the proofs of knobs and the checks of a single process."""
+    checks = _basics(subject)
+    yield from map(_unless_unsupported, checks) if subject.stack.of_images else checks
+
+
+def _unless_unsupported(check: Check) -> Check:
+    """Return a check that does not apply if the program says that it does not support this: by its contract it may."""
+
+    def judge(seen: Mapping[str, Seen]) -> CheckFinding:
+        if any(each.run.outcome is Outcome.UNSUPPORTED for each in seen.values()):
+            return CheckFinding(CheckStatus.NOT_APPLICABLE, "it says by exit code 127 that it does not support this")
+        return check.judge(seen)
+
+    return replace(check, judge=judge)
+
+
+def _basics(subject: Subject) -> Iterator[Check]:
     for role, protocol in subject.settings():
         yield page(subject, role, protocol)
         if protocol == EITHER.name:
@@ -62,6 +87,8 @@ def basics(subject: Subject) -> Iterator[Check]:
 
 def _want(subject: Subject, role: str, protocol: str, workload: Workload, **more: object) -> Want:
     made = {"link": usual(), "server": subject.server(role), "client": subject.client(role), **more}
+    if role == "client" and subject.stack.of_images and workload.kind == "page":  # it asks for all files at once
+        workload = Workload("download", workload.parameters)
     return Want(protocol=protocol, workload=workload, **made)  # type: ignore[arg-type]
 
 
@@ -80,7 +107,7 @@ def page(subject: Subject, role: str, protocol: str) -> Check:
     """Check that all objects arrive with the right digests over the declared protocol, which the outcome decides."""
 
     def judge(seen: Seen) -> CheckFinding:
-        objects = len(seen.events("client", "object"))
+        objects = len(seen.events("client", "object") or [each for each in seen.load if each["event"] == "file"])
         return verdict(seen.ok, f"{objects} objects in {_took_s(seen):.2f} s" if seen.ok else seen.why)
 
     name = f"page over {protocol} ({role})"
@@ -106,6 +133,7 @@ def download(subject: Subject, role: str, protocol: str) -> Check:
 
 def _took_s(seen: Seen) -> float:
     objects = [line for line in seen.events("client", "object") if line.get("path") != "/prime"]
+    objects = objects or [line for line in seen.load if line["event"] == "load"]
     first, last = min(line["t_start_ns"] for line in objects), max(line["t_end_ns"] for line in objects)
     return float(last - first) / 1e9
 
@@ -118,7 +146,7 @@ def state(subject: Subject, role: str, protocol: str, wanted: ConnectionState) -
         return _one(name, want, _reported_by_both if find_protocol(protocol).cross_traffic else _reported)
     if wanted in subject.stack.connections_of(subject.version, protocol):
         return inapplicable(name, f"{subject.other(role).stack} cannot")
-    if role == "server":
+    if role == "server" or subject.stack.of_images:
         return inapplicable(name, "not declared")  # only a client finds out whether a server gives tickets
     want = _want(subject, role, protocol, _least(protocol), connection=wanted, timeout_s=20.0)
     return _one(name, want, _refused)
@@ -228,6 +256,8 @@ def lines(subject: Subject, protocol: str) -> Check:
     name = f"one line per object over {protocol} (client)"
     if not find_protocol(protocol).fetches:
         return inapplicable(name, _NO_OBJECTS)
+    if subject.stack.of_images:
+        return inapplicable(name, _OF_THE_CONTRACT)
     return _one(name, _want(subject, "client", protocol, SMALL), judge)
 
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from longlook.core import Outcome, Run, Trial, files, flow_folder
+from longlook.core import LOAD_FILE, Outcome, Run, Trial, files, flow_folder
 from longlook.instruments.conformance.qlogs import Event, read_qlog
 from longlook.timeline import DAMAGE, LINK_LOG, Kind, PacketLog, Timeline, normalise_trial, read_link_log
 
@@ -72,6 +72,7 @@ class Seen:
     logs: Mapping[str, int] = field(default_factory=dict)  # qlog files by role
     moved_s: float | None = None  # from the link's first packet to the first from another address of the client
     answers: Sequence[int] = ()  # the flags bytes of TCP's SYN-ACKs at the router
+    load: Sequence[Line] = ()  # the laboratory's lines of a load whose client prints none
 
     @property
     def ok(self) -> bool:
@@ -92,6 +93,7 @@ def read_seen(folder: Path, trial: Trial, run: Run) -> Seen:
     """Return the evidence in a trial's folder; files that are missing or damaged give none, so that a proof fails."""
     qlogs = {role: _files(folder / "qlog" / role) for role in ("client", "server")}
     own = flow_folder(folder, trial.each_flow()[0])
+    load = _lines(own / LOAD_FILE)
     link_log = _link_log(folder / LINK_LOG)
     return Seen(
         run=run,
@@ -100,6 +102,7 @@ def read_seen(folder: Path, trial: Trial, run: Run) -> Seen:
         qlogs={role: [event for file in files for event in read_qlog(file)] for role, files in qlogs.items()},
         logs={role: len(files) for role, files in qlogs.items()},
         moved_s=_moved_s(link_log),
+        load=load,
         answers=_answers(link_log),
     )
 

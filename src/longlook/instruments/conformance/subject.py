@@ -106,7 +106,8 @@ def subject(part: str, peer: str | None = None) -> Subject:
     released = stack.version(version).released  # empty where what is installed decides
     if both and "" < released < _RFC_9000:  # it may speak only drafts, which no other stack speaks
         witness = Endpoint(stack.name, version)
-    other = endpoint(peer) if peer else Endpoint(stack.name, version) if both else witness
+    own = both and not stack.of_images  # neither end of an image needs to say what proves a trial
+    other = endpoint(peer) if peer else Endpoint(stack.name, version) if own else witness
     shared = set(stack.protocols_of(version)) & set(protocols_of(other))
     if not shared:
         raise InputError(

@@ -92,6 +92,11 @@ class GuestRoom:
         """Return whether it has no room for another file, or for what another write brings."""
         return is_full(self.descriptor)
 
+    @property
+    def results(self) -> Path:
+        """The folder of the results of a program with a root of its own."""
+        return own_root.results_below(Path(f"/proc/self/fd/{self.descriptor}"))
+
     def close(self) -> None:
         """Let go of it."""
         os.close(self.descriptor)

@@ -11,6 +11,7 @@ from longlook.lab.linux import system
 
 _SYSTEM = ("proc", "dev", "sys")
 _OPEN = 0o1777
+_RESULTS = "results"
 
 
 def enter(root: OwnRoot, stage: Path) -> None:
@@ -23,7 +24,7 @@ def enter(root: OwnRoot, stage: Path) -> None:
         folder.mkdir()
     for name in _SYSTEM:
         _folder(upper, name)
-    for name in (root.begins_in, *root.writable):
+    for name in (root.begins_in, *root.writable, *([root.results] if root.results else [])):
         _folder(upper, name)
     for name, text in root.texts.items():
         _file(upper, name).write_text(text)
@@ -38,8 +39,17 @@ def enter(root: OwnRoot, stage: Path) -> None:
         system.mount(f"/{name}", str(new / name), None, system.MS_BIND | system.MS_REC)
     for name, source in root.shown.items():
         system.mount(source, str(new / name), None, system.MS_BIND)
+    if root.results:
+        (stage / _RESULTS).mkdir()
+        (stage / _RESULTS).chmod(_OPEN)
+        system.mount(str(stage / _RESULTS), str(new / root.results), None, system.MS_BIND)
     os.chroot(new)
     os.chdir(f"/{root.begins_in}")
+
+
+def results_below(stage: Path) -> Path:
+    """Return where a program left its results, by the folder that was its stage; a folder that it alone wrote to."""
+    return stage / _RESULTS
 
 
 def _folder(upper: Path, name: str) -> None:

@@ -15,5 +15,7 @@ MOST_LINKS = 40
 """Symbolic links that one path may lead through, as in Linux."""
 MOST_WRITABLE = 2_000
 """Folders in which the image's program may make files."""
+MOST_RESULTS_BYTES = 192 << 20
+"""All files that its program is asked for as a client; they lie in a guest's memory, beside its temporary files."""
 CACHE_BYTES = 20 << 30
 """All unpacked images of the cache; beyond that the longest unused are removed."""

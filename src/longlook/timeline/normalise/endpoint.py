@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from longlook.core import Vantage, find_protocol
+from longlook.core import LOAD_FILE, Vantage, find_protocol
 from longlook.timeline.normalise.lines import (
     MAX_UNIX_NS,
     Account,
@@ -125,7 +125,7 @@ class Endpoints:
 
 
 def read_endpoints(folder: Path, addresses: tuple[str, str] | None = None) -> Endpoints:
-    """Return everything in `client.jsonl` and `server.jsonl` of a folder.
+    """Return everything in `client.jsonl` and `server.jsonl` of a folder, and in the file of a load without lines.
 
     `addresses` are given for client and server if the laboratory knows them better than the client, which may see its
     own address as a wildcard.
@@ -133,6 +133,9 @@ def read_endpoints(folder: Path, addresses: tuple[str, str] | None = None) -> En
     found = Endpoints()
     client = _Client(found, addresses)
     found.accounts["client.jsonl"] = read_lines(folder / "client.jsonl", client.events)
+    without_lines = read_lines(folder / LOAD_FILE, client.seen_by_laboratory)
+    if without_lines.present:
+        found.accounts[LOAD_FILE] = without_lines
     _assign_flows(found)
     server = _Server(found)
     found.accounts["server.jsonl"] = read_lines(folder / "server.jsonl", {"connection": server.connection})
@@ -147,6 +150,21 @@ class _Client:
         self.events = {"connection": self.connection, "object": self.object, "page": self.page}
         self.events |= {"move": self.move, "path": self.path}
         self.events |= player_events(self._add, found.video) | echo_events(self._add)
+        self.seen_by_laboratory = {"flow": self.flow, "load": self.load}
+
+    def flow(self, line: Line) -> None:
+        """Let packets belong to a connection that the laboratory saw, unless the client itself reported it."""
+        local, started = text(line, "local"), time_ns(line, "t_start_ns")
+        if any(known.local_port == port_of(local) for known in self._found.connections):
+            return
+        flow = flow_name(text(line, "protocol"), local, text(line, "remote"))
+        self._found.connections.append(Connection(started, port_of(local), flow, line.get("primes") is True))
+
+    def load(self, line: Line) -> None:
+        started, ended, size_bytes = time_ns(line, "t_start_ns"), time_ns(line, "t_end_ns"), count(line, "bytes")
+        common = {"vantage": Vantage.LINK, "priming": False}
+        self._add(started, Kind.LOAD_STARTED, common)
+        self._add(ended, Kind.LOAD_ENDED, common | {"size_bytes": size_bytes})
 
     def connection(self, line: Line) -> None:
         started = time_ns(line, "t_start_ns")

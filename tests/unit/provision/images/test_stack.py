@@ -1,14 +1,16 @@
 """An image is a version of the stack `image`, and starts by the contract of the QUIC interop runner."""
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from longlook.core import InputError, Program, registry
+from longlook.core import ClientJob, ConnectionState, InputError, Program, registry
 from longlook.core.job import Identity
 from longlook.core.stack import ServerJob
 from longlook.provision.images.record import RECORD, image_folder
-from longlook.provision.images.stack import image_server
+from longlook.provision.images.stack import image_client, image_server
 from longlook.provision.setup import spelt_out
 from longlook.provision.sources.resolve import is_sources, parse_program
 from longlook.study.catalogue import parse_side
@@ -70,9 +72,41 @@ def test_a_server_is_started_by_the_interop_runners_contract(tmp_path: Path) -> 
     for name in ("server", "server4", "server6", "sim", "www.example.test"):
         assert f"198.18.0.2 {name}\n" in root.texts["etc/hosts"]
     assert {"setup.sh", "wait-for-it.sh"} < set(root.texts)
-    assert set(root.writable) == {"w", "var", "logs", "downloads", "tmp"}
+    assert (set(root.writable), root.results) == ({"w", "var", "logs", "tmp"}, "downloads")
 
 
-def test_an_image_is_a_server_of_one_protocol() -> None:
+IDENTITY = Identity("www.example.test", "/t/ca.pem", "/t/leaf.pem", "/t/leaf.key", "")
+JOB = ClientJob("h3", ConnectionState.COLD, "198.18.0.2", 443, (("/a.bin", "/b.bin"),), IDENTITY, {}, 60.0)
+
+
+def test_a_client_is_started_by_the_interop_runners_contract(tmp_path: Path) -> None:
+    write_saved(tmp_path / "b.tar", IMAGE)
+    parse_program("image:./b.tar")
+    program = Program(str(image_folder(IMAGE.identity) / RECORD), "")
+    command = image_client(program, JOB)
+    assert {name: command.env[name] for name in ("A", "ROLE", "TESTCASE", "REQUESTS")} == {
+        "A": "1",
+        "ROLE": "client",
+        "TESTCASE": "http3",
+        "REQUESTS": "https://server4:443/a.bin https://server4:443/b.bin",
+    }
+    root = command.root
+    assert root is not None
+    assert (set(root.shown), root.results) == ({"certs/cert.pem", "certs/priv.key", "certs/ca.pem"}, "downloads")
+    assert "198.18.0.2 server4\n" in root.texts["etc/hosts"]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"phases": (("/a",), ("/b",))}, {"waits_s": (1.0,)}, {"connections": 2}, {"video": {"quality": "x"}}],
+)
+def test_a_load_with_an_order_is_no_job_of_a_client(tmp_path: Path, changes: dict[str, Any]) -> None:
+    write_saved(tmp_path / "b.tar", IMAGE)
+    parse_program("image:./b.tar")
+    with pytest.raises(InputError, match="asks for all files at once"):
+        image_client(Program(str(image_folder(IMAGE.identity) / RECORD), ""), replace(JOB, **changes))
+
+
+def test_an_image_has_both_roles_and_no_version_of_its_own() -> None:
     stack = registry.stack("image")
-    assert (stack.roles, stack.protocols, stack.version_names) == (("server",), ("h3",), ())
+    assert (stack.roles, stack.protocols, stack.version_names) == (("server", "client"), ("h3",), ())

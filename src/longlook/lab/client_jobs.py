@@ -1,0 +1,24 @@
+"""The job of a client, from the job of its trial."""
+
+from longlook.core import ClientJob, Content, Identity, Trial, has_second_address
+from longlook.lab.programs import stack_of
+from longlook.lab.topology import SECOND_CLIENT_ADDRESS, SERVER_PORT
+
+
+def client_job(trial: Trial, content: Content, identity: Identity, server: str) -> ClientJob:
+    """Return the job of a flow's client: `trial` is as the flow sees it, `content` its part, `server` an address."""
+    return ClientJob(
+        protocol=trial.protocol,
+        connection=trial.connection,
+        address=server,
+        port=SERVER_PORT,
+        phases=content.phases,
+        identity=identity,
+        knobs={**stack_of(trial.client).preset, **trial.client.knobs},
+        timeout_s=trial.timeout_s,
+        connections=content.connections,
+        waits_s=content.waits_s,
+        second_address=SECOND_CLIENT_ADDRESS if has_second_address(trial) else "",
+        video=content.video,
+        echo=content.echo,
+    )
