@@ -1,5 +1,6 @@
 """A proxy of Go's modules that is a folder, with a cache of modules and of Longlook beside it."""
 
+import json
 import shutil
 import zipfile
 from collections.abc import Mapping
@@ -26,13 +27,14 @@ class GoProxy:
             monkeypatch.setenv(name, value)
         (below / "modules").mkdir()
 
-    def publish(self, module: str, files: Mapping[str, str]) -> None:
-        """Publish version 1.0.0 of a module of these files, one of which is its go.mod."""
+    def publish(self, module: str, files: Mapping[str, str], version: str = "1.0.0", date: str = "2026-01-01") -> None:
+        """Publish a version of a module of these files, one of which is its go.mod."""
         folder = self._folder / module / "@v"
-        folder.mkdir(parents=True)
-        (folder / "list").write_text("v1.0.0\n")
-        (folder / "v1.0.0.info").write_text('{"Version": "v1.0.0"}')
-        (folder / "v1.0.0.mod").write_text(files["go.mod"])
-        with zipfile.ZipFile(folder / "v1.0.0.zip", "w") as archive:
+        folder.mkdir(parents=True, exist_ok=True)
+        with (folder / "list").open("a") as listed:
+            listed.write(f"v{version}\n")
+        (folder / f"v{version}.info").write_text(json.dumps({"Version": f"v{version}", "Time": f"{date}T00:00:00Z"}))
+        (folder / f"v{version}.mod").write_text(files["go.mod"])
+        with zipfile.ZipFile(folder / f"v{version}.zip", "w") as archive:
             for name, text in files.items():
-                archive.writestr(f"{module}@v1.0.0/{name}", text)
+                archive.writestr(f"{module}@v{version}/{name}", text)

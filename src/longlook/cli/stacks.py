@@ -9,11 +9,11 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from longlook.core import InterruptedByUserError, codec, usable_cpus
+from longlook.core import InterruptedByUserError, MachineError, codec, usable_cpus
 from longlook.terminal import AsJson, AsJsonLines, Renderings, document_printer, lines_printer, output_console
 
 if TYPE_CHECKING:
-    from longlook.provision import StackVersion
+    from longlook.provision import StackVersion, Standing
 
 stacks_app = typer.Typer(
     help="The stacks: their versions, and whether they do what they declare.", no_args_is_help=True
@@ -28,11 +28,30 @@ def stacks_list(
     as_json: AsJson = False,
 ) -> None:
     """List every stack and version: its publication, protocols and knobs, and whether it is installed."""
-    from longlook.provision import stack_versions
+    from longlook.provision import versions_here
 
-    entries = stack_versions(names or ())
+    entries = versions_here(names or ())
     data = [codec.encode(entry) for entry in entries]
     document_printer(as_json=as_json).show(Renderings(lambda: [stacks_table(entries)], lambda: data))
+
+
+@stacks_app.command("outdated")
+def stacks_outdated(
+    names: Annotated[list[str] | None, typer.Argument(help="NAME; default: every stack of a registry.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the newest declared version of each stack, and the newest one that its registry has.
+
+    Exit 3 if a registry cannot be asked.
+    """
+    from longlook.provision import standings
+
+    found = standings(names or ())
+    data = [{**codec.encode(each), "outdated": each.is_outdated} for each in found]
+    document_printer(as_json=as_json).show(Renderings(lambda: [outdated_table(found)], lambda: data))
+    failures = sorted({each.failure for each in found if each.failure})
+    if failures:
+        raise MachineError("; ".join(failures), "this needs the network, and the clients of the registries")
 
 
 def setup(
@@ -97,6 +116,28 @@ def stacks_table(entries: "Iterable[StackVersion]") -> Table:
             " ".join(entry.roles),
             " ".join(entry.connections),
             ", ".join(entry.knobs) or "–",
-            Text("installed", "green") if entry.installed else Text("not installed", "dim"),
+            _state(entry),
         )
     return table
+
+
+def outdated_table(found: "Iterable[Standing]") -> Table:
+    """Return one line for each stack."""
+    table = Table("stack", "declared", "published", "newest", "published", "newer releases", "registry", box=None)
+    for each in found:
+        newer = "1 or more" if each.newer is None else str(each.newer or "–")
+        table.add_row(
+            each.stack,
+            each.declared,
+            each.declared_date or "–",
+            Text(each.newest or "–", "yellow" if each.is_outdated else "green"),
+            each.newest_date or "–",
+            "not known" if each.failure else newer,
+            each.registry,
+        )
+    return table
+
+
+def _state(entry: "StackVersion") -> Text:
+    state = Text("installed", "green") if entry.installed else Text("not installed", "dim")
+    return state.append(f", built by the recipe of {entry.recipe_of}") if entry.recipe_of else state

@@ -166,6 +166,7 @@ if TYPE_CHECKING:
     from longlook.core.paths import kernel_dir as kernel_dir
     from longlook.core.paths import outermost_new as outermost_new
     from longlook.core.paths import packed_file as packed_file
+    from longlook.core.paths import plugin_paths as plugin_paths
     from longlook.core.problems import Problems as Problems
     from longlook.core.problems import SettingError as SettingError
     from longlook.core.problems import allowed as allowed
@@ -299,7 +300,7 @@ else:
             ),
             "paths": (
                 "DerivedCache adapter_dir adapter_from adapters_dir cache_dir cache_root ignore_in_git kernel_dir "
-                "outermost_new packed_file"
+                "outermost_new packed_file plugin_paths"
             ),
             "problems": "Problems SettingError allowed flatten shown",
             "processes": "children_of cpu_of_tree process_table tree_of",

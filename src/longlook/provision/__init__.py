@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from longlook.provision.catalogue import is_installed as is_installed
     from longlook.provision.catalogue import selected as selected
     from longlook.provision.catalogue import stack_versions as stack_versions
+    from longlook.provision.catalogue import versions_here as versions_here
     from longlook.provision.content import PNG_OVERHEAD_BYTES as PNG_OVERHEAD_BYTES
     from longlook.provision.content import Writer as Writer
     from longlook.provision.content import make_content as make_content
@@ -85,6 +86,8 @@ if TYPE_CHECKING:
     from longlook.provision.recorded.har import read_har as read_har
     from longlook.provision.recorded.page import RecordedPage as RecordedPage
     from longlook.provision.recorded.page import evidence_counts as evidence_counts
+    from longlook.provision.registries.outdated import Standing as Standing
+    from longlook.provision.registries.outdated import standings as standings
     from longlook.provision.rust import cargo_stack as cargo_stack
     from longlook.provision.setup import DEFAULT_PARTS as DEFAULT_PARTS
     from longlook.provision.setup import KERNEL as KERNEL
@@ -98,6 +101,8 @@ if TYPE_CHECKING:
     from longlook.provision.sources.history import History as History
     from longlook.provision.sources.history import read_history as read_history
     from longlook.provision.sources.owner import stack_at as stack_at
+    from longlook.provision.sources.releases import by_age as by_age
+    from longlook.provision.sources.releases import is_copied_release as is_copied_release
     from longlook.provision.sources.resolve import is_sources as is_sources
     from longlook.provision.sources.resolve import parse_program as parse_program
     from longlook.provision.sources.resolve import version_of as version_of
@@ -118,7 +123,7 @@ else:
         {
             "build_cache": "build_folder is_folder_built sources_digest",
             "c": "c_toolchain compile_c library_of state_cmake_version",
-            "catalogue": "StackVersion is_installed selected stack_versions",
+            "catalogue": "StackVersion is_installed selected stack_versions versions_here",
             "content": "PNG_OVERHEAD_BYTES Writer make_content noise png",
             "debian": "SOURCES building_ground debian_library fetch_libraries listed_libraries",
             "go": "GoAdapter NO_PATCHES Patches release_of state_go_version",
@@ -140,12 +145,14 @@ else:
             "python_tree": "python_sources",
             "recorded.har": "HarError LARGEST_BYTES PageContradiction read_har",
             "recorded.page": "RecordedPage evidence_counts",
+            "registries.outdated": "Standing standings",
             "rust": "cargo_stack",
             "setup": "DEFAULT_PARTS KERNEL install is_part_installed spelt_out",
             "skeleton": "MODELS write_skeleton",
             "sources.git": "Commit",
             "sources.history": "History read_history",
             "sources.owner": "stack_at",
+            "sources.releases": "by_age is_copied_release",
             "sources.resolve": "is_sources parse_program version_of",
             "tls": "identity",
             "variants": "variant",

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from longlook.core import EITHER, LonglookError, Stack, registry
+from longlook.provision.sources.releases import by_age, copied_releases
 from longlook.provision.sources.resolve import parse_program
 
 _AT_ONCE = 8
@@ -26,6 +27,7 @@ class StackVersion:
     installed: bool
     default: bool
     note: str
+    recipe_of: str  # the known version as which sources are built, or a release that no list has; else ""
 
     @property
     def name(self) -> str:
@@ -37,7 +39,20 @@ def stack_versions(names: Sequence[str] = ()) -> list[StackVersion]:
     """Return all versions of all stacks, or the named ones alone (NAME or NAME@VERSION); InputError for an unknown
     name.
     """
-    chosen = selected(names)
+    return _entries(selected(names))
+
+
+def versions_here(names: Sequence[str] = ()) -> list[StackVersion]:
+    """Return `stack_versions`, with the releases of registries of which this machine has copies among a stack's."""
+    found: dict[str, tuple[Stack, str]] = {}
+    for stack, version in selected(names):
+        is_whole = not names or stack.name in names
+        for each in by_age(stack, copied_releases(stack)) if is_whole else (version,):
+            found[f"{stack.name}@{each}"] = stack, each
+    return _entries(list(found.values()))
+
+
+def _entries(chosen: Sequence[tuple[Stack, str]]) -> list[StackVersion]:
     with ThreadPoolExecutor(_AT_ONCE) as pool:  # each answer takes reading a disk or starting a program
         installed = pool.map(lambda each: is_installed(*each), chosen)
         return [_entry(stack, version, ready) for (stack, version), ready in zip(chosen, installed, strict=True)]
@@ -81,4 +96,5 @@ def _entry(stack: Stack, version: str, installed: bool) -> StackVersion:
         installed=installed,
         default=stack.is_default(version),
         note=found.note,
+        recipe_of=found.of,
     )

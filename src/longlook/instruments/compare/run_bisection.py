@@ -16,7 +16,7 @@ from longlook.instruments.compare.bisection import (
 from longlook.instruments.compare.spec import ComparisonSpec, make_study
 from longlook.instruments.compare.steps import BisectionStep, Candidate, Steps
 from longlook.pipeline import Observer, RunOptions
-from longlook.provision import Commit, History, read_history, stack_at, version_of
+from longlook.provision import Commit, History, by_age, is_copied_release, read_history, stack_at, version_of
 from longlook.study import ComparedSide
 
 Report = Callable[[BisectionStep], None]
@@ -63,7 +63,8 @@ def run_bisection(
     if searched.left_out:
         observer.say(f"not searched, because they are of another kind than both ends: {', '.join(searched.left_out)}")
     found = first_bad(Row(searched.versions), test)
-    here = searched.left_out_between(stack.version_names, found.last_good, found.first_bad)
+    known = _by_age(stack, spec.baseline, spec.contender)
+    here = searched.left_out_between(known, found.last_good, found.first_bad)
     return Bisection(found, steps.taken[found.first_bad], searched.left_out, here)
 
 
@@ -76,7 +77,18 @@ def _between(stack: Stack, good: ComparedSide, bad: ComparedSide) -> Candidates:
         raise InputError(f"{good.name} and {bad.name} are different stacks", "name two versions of one stack")
     if good.protocol != bad.protocol:
         raise InputError(f"GOOD speaks {good.protocol} and BAD {bad.protocol}", "bisect over versions alone")
-    return candidates(stack.version_names, good.version, bad.version)
+    return candidates(_by_age(stack, good, bad), good.version, bad.version)
+
+
+def _by_age(stack: Stack, *ends: ComparedSide) -> tuple[str, ...]:
+    """Return the known versions with the ends, the oldest first; InputError if an end has no place among them."""
+    for end in ends:
+        if end.version not in stack.version_names and not is_copied_release(stack, end.version):
+            raise InputError(
+                f"{end.name} has no place among the releases of {stack.name}",
+                "name two releases, or two commits with --git PATH",
+            )
+    return by_age(stack, [end.version for end in ends])
 
 
 def _expect_worse(steps: Steps, bad: Candidate) -> None:

@@ -1,4 +1,7 @@
-"""Text behind `@` → the name of a version: a known one, or sources that are copied into the cache."""
+"""Text behind `@` → the name of a version: a known one, or sources that are copied into the cache.
+
+The sources of a release that no stack declares come from the registry of its stack.
+"""
 
 import re
 import shutil
@@ -26,17 +29,20 @@ from longlook.core import (
 from longlook.provision.build_cache import filled
 from longlook.provision.images.resolve import PREFIX, STACK_NAME, image_named, is_image
 from longlook.provision.progress import report_step
+from longlook.provision.registries.declared import registry_of
+from longlook.provision.registries.registry import nearest_releases, numbers_of
 from longlook.provision.sources import git
 from longlook.provision.sources.patches import apply_patch, read_patch
 from longlook.provision.sources.snapshot import File, Files, digest_of, read_copy, read_folder, write_files
-from longlook.provision.sources.spec import Folder, Patched, Revision, Spec, parse_spec
+from longlook.provision.sources.spec import Folder, Patched, Release, Revision, Spec, parse_release, parse_spec
 
 _SHORT = 7
 _MAYBE_SOURCES = re.compile(
-    r"(?P<stack>[A-Za-z0-9][A-Za-z0-9+._~-]*)@(?P<version>[./~].*|git:.*|.*\.(?:patch|diff)(?:,of=.*)?)"
+    r"(?P<stack>[A-Za-z0-9][A-Za-z0-9+._~-]*)@(?P<version>[./~].*|git:.*|.*\.(?:patch|diff)(?:,of=.*)?|\d+\.\d.*)"
 )
 _PATCH_HINT = "make it of the version that stands before it: git diff VERSION..BRANCH"
 _HINT = "sources are ./PATH, /PATH, git:PATH#REV, or a known version with +FILE.patch"
+_OTHERWISE = "longlook stacks list names the versions that need no registry"
 
 
 def parse_program(text: str, below: Path | None = None) -> tuple[Stack, str]:
@@ -51,14 +57,23 @@ def parse_program(text: str, below: Path | None = None) -> tuple[Stack, str]:
 
 
 def is_sources(text: str) -> bool:
-    """Return whether a text, such as `quic-go@./tree` or `image:./a.tar`, names a path rather than a known version."""
+    """Return whether a text, such as `quic-go@./tree` or `image:./a.tar`, names sources rather than a known version."""
     if is_image(text):
         return True
     found = _MAYBE_SOURCES.fullmatch(text)
     stacks = registry.stacks() if found else {}
     if found is None or found["stack"] not in stacks:
         return False
-    return parse_spec(found["version"], stacks[found["stack"]].version_names, Path()) is not None
+    return _parsed(stacks[found["stack"]], found["version"], Path()) is not None
+
+
+def _parsed(stack: Stack, text: str, below: Path) -> Spec | None:
+    """Return the sources that a text names; None if it is a known version, or nothing."""
+    if text in stack.version_names:
+        return None
+    spec = parse_spec(text, stack.version_names, below)
+    registry = registry_of(stack.name) if spec is None and stack.from_sources is not None else None
+    return parse_release(text) if registry is not None and registry.has_sources else spec
 
 
 def stack_of(folder: Path, called: str = "") -> Stack:
@@ -91,7 +106,7 @@ def version_of(stack: Stack, text: str, below: Path | None = None) -> str:
     """
     if text in stack.version_names or find_tree(stack.name, text) is not None:
         return text
-    spec = parse_spec(text, stack.version_names, below or Path.cwd())
+    spec = _parsed(stack, text, below or Path.cwd())
     if spec is None:
         try:
             return stack.version(text).name
@@ -122,6 +137,8 @@ def _plain(stack: Stack, spec: Spec) -> SourceTree:
         return _of_folder(stack, spec)
     if isinstance(spec, Revision):
         return _of_revision(stack, spec)
+    if isinstance(spec, Release):
+        return _of_registry(stack, spec)
     return _of_patches(stack, spec)
 
 
@@ -189,6 +206,30 @@ def _of_patches(stack: Stack, spec: Patched) -> SourceTree:
     name = f"{spec.release}+{label}-{content_hash(texts)[:_SHORT]}"
     released = stack.version(spec.release).released
     return _kept(stack, spec, files, SourceTree(stack.name, name, "", str(spec), digest_of(files), authored=released))
+
+
+def _of_registry(stack: Stack, spec: Release) -> SourceTree:
+    spec = replace(spec, of=_nearest(stack, spec.of, spec.version))
+    known = find_tree(stack.name, spec.name)
+    if known is not None and known.folder.is_dir() and digest_of(read_copy(known.folder)) == known.digest:
+        return known
+    registry = registry_of(stack.name)
+    if registry is None:
+        raise InputError(f"no registry of {stack.name} is known", f"known: {', '.join(stack.version_names)}")
+    found = registry.find(spec.version)
+    if found is None:
+        near = ", ".join(nearest_releases(registry.versions(), spec.version))
+        raise InputError(
+            f"{stack.name} has no version {spec.version!r}, and {registry.title} has no such release of it",
+            f"nearest there: {near or 'none'}; {_OTHERWISE}",
+        )
+    with tempfile.TemporaryDirectory(prefix="longlook-sources-") as temporary:
+        folder = Path(temporary, "tree")
+        fetched = registry.fetch(stack.name, spec.version, folder)
+        files = read_folder(folder)
+    origin = f"{fetched} of {registry.title}"
+    tree = SourceTree(stack.name, spec.name, "", origin, digest_of(files), authored=found.date)
+    return _kept(stack, spec, files, tree, spec.version)
 
 
 def _kept(stack: Stack, spec: Spec, files: Files, tree: SourceTree, tag: str = "") -> SourceTree:
@@ -263,14 +304,9 @@ def _nearest(stack: Stack, declared: str, says: str) -> str:
     if declared:
         return stack.version(declared).name
     releases = [name for name in stack.version_names if not is_build(name)]
-    own = _numbers(says)
-    older = [name for name in releases if _numbers(name) <= own]
+    own = numbers_of(says)
+    older = [name for name in releases if numbers_of(name) <= own]
     return (older or releases[:1])[-1] if own else releases[-1]
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    found = re.match(r"\d+(?:\.\d+)*", version, re.ASCII)
-    return tuple(map(int, found[0].split("."))) if found else ()
 
 
 def _clean(text: str) -> str:

@@ -1,8 +1,9 @@
-"""The grammar of sources behind `@`: `./tree`, `/abs/tree`, `git:PATH#REV` and `0.65.0+fix.patch`.
+"""The grammar of sources behind `@`: `./tree`, `/abs/tree`, `git:PATH#REV`, `0.65.0+fix.patch`, and a release `0.64.0`.
 
 Behind any of them `,of=RELEASE` says which known version they are nearest to.
 """
 
+import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ _GIT = "git:"
 _FOLDERS = ("./", "../", "/", "~/")
 _PATCHES = (".patch", ".diff")
 _OF = ",of="
+_RELEASE = re.compile(r"(?P<version>\d+(?:\.\d+)+[A-Za-z0-9.-]*)(?:~recipe-(?P<recipe>.+))?", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,31 @@ class Patched:
         return "+".join((self.release, *map(str, self.patches)))
 
 
-Spec = Folder | Revision | Patched
+@dataclass(frozen=True)
+class Release:
+    """A release of a registry, which is no known version: it is built as version `of` is."""
+
+    version: str
+    of: str
+
+    @property
+    def name(self) -> str:
+        """The name in results, which says how it is built: `0.64.0~recipe-0.63.0`."""
+        return f"{self.version}~recipe-{self.of}"
+
+    def __str__(self) -> str:
+        """The specification."""
+        return f"{self.version}{_written(self.of)}"
+
+
+Spec = Folder | Revision | Patched | Release
+
+
+def parse_release(text: str) -> Release | None:
+    """Return the release that a text names as people write it, or as results do; None if it names none."""
+    text, _, of = text.partition(_OF)
+    found = _RELEASE.fullmatch(text)
+    return Release(found["version"], of or found["recipe"] or "") if found else None
 
 
 def parse_spec(text: str, known: Collection[str], below: Path) -> Spec | None:

@@ -57,7 +57,7 @@ def _flat(key: str, value: Any) -> list[tuple[str, str]]:
 
 def _origin(source: Mapping[str, Any]) -> str:
     commit = f", commit {source['commit']}" if source["commit"] else ""
-    return f"{source['origin']}{commit}, digest {source['digest']}; as {source['of']}"
+    return f"{source['origin']}{commit}, digest {source['digest']}; built by the recipe of {source['of']}"
 
 
 def _term(key: str) -> str:

@@ -87,7 +87,7 @@ def test_knobs_that_are_none(text: str) -> None:
 def test_sides() -> None:
     assert catalogue.parse_side("quic-go", "h3").version
     assert catalogue.parse_side("quic-go:h2", "h3").protocol == "h2"
-    for text in ("quic-og", "quic-go@0.0.1", "quic-go:"):
+    for text in ("quic-og", "quic-go@1", "quic-go:"):
         with pytest.raises(InputError):
             catalogue.parse_side(text, "h3")
 

@@ -142,7 +142,7 @@ def test_who_plays_the_other_end() -> None:
     assert subject("quic-go@0.20.1").witness == Endpoint("quic-go", "0.20.1"), "the newest speaks no drafts"
     assert subject("aioquic", "ngtcp2").server("client") == Endpoint("ngtcp2", "0.12.1")
     with pytest.raises(InputError, match="no version"):
-        subject("quic-go@9.9.9")
+        subject("quic-go@9")
 
 
 def basic(part: Subject, name: str) -> Check:
