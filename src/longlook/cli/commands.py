@@ -69,7 +69,10 @@ def _print_version(asked: bool) -> None:
 
 
 _Version = Annotated[
-    bool, typer.Option("--version", help="Print version, method and guest kernel, and exit.", is_eager=True, callback=_print_version)
+    bool,
+    typer.Option(
+        "--version", help="Print version, method and guest kernel, and exit.", is_eager=True, callback=_print_version
+    ),
 ]
 
 
