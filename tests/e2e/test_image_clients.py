@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from longlook.core import Endpoint, Outcome, Workload
+from longlook.core import ConnectionState, Endpoint, Outcome, Workload
 from longlook.engines.choice import make_engine
 from longlook.instruments.conformance.checks import Want
 from longlook.instruments.conformance.evidence import Seen
@@ -73,6 +73,18 @@ def test_an_image_is_a_client_as_quick_as_its_program(tmp_path: Path) -> None:
 def test_what_a_client_does_wrong_is_said(tmp_path: Path, start: str, outcome: Outcome, says: str) -> None:
     found = seen(image_of_quic_go(tmp_path / "a.tar", f"#!/bin/sh\n{start}\n".encode()), tmp_path / "run")
     assert (found.run.outcome, says in (found.run.reason or "")) == (outcome, True), found.why
+
+
+@pytest.mark.parametrize("state", list(ConnectionState))
+def test_states_of_connections_are_those_of_the_program(tmp_path: Path, state: ConnectionState) -> None:
+    name = image_of_quic_go(tmp_path / "a.tar", b"#!/bin/sh\nexec /endpoint\n")
+    image, declared = Endpoint(*name.split("@")), {"protocol": "hq-interop", "connection": state}
+    client, both = seen(name, tmp_path / "client", **declared), seen(name, tmp_path / "both", server=image, **declared)
+    for found in (client, both):
+        assert found.ok, found.why
+    assert abs(load_ns(client) - load_ns(both)) < 500_000
+    primed = [line["primes"] for line in client.load if line["event"] == "flow"]
+    assert primed == ([False] if state is ConnectionState.COLD else [True, False])
 
 
 def test_a_client_is_checked_and_a_role_that_it_lacks_does_not_apply(tmp_path: Path) -> None:

@@ -182,6 +182,7 @@ if TYPE_CHECKING:
     from longlook.core.programs import trace_program as trace_program
     from longlook.core.programs import wheel_programs as wheel_programs
     from longlook.core.protocol import EITHER as EITHER
+    from longlook.core.protocol import HQ as HQ
     from longlook.core.protocol import QUIC_ECHO as QUIC_ECHO
     from longlook.core.protocol import UDP as UDP
     from longlook.core.protocol import UDP_ECHO as UDP_ECHO
@@ -305,7 +306,7 @@ else:
             "problems": "Problems SettingError allowed flatten shown",
             "processes": "children_of cpu_of_tree process_table tree_of",
             "programs": "ask_link box_program link_program trace_program wheel_programs",
-            "protocol": "EITHER Protocol QUIC_ECHO UDP UDP_ECHO find_protocol",
+            "protocol": "EITHER HQ Protocol QUIC_ECHO UDP UDP_ECHO find_protocol",
             "provenance": "Component Made",
             "quantity": "Margin OF_DELAYS OF_LOSSES OF_PACKETS OF_RATES OF_SHARES OF_STALLS OF_TIMES Quantity",
             "registry": "ModulePlace add_plugins load_only nearest toml_files",

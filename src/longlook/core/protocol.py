@@ -36,7 +36,8 @@ class Protocol:
 
 
 H3 = Protocol("h3", quic=True)
-HQ = Protocol("hq", quic=True)
+HQ = Protocol("hq-interop", quic=True)
+"""HTTP/0.9 over QUIC: a request is a line, an answer is a body and nothing else."""
 H2 = Protocol("h2", kernel_tcp=True)
 HTTP_1_0 = Protocol("http/1.0", kernel_tcp=True, connection_per_request=True)
 UDP = Protocol("udp", fetches=False)

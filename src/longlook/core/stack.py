@@ -33,6 +33,7 @@ class Version:
     connections: tuple[ConnectionState, ...] | None = None
     note: str = ""  # a peculiarity that matters in comparisons
     of: str = ""  # of sources that are no release: the release whose knobs it has; else ""
+    server_protocols: tuple[str, ...] = ()  # that its server speaks beside the others, and its client does not
 
 
 def find_version(stack: str, versions: tuple[Version, ...], name: str) -> Version:
@@ -117,7 +118,10 @@ class Command:
 
 @dataclass(frozen=True)
 class ServerJob:
-    """Serve `www` on `address:port` with `protocol` until SIGTERM."""
+    """Serve `www` on `address:port` with `protocol` until SIGTERM.
+
+    `connection` is for programs that need the declared state; ours give tickets in any case.
+    """
 
     protocol: str
     address: str
@@ -125,6 +129,7 @@ class ServerJob:
     www: str
     identity: Identity
     knobs: Mapping[str, Scalar]
+    connection: ConnectionState = ConnectionState.COLD  # that the trial declares
 
 
 def server_arguments(job: ServerJob) -> tuple[str, ...]:
@@ -257,6 +262,7 @@ class Stack:
     busy_waits: bool = False  # it spins until time has passed: then CPU costs time in virtual time too, inexactly
     several_connections: bool = False  # the client opens as many connections as its ClientJob has
     early_data_protocols: tuple[str, ...] = ("h3",)  # over which a `0rtt` connection can be made
+    cold_protocols: tuple[str, ...] = ()  # over which cold connections alone can be made
     either: bool = False  # over h3-or-h2 the server speaks both on one port, and the client chooses
     waits: bool = False  # the client waits before phases as its ClientJob says
     plays: bool = False  # the client plays video as its ClientJob says
@@ -395,16 +401,17 @@ class Stack:
         own = self.version(version).protocols
         return self.protocols if own is None else own
 
-    def speaks(self, version: str, protocol: str) -> bool:
-        """Return whether this version can be asked for a protocol, or for `h3-or-h2`."""
+    def speaks(self, version: str, protocol: str, role: str = "") -> bool:
+        """Return whether this version can be asked for a protocol, or for `h3-or-h2`: in a role, or in every one."""
         able = self.either or protocol != EITHER.name
-        return able and set(find_protocol(protocol).spoken) <= set(self.protocols_of(version))
+        own = self.version(version).server_protocols if role == "server" else ()
+        return able and set(find_protocol(protocol).spoken) <= {*self.protocols_of(version), *own}
 
     def connections_of(self, version: str, protocol: str | None = None) -> tuple[ConnectionState, ...]:
         """Return the connection states that this version supports: over a protocol, or over any."""
         own = self.version(version).connections
         states = self.connections if own is None else own
-        if protocol == EITHER.name:
+        if protocol == EITHER.name or protocol in self.cold_protocols:
             return (ConnectionState.COLD,)
         if protocol is None or protocol in self.early_data_protocols:
             return states

@@ -73,6 +73,7 @@ def start_server(job: Job, program: Program, address: str, launch: Launch) -> Pr
         www=job.content.root,
         identity=job.identity,
         knobs={**stack.preset, **trial.server.knobs},
+        connection=trial.connection,
     )
     command = stack.server_command(program, server_job)
     return _prepared("server", job, command, launch, *_variables(job, "server", launch)).start()

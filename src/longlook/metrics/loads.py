@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow.compute as pc
 
-from longlook.core import OF_RATES, OF_SHARES, Better, ConnectionState, Quantity, Vantage
+from longlook.core import OF_RATES, OF_SHARES, Better, ConnectionState, Quantity, Vantage, find_protocol
 from longlook.metrics import Metric
 from longlook.timeline import Kind, Timeline
 
@@ -91,10 +91,10 @@ def _fallback_time(timeline: Timeline) -> float | None:
 def _quic_share(timeline: Timeline) -> float | None:
     """Return the share of the objects that came over QUIC in %; None if nothing arrived or no protocol is known."""
     done = timeline.select(Kind.OBJECT_DONE)
-    spoken = done["protocol"].cast("string").drop_null()
-    if len(spoken) == 0:
+    spoken = done["protocol"].drop_null().to_pylist()
+    if not spoken:
         return None
-    return 100.0 * float(pc.mean(pc.starts_with(spoken, "h3").cast("int8")).as_py())
+    return 100.0 * sum(find_protocol(name).quic for name in spoken) / len(spoken)
 
 
 def _early_data_accepted(timeline: Timeline) -> float | None:

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import NoReturn
 
-from longlook.core import ConnectionState, FromSources, InputError, Program, SourceTree, Stack
+from longlook.core import HQ, ConnectionState, FromSources, InputError, Program, SourceTree, Stack
 from longlook.provision import image_client, image_server
 
 _HINT = "write image:./FILE.tar"
@@ -33,8 +33,10 @@ STACK = Stack(
     name="image",
     summary="container images with the interop runner's contract, named by their files",
     roles=("server", "client"),
-    protocols=("h3",),
-    connections=(ConnectionState.COLD,),
+    protocols=("h3", HQ.name),
+    connections=tuple(ConnectionState),
+    early_data_protocols=(HQ.name,),
+    cold_protocols=("h3",),
     versions=(),
     knobs={},
     log_formats=("qlog",),

@@ -7,6 +7,7 @@ from typing import Any
 
 from longlook.core import (
     EITHER,
+    HQ,
     Command,
     ConnectionState,
     FromSources,
@@ -32,9 +33,11 @@ _OLDER_GO = (((0, 17), "1.14.15"), ((0, 26), "1.16.15"), ((0, 31), "1.18.10"), (
 
 
 PATCHED_VERSION = tunable_name("0.65.0")
+_QUIC = ("h3", HQ.name)
+_WITHOUT_HQ_UNTIL = (0, 52)  # adapters/quic-go/_older/hq-until-0.52.go
 _RETRY = "servers ask clients for a Retry, which costs a round trip (knob retry)"
 _NO_EARLY_DATA = (ConnectionState.COLD, ConnectionState.RESUMED)  # clients crash where it is answered with a Retry
-_VERSIONS = (
+_RELEASES = (
     Version("0.15.7", "2020-05-06", None, _NO_EARLY_DATA, f"QUIC of draft 27, which no other speaks; {_RETRY}"),
     Version("0.16.2", "2020-06-12", None, _NO_EARLY_DATA, f"QUIC of draft 29; {_RETRY}"),
     Version("0.17.3", "2020-07-11", None, _NO_EARLY_DATA, f"QUIC of draft 29; {_RETRY}"),
@@ -67,11 +70,15 @@ _VERSIONS = (
     ),
     Version("0.65.0", "2026-11-03"),
 )  # each but the last has module files in adapters/quic-go/versions
+_VERSIONS = tuple(
+    each if release_of(each.name) <= _WITHOUT_HQ_UNTIL else replace(each, server_protocols=(HQ.name,))
+    for each in _RELEASES
+)
 
 
 def _over_quic(knob: Knob, whose: str, /, **changes: Any) -> Knob:
     """Return `with_default` of a knob that its connections over TCP do not have."""
-    return with_default(knob, whose, help=f"QUIC: {changes.pop('help', knob.help)}", protocols=("h3",), **changes)
+    return with_default(knob, whose, help=f"QUIC: {changes.pop('help', knob.help)}", protocols=_QUIC, **changes)
 
 
 _TUNED = {
@@ -133,15 +140,15 @@ _KNOBS = {
     ),
     "initial_packet_size": Knob(
         int, "bytes", None, "QUIC: first UDP payload size",
-        minimum=1200, maximum=1452, since="0.44.0", protocols=("h3",),
+        minimum=1200, maximum=1452, since="0.44.0", protocols=_QUIC,
     ),
     "disable_pmtud": replace(
-        knobs.DISABLE_PMTUD, help="QUIC: no path MTU discovery", since="0.20.1", protocols=("h3",)
+        knobs.DISABLE_PMTUD, help="QUIC: no path MTU discovery", since="0.20.1", protocols=_QUIC
     ),
     "gso": _over_quic(
         knobs.GSO, "stack: where the kernel has it", help="UDP segmentation offload on sending", since="0.40.1"
     ),
-    "ecn": Knob(bool, None, None, "QUIC: ECN marking (stack: on)", since="0.40.1", protocols=("h3",)),
+    "ecn": Knob(bool, None, None, "QUIC: ECN marking (stack: on)", since="0.40.1", protocols=_QUIC),
     "allow_0rtt": _over_quic(knobs.ALLOW_0RTT, "adapter: yes", default=None, since="0.32.0"),
     "max_incoming_streams": with_default(
         knobs.MAX_INCOMING_STREAMS, "stack: 100 over h3, 250 over h2", maximum=None
@@ -170,10 +177,10 @@ _KNOBS = {
     ),
     "retry": Knob(
         bool, None, None, "QUIC: answer clients with a Retry, one more round trip (stack: on)",
-        ("server",), until="0.26.0", protocols=("h3",),
+        ("server",), until="0.26.0", protocols=_QUIC,
     ),
     **{
-        name: replace(knob, help=f"QUIC: {knob.help}", since=PATCHED_VERSION, until=PATCHED_VERSION, protocols=("h3",))
+        name: replace(knob, help=f"QUIC: {knob.help}", since=PATCHED_VERSION, until=PATCHED_VERSION, protocols=_QUIC)
         for name, knob in _TUNED.items()
     },
 }  # fmt: skip
@@ -251,6 +258,7 @@ STACK = Stack(
     summary="quic-go: HTTP/3, and HTTP/2 of Go's net/http, from one program",
     roles=("server", "client"),
     protocols=("h3", "h2"),
+    early_data_protocols=_QUIC,
     connections=(ConnectionState.COLD, ConnectionState.RESUMED, ConnectionState.ZERO_RTT),
     versions=_VERSIONS,
     knobs=_KNOBS,

@@ -208,7 +208,7 @@ def find_stack(role: str, text: str, catalogue: Catalogue) -> tuple[Stack, str]:
 def _check_abilities(role: str, stack: Stack, version: str, protocol: str, connection: ConnectionState) -> None:
     protocols, connections = stack.protocols_of(version), stack.connections_of(version, protocol)
     program = f"{role} {stack.name}" + (f"@{version}" if len(stack.versions) > 1 else "")
-    if not stack.speaks(version, protocol):
+    if not stack.speaks(version, protocol, role):
         own = (*protocols, *((EITHER.name,) if stack.speaks(version, EITHER.name) else ()))
         raise SettingError("protocol", f"{program} does not speak it, but {', '.join(own)}")
     if connection not in connections:

@@ -227,12 +227,13 @@ def ready(subject: Subject, protocol: str) -> Check:
         version = str(first.get("version"))
         tree = find_tree(subject.stack.name, subject.version)
         expected = subject.version if tree is None else tree.reported
-        stack = stack_of(subject.end)
-        # Neither an image nor a package of the system has a version that its program must state.
-        versioned = version == expected or stack.of_images or stack.versions[0].released == ""
+        # A package of the system has no version that its program must state.
+        versioned = version == expected or stack_of(subject.end).versions[0].released == ""
         holds = all(first.get(key) == value for key, value in wanted.items()) and versioned
         return verdict(holds and isinstance(first.get("port"), int), f"{first.get('event')}, version {version}")
 
+    if subject.stack.of_images:
+        return inapplicable(f"ready line over {protocol} (server)", _OF_THE_CONTRACT)
     return _one(f"ready line over {protocol} (server)", _want(subject, "server", protocol, _least(protocol)), judge)
 
 
@@ -264,7 +265,7 @@ def lines(subject: Subject, protocol: str) -> Check:
 def logs(subject: Subject, role: str, protocol: str) -> Check:
     """Check that a stack that declares qlog writes it, and that its packets can be read."""
     name = f"qlog over {protocol} ({role})"
-    quic = "h3" in find_protocol(protocol).spoken
+    quic = any(find_protocol(each).quic for each in find_protocol(protocol).spoken)
     if "qlog" not in subject.stack.log_formats or not quic:
         return inapplicable(name, "not declared" if quic else "qlog is for QUIC only")
 

@@ -40,7 +40,10 @@ class Subject:
         for role in self.stack.end_roles:
             for protocol in (*self.stack.protocols_of(self.version), EITHER.name):
                 other = self.other(role)
-                if self.stack.speaks(self.version, protocol) and stack_of(other).speaks(other.version, protocol):
+                theirs = "client" if role == "server" else "server"
+                if self.stack.speaks(self.version, protocol) and stack_of(other).speaks(
+                    other.version, protocol, theirs
+                ):
                     yield role, protocol
 
     def other(self, role: str) -> Endpoint:

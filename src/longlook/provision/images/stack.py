@@ -3,15 +3,21 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from longlook.core import ClientJob, Command, Identity, InputError, OwnRoot, Program, ServerJob
+from longlook.core import HQ, ClientJob, Command, ConnectionState, Identity, InputError, OwnRoot, Program, ServerJob
 from longlook.provision.images.record import ROOT, ImageRecord, read_record
 
-TEST_CASES: Mapping[str, str] = {"h3": "http3"}
-"""Protocol → the test case of the contract that asks for it."""
+TEST_CASES: Mapping[tuple[str, ConnectionState], str] = {
+    ("h3", ConnectionState.COLD): "http3",
+    (HQ.name, ConnectionState.COLD): "transfer",
+    (HQ.name, ConnectionState.RESUMED): "resumption",
+    (HQ.name, ConnectionState.ZERO_RTT): "zerortt",
+}
+"""Protocol and state of the connection → the test case of the contract that asks for it."""
 
 NAMES = ("server", "server4", "server6", "server46")
 """The names of the contract's server, which are in the certificate of its trials, too."""
 _HOST = "server4"  # of requests, as in the contract's own
+_PRIME = "/prime"  # the first file of the two last, over a connection of its own (`Content.root`)
 _NOTHING = "#!/bin/sh\n:\n"
 _HOME = "/tmp"  # noqa: S108 (of its own root)
 
@@ -20,7 +26,7 @@ def image_server(program: Program, job: ServerJob) -> Command:
     """Return how the program of an image is started as a server, in a root of its own."""
     image = read_record(Path(program.path))
     root = _root(program, image, job.identity, job.address, {"www": job.www})
-    return _command(image, root, {"ROLE": "server", "TESTCASE": TEST_CASES[job.protocol]})
+    return _command(image, root, {"ROLE": "server", "TESTCASE": TEST_CASES[job.protocol, job.connection]})
 
 
 def image_client(program: Program, job: ClientJob) -> Command:
@@ -34,10 +40,11 @@ def image_client(program: Program, job: ClientJob) -> Command:
             "an image asks for all files at once over one connection, and this load has an order",
             'use workload = { kind = "download", … } without at_once, idle, warm and connections',
         )
-    (paths,) = job.phases
+    paths = (*([] if job.connection is ConnectionState.COLD else [_PRIME]), *job.phases[0])
     root = _root(program, image, job.identity, job.address, {})
     requests = " ".join(f"https://{_HOST}:{job.port}{path}" for path in paths)
-    return _command(image, root, {"ROLE": "client", "TESTCASE": TEST_CASES[job.protocol], "REQUESTS": requests})
+    test_case = TEST_CASES[job.protocol, job.connection]
+    return _command(image, root, {"ROLE": "client", "TESTCASE": test_case, "REQUESTS": requests})
 
 
 def _root(program: Program, image: ImageRecord, identity: Identity, address: str, shown: Mapping[str, str]) -> OwnRoot:

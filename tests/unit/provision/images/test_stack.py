@@ -10,7 +10,7 @@ from longlook.core import ClientJob, ConnectionState, InputError, Program, regis
 from longlook.core.job import Identity
 from longlook.core.stack import ServerJob
 from longlook.provision.images.record import RECORD, image_folder
-from longlook.provision.images.stack import image_client, image_server
+from longlook.provision.images.stack import TEST_CASES, image_client, image_server
 from longlook.provision.setup import spelt_out
 from longlook.provision.sources.resolve import is_sources, parse_program
 from longlook.study.catalogue import parse_side
@@ -97,6 +97,25 @@ def test_a_client_is_started_by_the_interop_runners_contract(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
+    ("state", "test_case"),
+    [
+        (ConnectionState.COLD, "transfer"),
+        (ConnectionState.RESUMED, "resumption"),
+        (ConnectionState.ZERO_RTT, "zerortt"),
+    ],
+)
+def test_states_of_connections_are_test_cases(tmp_path: Path, state: ConnectionState, test_case: str) -> None:
+    write_saved(tmp_path / "b.tar", IMAGE)
+    parse_program("image:./b.tar")
+    program = Program(str(image_folder(IMAGE.identity) / RECORD), "")
+    client = image_client(program, replace(JOB, protocol="hq-interop", connection=state))
+    served = ServerJob("hq-interop", "198.18.0.2", 443, "/w/www", IDENTITY, {}, state)
+    assert {each.env["TESTCASE"] for each in (client, image_server(program, served))} == {test_case}
+    primes = client.env["REQUESTS"].startswith("https://server4:443/prime https://server4:443/a.bin ")
+    assert primes is (state is not ConnectionState.COLD)
+
+
+@pytest.mark.parametrize(
     "changes",
     [{"phases": (("/a",), ("/b",))}, {"waits_s": (1.0,)}, {"connections": 2}, {"video": {"quality": "x"}}],
 )
@@ -107,6 +126,12 @@ def test_a_load_with_an_order_is_no_job_of_a_client(tmp_path: Path, changes: dic
         image_client(Program(str(image_folder(IMAGE.identity) / RECORD), ""), replace(JOB, **changes))
 
 
-def test_an_image_has_both_roles_and_no_version_of_its_own() -> None:
+def test_an_image_has_a_test_case_for_each_connection_that_it_declares(tmp_path: Path) -> None:
     stack = registry.stack("image")
-    assert (stack.roles, stack.protocols, stack.version_names) == (("server", "client"), ("h3",), ())
+    assert (stack.roles, stack.version_names) == (("server", "client"), ())
+    version = f"b-{IMAGE.identity[:7]}"
+    write_saved(tmp_path / "b.tar", IMAGE)
+    parse_program("image:./b.tar")
+    states = {name: set(stack.connections_of(version, name)) for name in stack.protocols}
+    assert states == {"h3": {ConnectionState.COLD}, "hq-interop": set(ConnectionState)}
+    assert TEST_CASES.keys() == {(name, state) for name, found in states.items() for state in found}
