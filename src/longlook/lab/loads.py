@@ -57,7 +57,7 @@ def _opened(log: LinkLog, *, primed: bool) -> tuple[OpenedFlow, ...]:
     """Return what carried the client's first packet, and the measured connection if one primes it.
 
     A client that has packets of its first connection with short headers sends no Initial of it any more (RFC 9001,
-    4.9.1), so the next one opens another connection, also from the same port.
+    4.9.1). So the next one opens another connection, also from the same port.
     """
     sent = _sent(log)
     if not sent:

@@ -1,4 +1,4 @@
-"""Refuse what clients cannot be asked for that ask for all files at once and leave them: those of images. Pure."""
+"""Refuse what clients cannot be asked for that ask for all files at once and leave them, as images do. Pure."""
 
 from longlook.core import SettingError, Stack, units
 from longlook.provision import MOST_RESULTS_BYTES

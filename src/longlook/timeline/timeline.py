@@ -159,7 +159,7 @@ class Timeline:
 
         With several flows it is the time in which all competed, after the warm-up. For a browser it goes from
         navigation start to load event, for a plain client from the first request (issued before the connection opens)
-        to the last object's end, for a client without lines from its first packet to the last one with data for it.
+        to the last object's end. For a client without lines it goes from its first packet to the last one with data.
         """
         if (competition := self.metadata.get("competition")) is not None:
             return None if competition["window_ns"] is None else tuple(competition["window_ns"])
