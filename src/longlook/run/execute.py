@@ -36,8 +36,8 @@ T = TypeVar("T")
 class Provisions:
     """Everything that trials share: programs by endpoint, contents by workload, the TLS identity.
 
-    `padded` are identities with a longer certificate, by its padding in bytes. `for_runners` are identities of clients with
-    the interop runner's contract, in the same way, also without padding (0). `made` says what the programs are made of.
+    `padded` are identities with a longer certificate, by its padding in bytes. `for_runners` are identities of clients
+    with the interop runner's contract, likewise, also without padding (0). `made` says what the programs are made of.
     `tools` are digests of what has a part in trials and is neither an endpoint nor ours: what made contents, and
     what plays them in a browser.
     """
