@@ -229,7 +229,12 @@ def _of_registry(stack: Stack, spec: Release) -> SourceTree:
         files = read_folder(folder)
     origin = f"{fetched} of {registry.title}"
     tree = SourceTree(stack.name, spec.name, "", origin, digest_of(files), authored=found.date)
-    return _kept(stack, spec, files, tree, spec.version)
+    try:
+        return _kept(stack, spec, files, tree, spec.version)
+    except InputError as error:  # its hint is for sources of the user's
+        raise InputError(
+            f"{stack.name} {spec.version} cannot be built by the recipe of {spec.of}: {error.message}", _OTHERWISE
+        ) from error
 
 
 def _kept(stack: Stack, spec: Spec, files: Files, tree: SourceTree, tag: str = "") -> SourceTree:
