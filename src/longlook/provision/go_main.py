@@ -114,7 +114,7 @@ class GoMain:
 def _fetch_module_files(work: Path, env: Mapping[str, str]) -> None:
     """Fetch the go.mod of each module that sources require, directly or not; nothing of the sources runs.
 
-    `compile_tree` fetches the modules that the package needs; `go mod verify` then reads all, without a network.
+    `compile_tree` fetches what the package needs; `go mod verify` then reads all of these files, without a network.
     """
     modules, proxies = toolchain_version(("go", "env", "GOMODCACHE", "GOPROXY"), _HINT, work, env).split("\n")
     proxy = ",".join(each for each in re.split("[,|]", proxies) if each != "direct") or "off"

@@ -14,7 +14,7 @@ def copied_releases(stack: Stack) -> list[str]:
 
 
 def is_copied_release(stack: Stack, version: str) -> bool:
-    """Return whether a name belongs to a copied release of a registry, such as `0.64.0~recipe-0.63.0`."""
+    """Return whether a name, such as `0.64.0~recipe-0.63.0`, belongs to a copied release of a registry."""
     release = parse_release(version)
     is_release = release is not None and release.of != "" and not is_tunable(version)
     return is_release and find_tree(stack.name, version) is not None

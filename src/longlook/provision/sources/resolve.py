@@ -34,7 +34,7 @@ from longlook.provision.registries.registry import nearest_releases, numbers_of
 from longlook.provision.sources import git
 from longlook.provision.sources.patches import apply_patch, read_patch
 from longlook.provision.sources.snapshot import File, Files, digest_of, read_copy, read_folder, write_files
-from longlook.provision.sources.spec import Folder, Patched, Release, Revision, Spec, parse_release, parse_spec
+from longlook.provision.sources.spec import Folder, Patched, RegistryRelease, Revision, Spec, parse_release, parse_spec
 
 _SHORT = 7
 _MAYBE_SOURCES = re.compile(
@@ -137,7 +137,7 @@ def _plain(stack: Stack, spec: Spec) -> SourceTree:
         return _of_folder(stack, spec)
     if isinstance(spec, Revision):
         return _of_revision(stack, spec)
-    if isinstance(spec, Release):
+    if isinstance(spec, RegistryRelease):
         return _of_registry(stack, spec)
     return _of_patches(stack, spec)
 
@@ -208,7 +208,7 @@ def _of_patches(stack: Stack, spec: Patched) -> SourceTree:
     return _kept(stack, spec, files, SourceTree(stack.name, name, "", str(spec), digest_of(files), authored=released))
 
 
-def _of_registry(stack: Stack, spec: Release) -> SourceTree:
+def _of_registry(stack: Stack, spec: RegistryRelease) -> SourceTree:
     spec = replace(spec, of=_nearest(stack, spec.of, spec.version))
     known = find_tree(stack.name, spec.name)
     if known is not None and known.folder.is_dir() and digest_of(read_copy(known.folder)) == known.digest:
@@ -229,7 +229,12 @@ def _of_registry(stack: Stack, spec: Release) -> SourceTree:
         files = read_folder(folder)
     origin = f"{fetched} of {registry.title}"
     tree = SourceTree(stack.name, spec.name, "", origin, digest_of(files), authored=found.date)
-    return _kept(stack, spec, files, tree, spec.version)
+    try:
+        return _kept(stack, spec, files, tree, spec.version)
+    except InputError as error:  # its hint is for sources of the user's
+        raise InputError(
+            f"{stack.name} {spec.version} cannot be built by the recipe of {spec.of}: {error.message}", _OTHERWISE
+        ) from error
 
 
 def _kept(stack: Stack, spec: Spec, files: Files, tree: SourceTree, tag: str = "") -> SourceTree:

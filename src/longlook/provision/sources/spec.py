@@ -60,7 +60,7 @@ class Patched:
 
 
 @dataclass(frozen=True)
-class Release:
+class RegistryRelease:
     """A release of a registry, which is no known version: it is built as version `of` is."""
 
     version: str
@@ -76,14 +76,14 @@ class Release:
         return f"{self.version}{_written(self.of)}"
 
 
-Spec = Folder | Revision | Patched | Release
+Spec = Folder | Revision | Patched | RegistryRelease
 
 
-def parse_release(text: str) -> Release | None:
+def parse_release(text: str) -> RegistryRelease | None:
     """Return the release that a text names as people write it, or as results do; None if it names none."""
     text, _, of = text.partition(_OF)
     found = _RELEASE.fullmatch(text)
-    return Release(found["version"], of or found["recipe"] or "") if found else None
+    return RegistryRelease(found["version"], of or found["recipe"] or "") if found else None
 
 
 def parse_spec(text: str, known: Collection[str], below: Path) -> Spec | None:

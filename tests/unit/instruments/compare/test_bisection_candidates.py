@@ -79,6 +79,7 @@ def test_releases_that_no_list_has_are_ends_and_other_sources_are_none(
     monkeypatch.setenv("LONGLOOK_CACHE", str(tmp_path))
     for version in ("0.61.0~recipe-0.60.0", "0.64.0~recipe-0.63.0", "main-1234567"):
         tree = SourceTree("quic-go", version, "0.63.0", "", "")
+        tree_folder("quic-go", version).mkdir(parents=True)
         write_json(tree_folder("quic-go", version) / SOURCE_RECORD, codec.encode(tree))
     stack = registry.stack("quic-go")
     old, new, tree_side, known = (

@@ -94,6 +94,19 @@ def test_a_release_that_the_registry_lacks_is_refused_with_the_nearest_ones() ->
     assert "0.64.0, 0.64.1, 0.65.0, 0.66.0" in str(error.value.hint)
 
 
+def test_a_release_for_which_no_recipe_is_made_is_refused(held: type[Held], monkeypatch: pytest.MonkeyPatch) -> None:
+    def fetch(_self: Held, _stack: str, _version: str, into: Path) -> str:
+        into.mkdir()
+        (into / "other").touch()
+        return "nothing"
+
+    monkeypatch.setattr(held, "fetch", fetch)
+    with pytest.raises(
+        InputError, match=r"0\.66\.0 cannot be built by the recipe of 0\.65\.0: the sources have no VER"
+    ):
+        version_of(STACK, "0.66.0")
+
+
 def test_known_versions_are_not_asked_for(held: type[Held]) -> None:
     assert version_of(STACK, "0.64.1") == "0.64.1"
     with pytest.raises(InputError, match="no version '9'"):
