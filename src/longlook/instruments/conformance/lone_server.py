@@ -22,13 +22,19 @@ _TRIES = 2  # the machine may be busy with something else during the first
 def lone_server(subject: Subject, program: Program, content: Content) -> Iterator[CheckResult]:
     """Yield for each protocol whether SIGTERM ends an idle server with exit code 0 within a second.
 
-    Nothing of an image: its program runs in its own root alone, and the laboratory ends its processes as a group.
+    Nothing of an image: its program runs in its own root alone, and the laboratory ends its processes as a group. A
+    program of sources, for which nobody vouches, is not started here, since nothing confines it outside of a trial.
     """
     if subject.stack.server_command is None or subject.stack.of_images:
         return
     own = subject.stack.protocols_of(subject.version)
     for protocol in (*own, *([EITHER.name] if subject.stack.speaks(subject.version, EITHER.name) else [])):
         name = f"SIGTERM over {protocol} (server)"
+        if subject.version not in subject.stack.version_names:
+            yield CheckResult(
+                name, CheckStatus.NOT_APPLICABLE, "a program of sources runs in trials alone, where it is confined"
+            )
+            continue
         found = [_stopped(subject, program, content, protocol)]
         if found[0][0] is CheckStatus.FAILED and found[0][2]:
             found = [_stopped(subject, program, content, protocol) for _ in range(_TRIES - 1)]

@@ -11,10 +11,12 @@ import pytest
 from rich.console import Console
 
 from longlook.core import codec, registry
+from longlook.core.job import Program
 from longlook.core.knobs import INITIAL_WINDOW, MAX_WINDOW, PACING
 from longlook.core.stack import Stack
 from longlook.instruments.conformance import runner
-from longlook.instruments.conformance.checks import Check, Honoured, KnobState, Report, verdict
+from longlook.instruments.conformance.checks import Check, CheckStatus, Honoured, KnobState, Report, verdict
+from longlook.instruments.conformance.lone_server import lone_server
 from longlook.instruments.conformance.proofs.ask import Ask
 from longlook.instruments.conformance.show import report_table
 from longlook.instruments.conformance.subject import subject
@@ -162,3 +164,11 @@ def test_people_see_a_table_of_the_knobs_and_how_many_are_lost(tmp_path: Path) -
     assert row.split()[1:6] == ["server,", "client", "no", "longer", "honoured"]
     assert "Hunk #1 FAILED at 1" in lost
     assert "none of 2 knobs is lost" in shown(checked(tmp_path, SOURCES))
+
+
+def test_a_program_of_sources_is_started_in_trials_alone(tmp_path: Path) -> None:
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree" / "program").write_text(SOURCES)
+    of_sources = subject(f"made-up@{tmp_path / 'tree'}")
+    found = list(lone_server(of_sources, Program("/nonexistent", ""), None))
+    assert [(each.check, each.status) for each in found] == [("SIGTERM over h3 (server)", CheckStatus.NOT_APPLICABLE)]
