@@ -91,7 +91,8 @@ def state_crate_version(folder: Path, libraries: Sequence[str], submodule: str =
     """Return the version of the first of `libraries` that sources state, "" if they have only others of them.
 
     InputError if they have none of these crates, or say anything about their build that would not be heeded.
-    `submodule` is a folder in the first one with sources in C, which is empty if git was not asked to fetch it.
+    `submodule` is a folder in the first one with sources in C that its build script may name. It is empty if git was
+    not asked to fetch it.
     """
     if not (folder / "Cargo.toml").is_file():
         raise InputError(
@@ -112,12 +113,18 @@ def state_crate_version(folder: Path, libraries: Sequence[str], submodule: str =
     for crate in _reached(crates, own):
         _expect_inside(crate, folder)
     main = crates.get(libraries[0])
-    if main is not None and submodule and not any((folder / main.folder / submodule).glob("*")):
+    if main is not None and submodule and _lacks(folder / main.folder, submodule):
         raise InputError(
             f"the sources have nothing in {main.folder / submodule}, a sub-module of their repository",
             "git submodule update --init --recursive, and name the folder: ./PATH",
         )
     return main.version if main is not None else ""
+
+
+def _lacks(crate: Path, submodule: str) -> bool:
+    """Return whether the build script of a crate names a folder in which there is nothing."""
+    names = any(submodule in script.read_text(errors="replace") for script in crate.glob("**/build.rs"))
+    return names and not any((crate / submodule).glob("*"))
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -461,6 +461,8 @@ def test_sources_of_another_project_are_refused_with_its_name(home: Path, tmp_pa
 
 def test_sources_without_the_files_of_a_sub_module_are_refused(home: Path, tmp_path: Path) -> None:
     write({tmp_path / "tree" / path: text for path, text in workspace().items()})
+    assert state_crate_version(tmp_path / "tree", LIBRARIES, "deps/c") == "1.0.0"
+    write({tmp_path / "tree" / "outer" / "src" / "build.rs": 'fn main() { cmake::build("deps/c"); }'})
     with pytest.raises(InputError, match="nothing in outer/deps/c, a sub-module"):
         state_crate_version(tmp_path / "tree", LIBRARIES, "deps/c")
     write({tmp_path / "tree" / "outer" / "deps" / "c" / "CMakeLists.txt": ""})
