@@ -7,7 +7,7 @@ from longlook.core.protocol import EITHER, find_protocol
 FACTS = {
     "h3": "quic fetches udp",
     "h3-29": "quic fetches udp",
-    "hq": "quic fetches udp",
+    "hq-interop": "quic fetches udp",
     "h2": "fetches tcp",
     "http/1.1": "fetches tcp",
     "http/1.0": "fetches connection_per_request tcp",

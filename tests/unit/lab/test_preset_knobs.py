@@ -37,7 +37,7 @@ def test_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(programs, "stack_of", lambda _end: recording(jobs))
     monkeypatch.setattr(programs, "_prepared", lambda *_: prepared)
     monkeypatch.setattr(programs, "_variables", lambda *_: ({}, ()))
-    trial = SimpleNamespace(server=end(), protocol="h3")
+    trial = SimpleNamespace(server=end(), protocol="h3", connection="cold")
     job: Any = SimpleNamespace(trial=trial, content=SimpleNamespace(root="/www"), identity=IDENTITY)
     nothing: Any = None
     programs.start_server(job, nothing, "198.18.0.2", nothing)

@@ -43,7 +43,9 @@ def test_every_end_of_a_flow_is_a_program_of_its_own(tmp_path: Path, monkeypatch
     monkeypatch.setattr(
         testbed, "start_server", lambda _job, _program, _where, launch: launched.append(launch.name) or Mock()
     )
-    monkeypatch.setattr(testbed, "plain_client", lambda _job, _program, launch: launched.append(launch.name) or Mock())
+    monkeypatch.setattr(
+        testbed, "plain_client", lambda _job, _program, launch, _asked: launched.append(launch.name) or Mock()
+    )
     made = testbed.Testbed(job, testbed.Facilities(Mock(), Mock(), Mock(), "packet", Timing()), 1)
     made.client_side, made.path, made.watcher = Mock(), Mock(), Mock()
     servers: dict[int, Any] = {}
