@@ -15,6 +15,9 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[2]
+pytestmark = [pytest.mark.xdist_group("wheels"), pytest.mark.timeout(900)]
+"""Wheels are made once; on a checkout whose programs are of another folder, they are compiled anew for it."""
+
 COMPILERS = ("go", "cargo", "rustc", "cc", "gcc", "make", "patch", "cmake")
 ONE_CELL = ("--only", "client=quic-go", "--only", "10Mbit,5KB", "--rounds", "2", "--around", "none", "--json")
 BUILD = """
@@ -37,7 +40,7 @@ backend.build_sdist(str(out))
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An environment with both wheels; what they depend on is the checkout's."""
     folder = tmp_path_factory.mktemp("wheels")
-    subprocess.run((sys.executable, "-c", BUILD, folder), cwd=ROOT, check=True, capture_output=True, timeout=170)
+    subprocess.run((sys.executable, "-c", BUILD, folder), cwd=ROOT, check=True, capture_output=True, timeout=850)
     environment = folder / "environment"
     venv.create(environment, symlinks=True)
     wheels = sorted(folder.glob("*.whl"))
