@@ -1,9 +1,13 @@
 """Fixtures that several kinds of tests use, and how tests share a machine."""
 
+import re
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.scheduler import LoadScopeScheduling
 
 from longlook.core.model import Study
 from longlook.study.files import find_study
@@ -12,7 +16,7 @@ from tests.support.surroundings import clear_environment, restore_default_signal
 
 ROOT = Path(__file__).parent
 ALONE = (realtime.MARK, "browser")
-"""Marks of tests that do not run at the same time as others of that mark."""
+"""Marks of files that do not run at the same time as other files of that mark."""
 TINY = Path(__file__).parent / "data" / "tiny.toml"
 
 settings.register_profile(
@@ -28,19 +32,33 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(realtime.RealTime())
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Put files with long tests first, and group tests for `pytest -n … --dist loadgroup`.
-
-    The tests of a file share its fixtures, and so a worker. Those that drive a browser are one group, as each takes
-    both CPUs; so are those in real time, for whoever runs them beside others. What runs in virtual time, or computes,
-    runs beside them: its results are the same.
-    """
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put files with long tests first."""
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: item.path not in slow)
-    if config.pluginmanager.hasplugin("xdist"):
-        for item in items:
-            group = next((name for name in ALONE if item.get_closest_marker(name)), str(item.path.relative_to(ROOT)))
-            item.add_marker(pytest.mark.xdist_group(group))
+
+
+class ByFile(LoadScopeScheduling):
+    """Gives each file to one worker, as its tests share fixtures, and all files that need both CPUs to the same one.
+
+    These files drive a browser, or run in real time. What runs in virtual time, or computes, runs beside them: its
+    results are the same. (Groups of xdist 3.8 have no effect with pytest 9.2, which keeps ids of tests elsewhere.)
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.partition("::")[0]
+        return next((name for name in ALONE if name in marks_of(file)), file)
+
+
+@cache
+def marks_of(file: str) -> frozenset[str]:
+    """Return the marks that the text of a test file names."""
+    return frozenset(re.findall(r"pytest\.mark\.(\w+)", (ROOT.parent / file).read_text()))
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFile:
+    """Let `pytest -n …` share the tests of a machine so."""
+    return ByFile(config, log)
 
 
 @pytest.fixture(scope="session")

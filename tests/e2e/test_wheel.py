@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[2]
-pytestmark = [pytest.mark.xdist_group("wheels"), pytest.mark.timeout(900)]
-"""Wheels are made once; on a checkout whose programs are of another folder, they are compiled anew for it."""
+pytestmark = pytest.mark.timeout(900)
+"""On a checkout whose programs are of another folder, they are compiled anew for it."""
 
 COMPILERS = ("go", "cargo", "rustc", "cc", "gcc", "make", "patch", "cmake")
 ONE_CELL = ("--only", "client=quic-go", "--only", "10Mbit,5KB", "--rounds", "2", "--around", "none", "--json")
@@ -40,13 +40,15 @@ backend.build_sdist(str(out))
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An environment with both wheels; what they depend on is the checkout's."""
     folder = tmp_path_factory.mktemp("wheels")
-    subprocess.run((sys.executable, "-c", BUILD, folder), cwd=ROOT, check=True, capture_output=True, timeout=850)
+    command = (sys.executable, "-c", BUILD, folder)
+    made = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True, timeout=850)
+    assert made.returncode == 0, made.stderr
     environment = folder / "environment"
     venv.create(environment, symlinks=True)
     wheels = sorted(folder.glob("*.whl"))
     uv = Path(sysconfig.get_path("scripts")) / "uv"
-    command = (uv, "pip", "install", "--quiet", "--offline", "--no-deps", "--python", environment / "bin" / "python")
-    subprocess.run((*command, *wheels), check=True, capture_output=True)
+    install = (uv, "pip", "install", "--quiet", "--offline", "--no-deps", "--python", environment / "bin" / "python")
+    subprocess.run((*install, *wheels), check=True, capture_output=True)
     (site,) = environment.glob("lib/python*/site-packages")
     (site / "dependencies.pth").write_text(f"{sysconfig.get_path('purelib')}\n")
     for name in COMPILERS:
