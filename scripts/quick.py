@@ -50,7 +50,7 @@ def steps(changed: Iterable[str], tests: Iterable[str]) -> list[Step]:
             found += [Step(f"tests of {module}", ("go", "test", "./..."), module)]
     return [
         *found,
-        Step("unit tests", (f"{BIN}/pytest", "-q", "-n", "2", "--dist", "loadgroup", *tests)),
+        Step("unit tests", (f"{BIN}/pytest", "-q", "-n", "2", *tests)),
     ]
 
 
