@@ -56,6 +56,7 @@ def marks_of(file: str) -> frozenset[str]:
     return frozenset(re.findall(r"pytest\.mark\.(\w+)", (ROOT.parent / file).read_text()))
 
 
+@pytest.hookimpl(optionalhook=True)  # unknown if tests run without xdist
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFile:
     """Let `pytest -n …` share the tests of a machine so."""
     return ByFile(config, log)
