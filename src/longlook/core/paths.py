@@ -52,9 +52,8 @@ def _made_of(name: str, variable: str) -> Path:
     """
     if override := os.environ.get(variable):
         return Path(override).absolute()
-    package = Path(__file__).resolve().parents[1]
-    packed = package / "share" / name
-    return packed if packed.is_dir() else package.parents[1] / name
+    packed = packed_file(name)
+    return packed if packed.is_dir() else Path(__file__).resolve().parents[3] / name
 
 
 _INSTEAD: ContextVar[Mapping[str, Path]] = ContextVar("_INSTEAD", default=MappingProxyType({}))
@@ -81,7 +80,7 @@ def kernel_dir() -> Path:
 
 
 def packed_file(name: str) -> Path:
-    """Return the place of a file that the wheel has and the checkout lacks."""
+    """Return the place of a file or a folder that an installed wheel has in the package, and a checkout has not."""
     return Path(__file__).resolve().parents[1] / "share" / name
 
 

@@ -121,7 +121,7 @@ def environment(folder: Path) -> dict[str, str]:
     this machine are replaced by fixed names, so that the same sources give the same program on any machine.
     """
     passed = {name: value for name, value in os.environ.items() if name in _PASSED or name.startswith(_PASSED_PREFIXES)}
-    flags = _compiler_flags(str(folder), str(_cargo_home()))
+    flags = _compiler_flags(str(folder), str(cargo_home()))
     return {**passed, **_FIXED, **flags, "CARGO_TARGET_DIR": str(folder / _TARGET)}
 
 
@@ -140,27 +140,28 @@ def compile_program(name: str, version: str, out: Path, tree: SourceTree | None 
     """
     folder = cache_dir() / "cargo" / f"{name}-{version}"
     with locked(folder):
-        if tree is None or not _has_dependencies(name, version, folder):
-            _compile_release(name, version, folder)
+        key = _dependencies_key(name, version)
+        if tree is None or not _has_dependencies(folder, key):
+            _compile_release(name, version, folder, key)
         if tree is None:
             shutil.copyfile(folder / _TARGET / _BINARY, out)
         else:
             _compile_tree(name, version, folder, tree, out)
 
 
-def _has_dependencies(name: str, version: str, folder: Path) -> bool:
-    """Return whether a folder has compiled dependencies that are whole and of today's settings."""
+def _has_dependencies(folder: Path, key: str) -> bool:
+    """Return whether a folder has compiled dependencies that are whole and of this key."""
     key_file = folder / _KEY_FILE
-    return key_file.is_file() and key_file.read_text() == _dependencies_key(name, version)
+    return key_file.is_file() and key_file.read_text() == key
 
 
-def _compile_release(name: str, version: str, folder: Path) -> None:
-    if not _has_dependencies(name, version, folder):
+def _compile_release(name: str, version: str, folder: Path, key: str) -> None:
+    if not _has_dependencies(folder, key):
         shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True, exist_ok=True)
-    work, key_file, key = folder / _WORK, folder / _KEY_FILE, _dependencies_key(name, version)
+    work, key_file = folder / _WORK, folder / _KEY_FILE
     _copy_sources(name, version, work)
-    verify(work / "Cargo.lock", _cargo_home())
+    verify(work / "Cargo.lock", cargo_home())
     key_file.unlink(missing_ok=True)
     try:
         build_steps.run(COMMAND, cwd=work, env=environment(folder))
@@ -177,8 +178,8 @@ def _compile_tree(name: str, version: str, folder: Path, tree: SourceTree, out: 
     try:
         _copy_sources(name, version, work)
         _put_in(work, tree, folder, out)
-        confined.run(_fetch(name), work, environment(folder), caches=(_cargo_home(),), network=True)
-        verify(work / "Cargo.lock", _cargo_home())
+        confined.run(_fetch(name), work, environment(folder), caches=(cargo_home(),), network=True)
+        verify(work / "Cargo.lock", cargo_home())
         shutil.copytree(folder / _TARGET, target, symlinks=True)  # with the times, which cargo compares
         env = {**_offline(environment(folder)), "CARGO_TARGET_DIR": str(target)}
         confined.run((*COMMAND, "--offline"), target, env, cwd=work)
@@ -239,7 +240,7 @@ def unpack(name: str, version: str, libraries: Sequence[str], into: Path) -> Non
 
 def _archive(package: Mapping[str, str], own: Path) -> Path:
     """Return the archive of a crate, which cargo fetches if it is not here; MachineError if its digest is another."""
-    cache = _cargo_home() / "registry" / "cache"
+    cache = cargo_home() / "registry" / "cache"
     pattern = f"*/{package['name']}-{package['version']}.crate"
     if not any(cache.glob(pattern)):
         build_steps.run(("cargo", "fetch", "--locked"), cwd=own, env={**os.environ, **_FIXED})
@@ -252,7 +253,8 @@ def _archive(package: Mapping[str, str], own: Path) -> Path:
     )
 
 
-def _cargo_home() -> Path:
+def cargo_home() -> Path:
+    """Return the folder of cargo's settings and archives."""
     return Path(os.environ.get("CARGO_HOME") or Path.home() / ".cargo")
 
 

@@ -38,7 +38,7 @@ from longlook.provision.sources.patches import apply_patch, read_patch
 OWN_GO = (1, 26)
 """The release that builds what does not name an older one."""
 FLAGS = ("-trimpath", "-ldflags=-w")
-_HINT = "sudo apt-get install golang-go (1.26; from 1.21 on it fetches 1.26 by itself unless GOTOOLCHAIN=local)"
+GO_HINT = "sudo apt-get install golang-go (1.26; from 1.21 on it fetches 1.26 by itself unless GOTOOLCHAIN=local)"
 TOOLCHAINS = "go-toolchains.sum"
 """The file of adapters/ with the checksums of releases of Go."""
 
@@ -147,12 +147,12 @@ def toolchain(folder: Path, older: str | None) -> str:
     such as 1.16.15; the module proxy delivers it when it is first used, not here. Raise MachineError if the machine's
     Go is too old.
     """
-    own = toolchain_version(("go", "env", "GOVERSION", "GOARCH", "GOAMD64"), _HINT, folder if older is None else None)
+    own = toolchain_version(("go", "env", "GOVERSION", "GOARCH", "GOAMD64"), GO_HINT, folder if older is None else None)
     release, *machine = own.split()
     number = re.match(r"go(\d+)\.(\d+)", release)
     needed = OWN_GO if older is None else (1, 21)  # the first that can fetch another
     if number is None or (int(number[1]), int(number[2])) < needed:
-        raise MachineError(f"{release} cannot build it: it needs Go {needed[0]}.{needed[1]}", _HINT)
+        raise MachineError(f"{release} cannot build it: it needs Go {needed[0]}.{needed[1]}", GO_HINT)
     compiler = own if older is None else " ".join((f"go{older}", *machine))
     patches = sorted((folder / _PATCHES).glob("*.patch"))
     return "; ".join((compiler, *(f"{patch.name} sha256:{file_digest(patch)}" for patch in patches)))
@@ -196,18 +196,22 @@ def compile_tree(
     Modules come from a proxy of modules: whatever host the sources name, nothing is asked of it. The compiler is the
     adapter's, and not one that the sources ask for.
     """
-    *folders, proxies = toolchain_version(("go", "env", "GOMODCACHE", "GOCACHE", "GOPROXY"), _HINT, work, env).split(
-        "\n"
-    )
-    modules, objects = map(Path, folders)
-    proxy = ",".join(each for each in re.split("[,|]", proxies) if each != "direct") or "off"
     env = {**env, "GOWORK": "off"}
-    fetching = {**env, "GOPROXY": proxy, "GOVCS": "public:off"}
-    confined.run(("go", "list", *flags, "-deps", package), work, fetching, caches=(modules, objects), network=True)
+    fetch_modules(work, env, ("go", "list", *flags, "-deps", package))
     offline = {**env, "GOFLAGS": env["GOFLAGS"].replace("-mod=mod", "-mod=readonly"), "GOPROXY": "off"}
     build_steps.run(("go", "mod", "verify"), cwd=work, env=offline)
+    objects = Path(toolchain_version(("go", "env", "GOCACHE"), GO_HINT, work, env))
     confined.run(("go", "build", *flags, "-o", _BUILT, package), work, offline, caches=(objects,))
     shutil.move(work / _BUILT, out)
+
+
+def fetch_modules(work: Path, env: Mapping[str, str], command: Sequence[str]) -> None:
+    """Run a command of Go that fetches modules from the proxy alone: whatever host sources name, nothing is asked."""
+    asked = ("go", "env", "GOMODCACHE", "GOCACHE", "GOPROXY")
+    *caches, proxies = toolchain_version(asked, GO_HINT, work, env).split("\n")
+    proxy = ",".join(each for each in re.split("[,|]", proxies) if each != "direct") or "off"
+    fetching = {**env, "GOWORK": "off", "GOPROXY": proxy, "GOVCS": "public:off"}
+    confined.run(command, work, fetching, caches=tuple(map(Path, caches)), network=True)
 
 
 def toolchain_sums() -> dict[str, str]:
@@ -225,9 +229,11 @@ def _expect_pinned(work: Path, older: str | None, env: Mapping[str, str]) -> str
     """Return the Go that compiles `work`, as GOTOOLCHAIN takes it; MachineError if it is fetched, and its checksum is
     not the repository's.
     """
-    used = f"go{older}" if older else toolchain_version(("go", "env", "GOVERSION"), _HINT, work, env)
+    used = f"go{older}" if older else toolchain_version(("go", "env", "GOVERSION"), GO_HINT, work, env)
     local = {**env, "GOTOOLCHAIN": "local", "GOFLAGS": "-mod=mod"}
-    own, system, processor = toolchain_version(("go", "env", "GOVERSION", "GOOS", "GOARCH"), _HINT, work, local).split()
+    own, system, processor = toolchain_version(
+        ("go", "env", "GOVERSION", "GOOS", "GOARCH"), GO_HINT, work, local
+    ).split()
     if used == own:
         return "local"
     module = toolchain_module(used, f"{system}-{processor}")

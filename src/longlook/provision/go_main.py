@@ -4,17 +4,23 @@ The sources are Go's main module, so that their own go.mod, with all that it rep
 result is an environment as `provision.python` makes one, with the program in the place of the package's.
 """
 
-import re
 import shutil
 import tempfile
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from longlook.core import FromSources, MachineError, Program, SourceTree, adapter_dir, content_hash, file_digest
-from longlook.provision import confined
-from longlook.provision.build_cache import build_folder, is_folder_built, sources_digest, toolchain_version
-from longlook.provision.go import FLAGS, compile_tree, download, environment, state_go_version, toolchain, unpack_go
+from longlook.provision.build_cache import build_folder, is_folder_built, sources_digest
+from longlook.provision.go import (
+    FLAGS,
+    compile_tree,
+    download,
+    environment,
+    fetch_modules,
+    state_go_version,
+    toolchain,
+    unpack_go,
+)
 from longlook.provision.python import (
     ADAPTER,
     IN_VENV,
@@ -25,7 +31,6 @@ from longlook.provision.python import (
     shared_digest,
 )
 
-_HINT = "sudo apt-get install golang-go"
 SUMS = "sources.sum"
 """The file of an adapter with the checksum of each release's sources, as a go.sum has them."""
 
@@ -79,7 +84,8 @@ class GoMain:
         work = out.with_name("work")
         shutil.copytree(tree.folder, work, symlinks=True)
         flags, env = (*FLAGS, f"-tags={self.tags}"), {**environment(None), "GOTOOLCHAIN": "local"}
-        _fetch_module_files(work, env)
+        # of all modules, also of those without a package for it: `go mod verify` reads them without a network
+        fetch_modules(work, env, ("go", "mod", "graph"))
         compile_tree(work, out / "bin" / self.name, env, self.package, flags)
         shutil.rmtree(work)
         (site,) = out.glob("lib/python*/site-packages")
@@ -109,14 +115,3 @@ class GoMain:
     def _sums(self) -> dict[str, str]:
         lines = (line.split() for line in (adapter_dir(self.name) / SUMS).read_text().splitlines())
         return {version.removeprefix("v"): checksum for _, version, checksum in lines}
-
-
-def _fetch_module_files(work: Path, env: Mapping[str, str]) -> None:
-    """Fetch the go.mod of each module that sources require, directly or not; nothing of the sources runs.
-
-    `compile_tree` fetches what the package needs; `go mod verify` then reads all of these files, without a network.
-    """
-    modules, proxies = toolchain_version(("go", "env", "GOMODCACHE", "GOPROXY"), _HINT, work, env).split("\n")
-    proxy = ",".join(each for each in re.split("[,|]", proxies) if each != "direct") or "off"
-    fetching = {**env, "GOWORK": "off", "GOPROXY": proxy, "GOVCS": "public:off"}
-    confined.run(("go", "mod", "graph"), work, fetching, caches=(Path(modules),), network=True)

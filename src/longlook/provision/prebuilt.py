@@ -6,6 +6,7 @@ entries of a cache. If Longlook itself was installed from a wheel, that wheel pi
 
 import json
 import os
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
@@ -36,13 +37,16 @@ def prebuilt_program(name: str, version: str, inputs: str) -> Prebuilt | None:
 
     MachineError if the file is not what its record or the wheel's pins say.
     """
-    found = _verified(Path("stacks", name, version), "program", "program.json")
-    return found if found is not None and found.record.get("inputs") == inputs else None
+    place = Path("stacks", name, version)
+    return _verified(place, "program", "program.json", lambda record: record.get("inputs") == inputs)
 
 
-def prebuilt_kernel() -> Prebuilt | None:
-    """Return the guest kernel that was built elsewhere, None if there is none; MachineError as `prebuilt_program`."""
-    return _verified(Path("kernel"), "linux", "kernel.json")
+def prebuilt_kernel(is_wanted: Callable[[Mapping[str, Any]], bool] = lambda _record: True) -> Prebuilt | None:
+    """Return the guest kernel that was built elsewhere, None if there is none, or none with a record that is wanted.
+
+    MachineError as `prebuilt_program`.
+    """
+    return _verified(Path("kernel"), "linux", "kernel.json", is_wanted)
 
 
 def prebuilt_parts() -> dict[str, Prebuilt]:
@@ -60,27 +64,32 @@ def prebuilt_parts() -> dict[str, Prebuilt]:
     return found
 
 
-def _verified(place: Path, name: str, record_name: str) -> Prebuilt | None:
+def _verified(
+    place: Path, name: str, record_name: str, is_wanted: Callable[[Mapping[str, Any]], bool] = lambda _record: True
+) -> Prebuilt | None:
     folder = _folder()
     if folder is None or not (folder / place / record_name).is_file():
         return None
-    for each in (name, record_name):
-        _expect_pinned(folder, place / each)
     file, record_file = folder / place / name, folder / place / record_name
+    _expect_pinned(folder, record_file, file_digest(record_file))
     try:
         record = json.loads(record_file.read_text())
-        is_intact = record["sha256"] == file_digest(file)
-    except (OSError, ValueError, KeyError, TypeError):
-        is_intact = False
+        if not is_wanted(record):
+            return None
+        digest = file_digest(file)
+        is_intact = record["sha256"] == digest
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        digest, is_intact = "", False
+    _expect_pinned(folder, file, digest)
     if not is_intact:
         raise MachineError(f"{file} is not what {record_file.name} beside it says", _hint(folder))
     return Prebuilt(file, record)
 
 
-def _expect_pinned(folder: Path, path: Path) -> None:
+def _expect_pinned(folder: Path, file: Path, digest: str) -> None:
     pins = read_pins()
-    if pins is not None and pins.get(path.as_posix()) != file_digest(folder / path):
-        raise MachineError(f"{folder / path} is not what Longlook's wheel was made with", _hint(folder))
+    if pins is not None and pins.get(file.relative_to(folder).as_posix()) != digest:
+        raise MachineError(f"{file} is not what Longlook's wheel was made with", _hint(folder))
 
 
 def _hint(folder: Path) -> str:

@@ -19,6 +19,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from longlook.core import Identity, cache_dir
 from longlook.provision.build_cache import filled
+from longlook.provision.images.stack import NAMES
 
 HOST = "www.example.test"
 """The name of every server; `.test` is reserved (RFC 2606)."""
@@ -28,8 +29,8 @@ VALID_FROM = datetime(2020, 1, 1, tzinfo=UTC)
 
 VALID_UNTIL = datetime(2050, 1, 1, tzinfo=UTC)
 _NAMES = (HOST, "*.example.test", "example.test")
-_RUNNERS_NAMES = (HOST, "server", "server4", "server6", "server46")
-"""The names of the interop runner's server, with which a certificate is as long as with the others."""
+_RUNNERS_NAMES = (HOST, *NAMES)
+"""With the names of the interop runner's server a certificate is as long as with the others."""
 _PADDING = x509.ObjectIdentifier("1.3.6.1.4.1.32473.1")
 """Below the number that is reserved for examples (RFC 5612): no program knows it, so all ignore it."""
 _PADDING_FRAME_BYTES = 17  # of an extension, without its value

@@ -218,8 +218,7 @@ def _found() -> Path | None:
 
 def _prebuilt(wanted: _Wanted) -> Prebuilt | None:
     """Return the wanted kernel of the package longlook-prebuilt; None if that has another or is not installed."""
-    found = prebuilt_kernel()
-    return found if found is not None and wanted.is_recorded(found.record) else None
+    return prebuilt_kernel(wanted.is_recorded)
 
 
 def _cache() -> Path:

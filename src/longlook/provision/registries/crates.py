@@ -85,7 +85,7 @@ class Crates(Registry):
             home, asks = Path(temporary, "home"), Path(temporary, "asks")
             (asks / "src").mkdir(parents=True)
             home.mkdir()
-            for settings in (cargo_home() / "config.toml", cargo_home() / "config"):
+            for settings in (cargo.cargo_home() / "config.toml", cargo.cargo_home() / "config"):
                 if settings.is_file():
                     shutil.copyfile(settings, home / settings.name)
             (asks / "Cargo.toml").write_text(_MANIFEST)
@@ -110,11 +110,6 @@ class Crates(Registry):
             raise MachineError("cargo is not installed", RUST_HINT) from error
         if done.returncode != 0:
             raise self.unreachable(last_line(done.stderr))
-
-
-def cargo_home() -> Path:
-    """Return the folder of cargo's settings and archives."""
-    return Path(os.environ.get("CARGO_HOME") or Path.home() / ".cargo")
 
 
 def fits(version: str, required: str) -> bool:

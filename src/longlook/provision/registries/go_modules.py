@@ -1,7 +1,6 @@
 """The proxy of Go's modules, by the go command, which compares archives with the database of checksums."""
 
 import json
-import os
 import subprocess
 import tempfile
 from collections.abc import Sequence
@@ -10,10 +9,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from longlook.core import MachineError
-from longlook.provision.go import download, environment, unpack_go
+from longlook.provision.go import GO_HINT, download, environment, unpack_go
 from longlook.provision.registries.registry import Published, Registry, last_line
-
-_HINT = "sudo apt-get install golang-go"
 
 
 @dataclass(frozen=True)
@@ -62,7 +59,7 @@ class GoModules(Registry):
 
 def _listed(*arguments: str) -> tuple[dict[str, Any] | None, str]:
     """Return what `go list` prints about a module, None if it fails, and what it says then."""
-    env = {**os.environ, **environment(None), "GOFLAGS": "-mod=mod", "GOWORK": "off"}
+    env = {**environment(None), "GOFLAGS": "-mod=mod", "GOWORK": "off"}
     with tempfile.TemporaryDirectory(prefix="longlook-go-") as nothing:
         try:
             done = subprocess.run(
@@ -70,5 +67,5 @@ def _listed(*arguments: str) -> tuple[dict[str, Any] | None, str]:
                 check=False,
             )  # fmt: skip
         except FileNotFoundError as error:
-            raise MachineError("Go is not installed", _HINT) from error
+            raise MachineError("Go is not installed", GO_HINT) from error
     return (json.loads(done.stdout), "") if done.returncode == 0 else (None, last_line(done.stderr))
