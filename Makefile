@@ -105,5 +105,5 @@ torture: ready
 		--record $${TORTURE_RECORD:-docs/data/torture.json}
 
 clean:
-	rm -rf .venv target
-	find src tests adapters benches scripts -name __pycache__ -prune -exec rm -rf {} +
+	rm -rf .venv target dist
+	find src tests adapters benches packaging scripts -name __pycache__ -prune -exec rm -rf {} +

@@ -3,18 +3,16 @@
 import hashlib
 import json
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from archive import write_wheel
 
+from longlook.cli.demo import PARTS
 from longlook.core import kernel_dir
-from longlook.provision import guest_kernel, install
+from longlook.provision import KERNEL, guest_kernel, install, spelt_out
 
 NAME, PACKAGE = "longlook-prebuilt", "longlook_prebuilt"
-STACKS = (("quic-go", "0.65.0"), ("quic-go", "0.65.0+knobs"))
-"""The programs that the study `demo` runs; they are static."""
-
 _TAG = "py3-none-manylinux_2_17_x86_64"
 _METADATA = """\
 Metadata-Version: 2.4
@@ -37,7 +35,8 @@ Tag: {tag}
 
 def build_prebuilt(folder: Path, version: str, say: Callable[[str], None]) -> tuple[Path, dict[str, str]]:
     """Build what the wheel holds, write the wheel into a folder, and return it with the digests of its files."""
-    files = {**dict(_of_kernel(say)), **dict(_of_stacks(say))}
+    programs = [part for part in spelt_out(PARTS) if part != KERNEL]  # of Go, and static
+    files = {**dict(_of_kernel(say)), **dict(_of_programs(programs, say))}
     info = f"{PACKAGE}-{version}.dist-info"
     packed = {
         f"{PACKAGE}/__init__.py": b'"""Files that Longlook takes instead of building them."""\n',
@@ -51,17 +50,17 @@ def build_prebuilt(folder: Path, version: str, say: Callable[[str], None]) -> tu
 
 
 def _of_kernel(say: Callable[[str], None]) -> Iterator[tuple[str, bytes]]:
-    kernel = Path(install("kernel", say).path)
+    kernel = Path(install(KERNEL, say).path)
     if (wrong := guest_kernel.deviation()) is not None:
         raise SystemExit(f"{wrong}: that kernel goes into no wheel")
     yield from ((f"kernel/{name}", kernel.with_name(name).read_bytes()) for name in ("linux", "kernel.json"))
     yield from ((f"kernel/{path.name}", path.read_bytes()) for path in sorted(kernel_dir().iterdir()))
 
 
-def _of_stacks(say: Callable[[str], None]) -> Iterator[tuple[str, bytes]]:
-    for stack, version in STACKS:
-        program = Path(install(f"{stack}@{version}", say).path)
-        place = f"stacks/{stack}/{version}"
+def _of_programs(parts: Iterable[str], say: Callable[[str], None]) -> Iterator[tuple[str, bytes]]:
+    for part in parts:
+        program = Path(install(part, say).path)
+        place = f"stacks/{part.replace('@', '/')}"
         yield from ((f"{place}/{name}", program.with_name(name).read_bytes()) for name in ("program", "program.json"))
         yield from ((f"{place}/licences/{name}", text) for name, text in _licences(program))
 

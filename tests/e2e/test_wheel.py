@@ -20,20 +20,9 @@ pytestmark = pytest.mark.timeout(900)
 
 COMPILERS = ("go", "cargo", "rustc", "cc", "gcc", "make", "patch", "cmake")
 ONE_CELL = ("--only", "client=quic-go", "--only", "10Mbit,5KB", "--rounds", "2", "--around", "none", "--json")
-BUILD = """
-import json, os, sys, tomllib
-from pathlib import Path
-sys.path.insert(0, "packaging")
-import backend
-from prebuilt import build_prebuilt
-out = Path(sys.argv[1])
-version = tomllib.loads(Path("pyproject.toml").read_text())["project"]["version"]
-_, pins = build_prebuilt(out, version, print)
-(out / "pins.json").write_text(json.dumps(pins))
-os.environ[backend.PINS] = str(out / "pins.json")
-backend.build_wheel(str(out))
-backend.build_sdist(str(out))
-"""
+BUILD = (
+    "import sys; from pathlib import Path; sys.path.insert(0, 'packaging'); import make; make.make(Path(sys.argv[1]))"
+)
 
 
 @pytest.fixture(scope="module")
