@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import sys
+import sysconfig
 import tempfile
 import tomllib
 from pathlib import Path
@@ -31,6 +32,7 @@ def main() -> None:
 def make(dist: Path) -> None:
     """Write the files into a folder, with programs compiled as the environment says, and print their digests."""
     os.chdir(backend.ROOT)
+    os.environ["PATH"] = f"{sysconfig.get_path('scripts')}:{os.environ['PATH']}"  # maturin is called by its name
     version = tomllib.loads((backend.ROOT / "pyproject.toml").read_text())["project"]["version"]
     prebuilt, pins = build_prebuilt(dist, version, _say)
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
