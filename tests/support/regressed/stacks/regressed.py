@@ -10,7 +10,8 @@ from longlook.stacks import quic_go
 SLOW_SINCE = "4.0"
 FLAKY = "7.0"
 _SMALL_WINDOWS = """
-changed=$(mktemp) && sed 's/"knobs": {}/"knobs": {"initial_stream_window": 20000, "max_stream_window": 20000}/' "$2" > "$changed"
+changed=$(mktemp)
+sed 's/"knobs": {}/"knobs": {"initial_stream_window": 20000, "max_stream_window": 20000}/' "$2" > "$changed"
 if cmp -s "$2" "$changed"; then echo "the job has no place for knobs" >&2; exit 1; fi
 exec "$1" client "$changed"
 """
