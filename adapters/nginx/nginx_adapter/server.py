@@ -5,31 +5,33 @@ from pathlib import Path
 
 from longlook_adapter.accepted import Accepted
 from longlook_adapter.debian import Packaged
-from longlook_adapter.knobs import parse_knobs
 from longlook_adapter.options import Options
 from longlook_adapter.supervise import Foreign, supervise
 
-from nginx_adapter.configuration import KNOBS, configuration
+from nginx_adapter.configuration import configuration, knobs_of
 
 PROGRAM = Packaged(Path(__file__).parents[1], "usr/sbin/nginx")
 _LISTENS = "start worker process "
+_EARLY = "1"
 
 
 def run(options: Options) -> None:
     """Serve until SIGTERM."""
-    knobs = parse_knobs(options.knobs, KNOBS, "nginx")
+    version = PROGRAM.version()
+    knobs = knobs_of(options, version)
 
     def configure(folder: Path, port: int) -> Foreign:
         file = folder / "nginx.conf"
-        file.write_text(configuration(options, knobs, port, folder))
+        file.write_text(configuration(options, knobs, port, folder, version))
         accepted = Accepted((options.address, port))
 
         def on_request(line: str) -> None:
             entry = json.loads(line)
             remote = (entry["address"], int(entry["port"]))
-            accepted.request(options.protocol, remote, resumed=entry["reused"] == "r", used_0rtt=False)
+            resumed, early = entry["reused"] == "r", entry["early"] == _EARLY
+            accepted.request(entry["protocol"], remote, resumed=resumed, used_0rtt=early)
 
-        argv = (PROGRAM.path, "-p", str(folder), "-c", str(file), "-e", "stderr")
+        argv = (*PROGRAM.argv, "-p", str(folder), "-c", str(file), "-e", "stderr")
         return Foreign(argv, is_ready=lambda line: _LISTENS in line, on_request=on_request, env=PROGRAM.env)
 
-    supervise(options, PROGRAM.version(), configure)
+    supervise(options, version, configure)

@@ -68,6 +68,9 @@ PERSISTENT_CONGESTION_THRESHOLD = Knob(
     int, "timeouts", None, "probe timeouts that losses must span to end in the smallest window", minimum=1, maximum=1000
 )
 SEND_BUFFER = Knob(int, "bytes", None, "data kept until it is acknowledged", minimum=1, maximum=_LARGEST_WINDOW)
+STREAM_SEND_BUFFER = Knob(
+    int, "bytes", None, "data of a stream kept until it is acknowledged", minimum=1, maximum=_LARGEST_WINDOW
+)
 PTO_FACTOR = Knob(float, "ratio", None, "probe timeout (PTO), as a multiple of RFC 9002's", minimum=0.25, maximum=16)
 
 MAX_UDP_PAYLOAD = Knob(int, "bytes", None, "largest UDP payload", minimum=1200, maximum=1472)

@@ -234,6 +234,7 @@ MEASURED: Mapping[str, KnobCheck] = {
     "fast_open": KnobCheck(_fast_open, "data in the client's SYN, unless one was sent again"),
     "max_window": KnobCheck(_bounded(of_packets), _ROUND_TRIP, ("server",)),
     "send_buffer": KnobCheck(_bounded(of_connection), _ROUND_TRIP, ("server",)),
+    "stream_send_buffer": KnobCheck(_bounded(of_stream), f"{_ROUND_TRIP}, of one object at a time", ("server",)),
     "max_stream_window": KnobCheck(
         _bounded(of_stream),
         f"{_ROUND_TRIP} than it or `initial_stream_window`, if both are set, of one object at a time",

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from longlook.core import (
     Command,
@@ -50,24 +51,32 @@ class DebianAdapter:
         return is_packaged(self.name, version)
 
 
-def debian_server(name: str, summary: str, version: Version, suite: str, *, streams: int) -> Stack:
-    """Return the stack of a server of HTTP/2 over TCP, of one version that a release of Debian has.
+def debian_server(
+    name: str, summary: str, versions: tuple[Version, ...], suites: Mapping[str, str], *, streams: int, **more: Any
+) -> Stack:
+    """Return the stack of a server of HTTP/2 over TCP that releases of Debian have (`suites`: version → release).
 
-    `suite` is the name of that release, `streams` is how many requests at once the server takes if nobody sets it.
+    `streams` is how many requests at once the server takes if nobody sets it; `more` are other fields of the stack,
+    and knobs besides that one.
     """
-    adapter = DebianAdapter(name, (version,), {version.name: suite})
+    adapter = DebianAdapter(name, versions, suites)
+    incoming = with_default(knobs.MAX_INCOMING_STREAMS, f"stack: {streams}", maximum=100_000)
+    fields: dict[str, Any] = {
+        "protocols": ("h2",),
+        "connections": (ConnectionState.COLD, ConnectionState.RESUMED),
+        **more,
+        "knobs": {"max_incoming_streams": incoming, **more.get("knobs", {})},
+    }
     return Stack(
         name=name,
         summary=summary,
         roles=("server",),
-        protocols=("h2",),
-        connections=(ConnectionState.COLD, ConnectionState.RESUMED),
         versions=adapter.versions,
-        knobs={"max_incoming_streams": with_default(knobs.MAX_INCOMING_STREAMS, f"stack: {streams}", maximum=100_000)},
         log_formats=(),
         install=adapter.install,
         server_command=packaged_server,
         installed=adapter.installed,
+        **fields,
     )
 
 

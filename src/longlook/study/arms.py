@@ -66,7 +66,8 @@ def resolve_arm(
     make_link = network.link if ask_router else network.unchecked_link
     link = make_link(own.path.settings) if own.path.main_is_own else None
     programs = {end.role: end.stack for end in (own.client, own.server)}
-    costs = processors(own.processors, programs)
+    over_tcp_alone = not any(find_protocol(name).quic for name in own.spoken.spoken)
+    costs = processors(own.processors, programs, over_tcp=over_tcp_alone)
     further = extra_links.links(own.path.settings, make_link) if own.path.further_is_own else {}
     _check_path(own, catalogue)
     groups: tuple[FlowGroup, ...] = ()

@@ -44,6 +44,9 @@ PROGRAMS: Mapping[str, Processor] = {
 """Stack → what a datagram and a byte cost its programs on a server core (docs/explanation/processors.md has the
 errors)."""
 
+_OVER_TCP_ALONE = frozenset({"nginx", "apache"})
+"""The programs that nobody has measured over QUIC."""
+
 
 def processor_setting(key: str, value: object) -> Scalar:
     """Return the canonical text of a processor; SettingError if it is none."""
@@ -64,17 +67,24 @@ def processor_setting(key: str, value: object) -> Scalar:
     return text_of(scaled)
 
 
-def processors(texts: Mapping[str, Scalar], programs: Mapping[str, str | None]) -> dict[str, Processor]:
+def processors(
+    texts: Mapping[str, Scalar], programs: Mapping[str, str | None], *, over_tcp: bool
+) -> dict[str, Processor]:
     """Return the processor of each role; a role whose computing costs nothing is left out.
 
     `texts` and `programs` map roles to canonical texts and to the programs that run there, named as in a study. Raise
-    SettingError for a processor by name if nobody has measured what the role's program costs.
+    SettingError for a processor by name if nobody has measured what the role's program costs, or has measured it
+    `over_tcp` alone.
     """
-    found = {role: _processor_of(key, texts[role], programs.get(role)) for key, role in KEYS.items() if role in texts}
+    found = {
+        role: _processor_of(key, texts[role], programs.get(role), over_tcp=over_tcp)
+        for key, role in KEYS.items()
+        if role in texts
+    }
     return {role: processor for role, processor in found.items() if processor is not None}
 
 
-def _processor_of(key: str, value: Scalar, program: str | None) -> Processor | None:
+def _processor_of(key: str, value: Scalar, program: str | None, *, over_tcp: bool) -> Processor | None:
     """Return the processor of a canonical text for a program, named as in a study; None for `off`."""
     factor, rest = _scaled(key, str(value))
     if rest == OFF:
@@ -87,6 +97,8 @@ def _processor_of(key: str, value: Scalar, program: str | None) -> Processor | N
         measured = ", ".join(PROGRAMS)
         whose = f"of {stack}" if program is not None else "of several programs"
         raise SettingError(key, f"{rest} knows the costs of {measured}, and not {whose}; {_FORM}")
+    if stack in _OVER_TCP_ALONE and not over_tcp:
+        raise SettingError(key, f"{rest} knows the costs of {stack} over TCP alone; {_FORM}")
     return times(_together(machine, PROGRAMS[stack]), factor * multiple)
 
 

@@ -215,12 +215,58 @@ def test_what_caddy_says_of_a_request() -> None:
     assert module.request_of(line).early is False
 
 
-def test_nginx_and_apache(tmp_path: Path) -> None:
-    text = import_module("nginx_adapter.configuration").configuration(
-        options("h2"), {"max_incoming_streams": 9}, 443, tmp_path
-    )
-    assert "listen 10.8.0.2:443 ssl http2;" in text
-    assert "http2_max_concurrent_streams 9;" in text
+def nginx_told(folder: Path, protocol: str, version: str, **knobs: str) -> str:
+    module, wanted = import_module("nginx_adapter.configuration"), options(protocol, **knobs)
+    text: str = module.configuration(wanted, module.knobs_of(wanted, version), 443, folder, version)
+    return text
+
+
+def test_nginx_over_tcp(tmp_path: Path) -> None:
+    old = nginx_told(tmp_path, "h2", "1.22.1", max_incoming_streams="9")
+    assert "listen 10.8.0.2:443 ssl http2;" in old
+    assert "http2_max_concurrent_streams 9;" in old
+    assert "http3" not in old  # a variable that it does not know would end it
+    new = nginx_told(tmp_path, "h2", "1.30.6")
+    assert "listen 10.8.0.2:443 ssl;" in new
+    assert "http2 on;" in new
+    assert "quic" not in new
+
+
+def test_nginx_over_quic(tmp_path: Path) -> None:
+    text = nginx_told(tmp_path, "h3", "1.30.6", stream_send_buffer="70000", retry="true", max_incoming_streams="9")
+    assert "listen 10.8.0.2:443 quic;" in text
+    assert "http3_stream_buffer_size 70000;" in text
+    assert "quic_retry on;" in text
+    assert "http3_max_concurrent_streams 9;" in text
+    assert "ssl_early_data on;" in text
+    assert "ssl http2" not in text
+    assert "ssl_early_data off;" in nginx_told(tmp_path, "h3", "1.30.6", allow_0rtt="false")
+    assert "ssl_early_data" not in nginx_told(tmp_path, "h3", "1.26.3").replace("$ssl_early_data", "")
+
+
+def test_nginx_over_both(tmp_path: Path) -> None:
+    text = nginx_told(tmp_path, "h3-or-h2", "1.30.6", alt_svc_port="444")
+    assert "listen 10.8.0.2:443 quic;" in text
+    assert "listen 10.8.0.2:443 ssl;" in text
+    assert """add_header Alt-Svc 'h3=":444"; ma=86400' always;""" in text
+    assert "ssl_session_tickets off;" in text  # who learned of HTTP/3 comes back, and every connection is to be cold
+
+
+@pytest.mark.parametrize(
+    ("protocol", "version", "knobs", "words"),
+    [
+        ("h3", "1.22.1", {}, "does not speak QUIC: take 1.26.3 or newer"),
+        ("h3", "1.26.3", {"allow_0rtt": "true"}, "unknown knob 'allow_0rtt'"),
+        ("h2", "1.30.6", {"retry": "true"}, "unknown knob 'retry'"),
+    ],
+)
+def test_nginx_refuses(tmp_path: Path, protocol: str, version: str, knobs: dict[str, str], words: str) -> None:
+    error = import_module("longlook_adapter.errors").UnsupportedError
+    with pytest.raises(error, match=words):
+        nginx_told(tmp_path, protocol, version, **knobs)
+
+
+def test_apache(tmp_path: Path) -> None:
     v6 = replace(options("h2"), address="::1")
     text = import_module("apache_adapter.configuration").configuration(
         v6, {"max_incoming_streams": 9}, 443, tmp_path, Path("/modules"), as_root=True

@@ -59,8 +59,9 @@ def test_what_is_no_processor_is_refused_with_what_may_be_written(written: objec
         processor_setting(KEY, written)
 
 
-def client(written: str, program: str = "quic-go@0.65.0+knobs") -> Processor | None:
-    return processors.processors({"client": processor_setting(KEY, written)}, {"client": program}).get("client")
+def client(written: str, program: str = "quic-go@0.65.0+knobs", *, over_tcp: bool = True) -> Processor | None:
+    texts = {"client": processor_setting(KEY, written)}
+    return processors.processors(texts, {"client": program}, over_tcp=over_tcp).get("client")
 
 
 def test_costs_are_in_the_kernels_units() -> None:
@@ -96,10 +97,16 @@ def test_a_program_that_nobody_has_measured_needs_costs_that_are_written() -> No
     ):
         client("server-core", "pycurl")
     with pytest.raises(SettingError, match="and not of several programs"):
-        processors.processors({"client": "server-core"}, {})
+        processors.processors({"client": "server-core"}, {}, over_tcp=True)
     assert client("call 1us", "pycurl") == Processor(call_ns=1000)
 
 
+def test_a_program_that_was_measured_over_tcp_has_no_costs_over_quic() -> None:
+    with pytest.raises(SettingError, match="server-core knows the costs of nginx over TCP alone; write off, a name"):
+        client("server-core", "nginx@1.30.6", over_tcp=False)
+    assert client("call 1us", "nginx@1.30.6", over_tcp=False) == Processor(call_ns=1000)
+
+
 def test_endpoints_whose_work_is_free_have_no_processor() -> None:
-    found = processors.processors({"client": "call 1us", "server": "off"}, {"client": "quic-go"})
+    found = processors.processors({"client": "call 1us", "server": "off"}, {"client": "quic-go"}, over_tcp=False)
     assert found == {"client": Processor(call_ns=1000)}

@@ -43,6 +43,7 @@ KNOBS: Mapping[str, SecondLevel] = {
     "congestion_control": _of("server", *_CONTROLLERS),
     "max_window": _of("server", _PACKETS),
     "send_buffer": _of("server", _BUFFER_BYTES),
+    "stream_send_buffer": _of("server", _BUFFER_BYTES),
     "initial_window": _of("server", 32, 10),
     "min_window": _of("server", 10),
     "initial_ssthresh": _of("server", _PACKETS),

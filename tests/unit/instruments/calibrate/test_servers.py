@@ -16,7 +16,7 @@ def test_without_names_it_is_the_shipped_study() -> None:
 
 
 def test_named_servers_stand_beside_the_reference_of_their_protocol() -> None:
-    study = servers_study(["quinn@0.11.9", "nginx:h2"])
+    study = servers_study(["quinn@0.11.9", "nginx@1.22.1:h2"])
     shipped = servers_study()
     assert [arm.name for arm in study.arms] == ["envoy", "apache-tcp", "quinn-0.11.9-h3", "nginx-1.22.1-h2"]
     assert study.arms[0] == next(arm for arm in shipped.arms if arm.name == "envoy")
@@ -36,7 +36,7 @@ def test_named_servers_stand_beside_the_reference_of_their_protocol() -> None:
     ("names", "words"),
     [
         (["qinn"], "unknown stack 'qinn'"),
-        (["nginx"], "does not speak it"),
+        (["nginx@1.22.1"], "does not speak it"),
         (["quinn", "quinn"], "given twice"),
         (["echo:udp-echo"], "no reference for this protocol"),
         (["apache:h2"], "it is the reference itself"),

@@ -87,7 +87,7 @@ def http2_window(ask: Ask) -> Check:
 
 
 def send_buffer(ask: Ask) -> Check:
-    """Demand that on a long path no round trip carries more than the sender keeps, and more without the knob."""
+    """Demand that on a long path no round trip carries more than is kept, and without the knob more or less."""
     if ask.role == "client":
         return ask.without("a client sends only requests, which fill no buffer")
     link, workload = path(50, _RTT_S), transfer(6_000_000)
@@ -95,18 +95,24 @@ def send_buffer(ask: Ask) -> Check:
         "default": ask.want({}, link, workload, unlimited=True),
         "set": ask.want({ask.name: _SMALL}, link, workload, unlimited=True),
     }
-    return _limited(ask, _SMALL, wants)
+    return _limited(ask, _SMALL, wants, default_may_be_smaller=True)
 
 
-def _limited(ask: Ask, largest: int, wants: Mapping[str, Want]) -> Check:
-    """Demand that no round trip of the trial `set` carries more than `largest` bytes, and more by `default`."""
+def _limited(ask: Ask, largest: int, wants: Mapping[str, Want], *, default_may_be_smaller: bool = False) -> Check:
+    """Demand that no round trip of the trial `set` carries more than `largest` bytes, and more by `default`.
+
+    If the default may be smaller, one that carries so much less shows the knob's effect, too.
+    """
 
     def judge(seen: Mapping[str, Seen]) -> CheckFinding:
         most = {name: wire.most_in(seen[name].packets, _RTT_S) for name in ("default", "set")}
         text = f"at most {most['set']} bytes in a round trip with {largest}, {most['default']} by default"
         if not seen["set"].ok or most["set"] is None or most["default"] is None:
             return verdict(False, f"{text}; {seen['set'].why}")
-        return verdict(most["set"] <= largest * _HEADERS and most["default"] >= 1.5 * most["set"], text)
+        less, more = most["set"], most["default"]
+        if default_may_be_smaller:
+            less, more = min(less, more), max(less, more)
+        return verdict(most["set"] <= largest * _HEADERS and more >= 1.5 * less, text)
 
     return ask.check(wants, judge)
 
@@ -154,6 +160,7 @@ def images_s(seen: Seen) -> float | None:
 
 PROOFS = {
     "send_buffer": send_buffer,
+    "stream_send_buffer": send_buffer,
     "initial_stream_window": initial_stream_window,
     "initial_connection_window": initial_connection_window,
     "max_stream_window": max_window,
