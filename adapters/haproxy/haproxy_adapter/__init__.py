@@ -1,1 +1,1 @@
-"""The adapter of HAProxy: `proxy.run` carries connections on."""
+"""The adapter of HAProxy: `server.run` serves files of an origin, `proxy.run` carries connections on."""

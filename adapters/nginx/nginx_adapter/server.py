@@ -32,6 +32,6 @@ def run(options: Options) -> None:
             accepted.request(entry["protocol"], remote, resumed=resumed, used_0rtt=early)
 
         argv = (*PROGRAM.argv, "-p", str(folder), "-c", str(file), "-e", "stderr")
-        return Foreign(argv, is_ready=lambda line: _LISTENS in line, on_request=on_request, env=PROGRAM.env)
+        return Foreign(argv, lambda line: _LISTENS in line, on_request, PROGRAM.env, name="nginx")
 
     supervise(options, version, configure)

@@ -263,6 +263,7 @@ class Stack:
     several_connections: bool = False  # the client opens as many connections as its ClientJob has
     early_data_protocols: tuple[str, ...] = ("h3",)  # over which a `0rtt` connection can be made
     cold_protocols: tuple[str, ...] = ()  # over which cold connections alone can be made
+    proxy_protocols: tuple[str, ...] | None = None  # of `protocols`, those that its proxy carries; None: all
     either: bool = False  # over h3-or-h2 the server speaks both on one port, and the client chooses
     waits: bool = False  # the client waits before phases as its ClientJob says
     plays: bool = False  # the client plays video as its ClientJob says
@@ -405,7 +406,9 @@ class Stack:
         """Return whether this version can be asked for a protocol, or for `h3-or-h2`: in a role, or in every one."""
         able = self.either or protocol != EITHER.name
         own = self.version(version).server_protocols if role == "server" else ()
-        return able and set(find_protocol(protocol).spoken) <= {*self.protocols_of(version), *own}
+        spoken = set(find_protocol(protocol).spoken)
+        carried = role != "proxy" or self.proxy_protocols is None or spoken <= {*self.proxy_protocols}
+        return able and carried and spoken <= {*self.protocols_of(version), *own}
 
     def connections_of(self, version: str, protocol: str | None = None) -> tuple[ConnectionState, ...]:
         """Return the connection states that this version supports: over a protocol, or over any."""

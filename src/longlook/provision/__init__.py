@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from longlook.provision.images.stack import image_server as image_server
     from longlook.provision.packaged import DebianAdapter as DebianAdapter
     from longlook.provision.packaged import debian_server as debian_server
+    from longlook.provision.packaged import packaged_server as packaged_server
     from longlook.provision.parallel import Installed as Installed
     from longlook.provision.parallel import install_all as install_all
     from longlook.provision.progress import listening as listening
@@ -132,7 +133,7 @@ else:
             "images.bounds": "MOST_RESULTS_BYTES",
             "images.resolve": "image_program is_image is_image_unpacked",
             "images.stack": "image_client image_server",
-            "packaged": "DebianAdapter debian_server",
+            "packaged": "DebianAdapter debian_server packaged_server",
             "parallel": "Installed install_all",
             "progress": "listening",
             "provenance.made": "all_made of_kernel of_part of_wheels",

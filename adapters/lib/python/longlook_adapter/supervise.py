@@ -40,6 +40,7 @@ class Foreign:
     stop: signal.Signals = signal.SIGTERM
     is_noise: Callable[[str], bool] = lambda _: False  # whether a line of its log is of no interest
     prepare: Callable[[], None] = lambda: None  # called in the new process, before the program is there
+    name: str = ""  # in reports; empty: the file's
 
 
 def supervise(options: Options, version: str, configure: Callable[[Path, int], Foreign]) -> None:
@@ -180,7 +181,8 @@ class _Running:
         killed = found is not None and found.si_code != os.CLD_EXITED
         how = "" if found is None else f"{'signal' if killed else 'exit code'} {found.si_status}"
         log = " | ".join(self._last_lines)
-        return f"{Path(self._program.argv[0]).name} ended by itself ({how}): {log or 'its log is empty'}"
+        name = self._program.name or Path(self._program.argv[0]).name
+        return f"{name} ended by itself ({how}): {log or 'its log is empty'}"
 
     def _log_line(self, line: str) -> None:
         if not self._program.is_noise(line):
