@@ -107,7 +107,7 @@ def shipped(folder: Path, name: str, *replacements: tuple[str, str]) -> Study:
     return read_study(file)
 
 
-SPLIT, HAPROXY = "kakhki2017-fig17a", 'proxy = "haproxy"'
+SPLIT, HAPROXY = "kakhki2017-fig17a", 'proxy = "haproxy@2.6.12"'
 
 
 def test_only_the_arms_with_a_proxy_have_one(tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ def test_only_the_arms_with_a_proxy_have_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "reason"),
     [
-        ('protocol = "h3"', f'protocol = "h3"\n{HAPROXY}', "proxy haproxy does not speak it"),
+        ('protocol = "h3"', f'protocol = "h3"\n{HAPROXY}', "proxy haproxy@2.6.12 does not speak it"),
         (HAPROXY, 'proxy = "apache"', "stack 'apache' has no proxy; allowed: .*haproxy"),
         (HAPROXY, "proxy_knobs.buffer = 4096", "there is no proxy: write for example"),
         (HAPROXY, f"{HAPROXY}\nproxy_knobs.speed = 1", "has no such knob; allowed: "),

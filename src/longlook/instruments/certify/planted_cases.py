@@ -197,7 +197,7 @@ CASES = (
             also=("middlebox",), cell={"network.block": "udp"}),
     Planted("a proxy's own connection", ("proxy_connection",), _PROXIED, {"proxy_knobs.upstream_connections": "cold"},
             cell={**_MIDWAY, "workload.object": "20KB"}),
-    Planted("a path that no proxy splits", ("unsplit_path",), {**_TCP, "proxy": "haproxy"}, {"proxy": "none"},
+    Planted("a path that no proxy splits", ("unsplit_path",), {**_TCP, "proxy": "haproxy@2.6.12"}, {"proxy": "none"},
             also=("random_loss_response",), cell={**_MIDWAY, **_LOSS}),
     Planted("bursts", ("burstiness",), _QUIC, {"server_knobs.pacing": False},
             also=_OF_BURSTS, cell={"network.queue": "10packets", "workload.object": "1MB"}),
