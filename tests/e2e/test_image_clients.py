@@ -12,7 +12,7 @@ from longlook.instruments.conformance.evidence import Seen
 from longlook.instruments.conformance.links import path
 from longlook.instruments.conformance.runner import run_wants
 from tests.support.command_line import longlook
-from tests.support.image_programs import image_of_quic_go
+from tests.support.image_programs import image_of_nginx, image_of_quic_go
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.timeout(900)]
 PROGRAM = "quic-go@0.65.0"
@@ -73,6 +73,16 @@ def test_an_image_is_a_client_as_quick_as_its_program(tmp_path: Path) -> None:
 def test_what_a_client_does_wrong_is_said(tmp_path: Path, start: str, outcome: Outcome, says: str) -> None:
     found = seen(image_of_quic_go(tmp_path / "a.tar", f"#!/bin/sh\n{start}\n".encode()), tmp_path / "run")
     assert (found.run.outcome, says in (found.run.reason or "")) == (outcome, True), found.why
+
+
+def test_two_images_that_print_no_line_are_proven_by_the_link(tmp_path: Path) -> None:
+    client, server = image_of_quic_go(tmp_path / "a.tar", START), image_of_nginx(tmp_path / "nginx.tar")
+    image = seen(client, tmp_path / "image", server=Endpoint(*server.split("@")))
+    program = seen(client, tmp_path / "program", server=Endpoint("nginx", "1.30.6"))
+    for found in (image, program):
+        assert found.ok, found.why
+    assert not image.events("server", "connection")
+    assert abs(load_ns(image) - load_ns(program)) < 500_000
 
 
 @pytest.mark.parametrize("state", list(ConnectionState))

@@ -6,7 +6,7 @@ Pure, as `judge` is.
 from collections.abc import Iterator, Sequence
 
 from longlook.core import EITHER, ConnectionState, Outcome, find_protocol, moves
-from longlook.lab.observations import FlowCase, FlowKind, Judgement, Line
+from longlook.lab.observations import FlowCase, FlowKind, Judgement, Line, LoadSeen
 
 _MOST_OF_A_BROWSER = 10
 """Chromium closes the slower of two connections and may need it later. Firefox falls back over one connection. For the
@@ -36,11 +36,7 @@ def states(case: FlowCase) -> Judgement | None:
         return None
     measured, wanted = list(_measured_connections(case)), case.connections
     if not measured:
-        return Judgement(
-            Outcome.INVALID,
-            f"the {_reporter(case)} reported no measured connection, so its state is not proven",
-            f"see {_reporter(case)}.jsonl; one endpoint must report its connections (adapters/CONTRACT.md)",
-        )
+        return _unreported(case)
     most = _most_opened(case) * wanted
     if not wanted <= len(measured) <= most:
         return Judgement(
@@ -61,6 +57,42 @@ def states(case: FlowCase) -> Judgement | None:
         if state is not case.trial.connection:
             return _other_state(case, state)
     return _carried(case, measured) if case.trial.protocol == EITHER.name else _carriers(case, measured)
+
+
+def _unreported(case: FlowCase) -> Judgement | None:
+    """Return the outcome if neither end reports the measured connections: the link's log may prove them."""
+    if case.load is not None and case.load.flows:
+        return _by_the_link(case, case.load)
+    return Judgement(
+        Outcome.INVALID,
+        f"the {_reporter(case)} reported no measured connection, so its state is not proven",
+        f"see {_reporter(case)}.jsonl; one endpoint must report its connections (adapters/CONTRACT.md)",
+    )
+
+
+def _by_the_link(case: FlowCase, load: LoadSeen) -> Judgement | None:
+    """Check the same by the link's log, if neither end reports a connection.
+
+    A client whose proof is its files begins each trial in a new root, without a ticket: its only connection is cold.
+    The log does not show whether a later one was resumed, and whether early data was accepted.
+    """
+    if case.trial.connection is not ConnectionState.COLD:
+        return Judgement(
+            Outcome.INVALID,
+            "neither end reports its connections, so nothing proves that one was resumed",
+            "use a server that reports its connections (docs/reference/stacks.md lists which do), or a cold connection",
+        )
+    opened = len(load.measured)
+    if opened != case.connections:
+        return Judgement(
+            Outcome.FAILED,
+            f"the client opened {opened} connections, not {'one' if case.connections == 1 else case.connections}",
+            "see client.jsonl; the client must send all requests over the connections of its job",
+            complete=True,
+        )
+    if load.measured[0].early:
+        return Judgement(Outcome.INVALID, "the client sent early data, declared cold", "see link.bin")
+    return None
 
 
 def _most_opened(case: FlowCase) -> int:

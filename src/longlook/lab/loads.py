@@ -18,7 +18,7 @@ from longlook.lab.observations import LoadSeen, Observations, OpenedFlow
 
 SMALLEST_BYTES = 100
 """Payload of UDP: a packet that acknowledges has about 40 bytes, and one that closes with a reason less than this."""
-_SHORT = 1  # of `quic_form`
+_SHORT, _EARLY = 1, 3  # of `quic_form`
 
 
 def load_of(
@@ -33,12 +33,12 @@ def load_of(
     load = LoadSeen(client.files)
     if log is None:
         return load
-    flows = _opened(log, primed=trial.connection is not ConnectionState.COLD)
-    if not flows or flows[-1].primes:
-        return replace(load, flows=flows)
-    started_ns = flows[-1].started_ns
+    load = replace(load, flows=_opened(log, primed=trial.connection is not ConnectionState.COLD))
+    if not load.measured:
+        return load
+    started_ns = load.measured[0].started_ns
     delivered = Delivered(log, early=trial.connection is ConnectionState.ZERO_RTT)
-    return replace(load, started_ns=started_ns, ended_ns=_end_ns(delivered, content, started_ns, until_ns), flows=flows)
+    return replace(load, started_ns=started_ns, ended_ns=_end_ns(delivered, content, started_ns, until_ns))
 
 
 def load_lines(load: LoadSeen, client: str, server: str, protocol: str) -> Iterator[Mapping[str, Any]]:
@@ -54,23 +54,25 @@ def load_lines(load: LoadSeen, client: str, server: str, protocol: str) -> Itera
 
 
 def _opened(log: LinkLog, *, primed: bool) -> tuple[OpenedFlow, ...]:
-    """Return what carried the client's first packet, and the measured connection if one primes it.
+    """Return the connections that a client began, of which the first primes the others if they are `primed`.
 
-    A client that has packets of its first connection with short headers sends no Initial of it any more (RFC 9001,
-    4.9.1). So the next one opens another connection, also from the same port.
+    A client that has packets of a connection with short headers sends no Initial of it any more (RFC 9001, 4.9.1). So
+    the next one opens another connection, also from the same port; one from another port does so in any case.
     """
-    sent = _sent(log)
-    if not sent:
-        return ()
-    first = OpenedFlow(sent[0][1], sent[0][0], primes=primed)
-    if not primed:
-        return (first,)
-    is_open = False
-    for time_ns, port, form in sent:
-        if is_open and form in OPENING_FORMS:
-            return first, OpenedFlow(port, time_ns, primes=False)
-        is_open = is_open or form == _SHORT
-    return (first,)
+    found: list[OpenedFlow] = []
+    open_ports: set[int] = set()
+    for time_ns, port, form in _sent(log):
+        latest = next((at for at in reversed(range(len(found))) if found[at].client_port == port), None)
+        opens = form in OPENING_FORMS and (latest is None or port in open_ports)
+        if opens or not found:
+            found.append(OpenedFlow(port, time_ns, primes=primed and not found))
+            open_ports.discard(port)
+            latest = len(found) - 1
+        if form == _SHORT:
+            open_ports.add(port)
+        elif form == _EARLY and latest is not None:
+            found[latest] = replace(found[latest], early=True)
+    return tuple(found)
 
 
 def _sent(log: LinkLog) -> list[tuple[int, int, int]]:

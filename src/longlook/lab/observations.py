@@ -53,25 +53,33 @@ class LeftFile:
 
 @dataclass(frozen=True)
 class OpenedFlow:
-    """A connection of a client as the link saw it begin, in ns since 1970; `primes`: it only obtains a ticket."""
+    """A connection of a client as the link saw it begin, in ns since 1970; `primes`: it only obtains a ticket; `early`:
+    packets of early data came of it.
+    """
 
     client_port: int
     started_ns: int
     primes: bool
+    early: bool = False
 
 
 @dataclass(frozen=True)
 class LoadSeen:
     """The load of a client that prints no lines: the files that it left, and when the load was (`lab.loads`).
 
-    `files` are by URL path. Times are in ns since 1970, None if the link saw no such packet. `flows` are in order of
-    time; the last is the measured one unless it primes.
+    `files` are by URL path. Times are in ns since 1970, None if the link saw no such packet. `flows` are all
+    connections that the client began, in order of time.
     """
 
     files: Mapping[str, LeftFile]
     started_ns: int | None = None
     ended_ns: int | None = None
     flows: tuple[OpenedFlow, ...] = ()
+
+    @property
+    def measured(self) -> tuple[OpenedFlow, ...]:
+        """Return the connections that carried the load: all that do not only obtain a ticket."""
+        return tuple(flow for flow in self.flows if not flow.primes)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from syrupy.assertion import SnapshotAssertion
 from longlook.core.job import Content, ExpectedAnswer
 from longlook.core.model import ConnectionState, Endpoint, Outcome
 from longlook.lab.judge import judge, judge_all
-from longlook.lab.observations import FlowCase, FlowKind, LeftFile, LoadSeen, Observations, Stopped
+from longlook.lab.observations import FlowCase, FlowKind, LeftFile, LoadSeen, Observations, OpenedFlow, Stopped
 from tests.data.trials import MS, T0, trial
 
 DIGEST = "sha256:" + "0" * 64
@@ -411,6 +411,34 @@ def test_a_client_without_lines_is_judged_by_its_files(
 ) -> None:
     found = judge(replace(SOUND, **changes))
     assert (found.outcome, found.reason) == (outcome, reason)
+
+
+def seen_by_the_link(*early: bool) -> dict[str, Any]:
+    flows = tuple(OpenedFlow(7 + at, T0, primes=False, early=sent) for at, sent in enumerate(early))
+    return left() | {"load": LoadSeen(LEFT, T0, T0 + MS, flows), "server": Observations()}
+
+
+@pytest.mark.parametrize(
+    ("state", "changes", "outcome", "reason"),
+    [
+        ("cold", seen_by_the_link(False), Outcome.OK, None),
+        (
+            "cold",
+            seen_by_the_link(),
+            Outcome.INVALID,
+            "the server reported no measured connection, so its state is not proven",
+        ),
+        ("cold", seen_by_the_link(False, False), Outcome.FAILED, "the client opened 2 connections, not one"),
+        ("cold", seen_by_the_link(True), Outcome.INVALID, "the client sent early data, declared cold"),
+        ("resumed", seen_by_the_link(False), Outcome.INVALID, "neither end reports its connections, so nothing proves"),
+    ],
+)
+def test_a_connection_that_no_end_reports_is_proven_by_the_link(
+    state: str, changes: dict[str, Any], outcome: Outcome, reason: str | None
+) -> None:
+    quic = replace(SOUND.trial, protocol="h3", congestion_control=None, connection=ConnectionState(state))
+    found = judge(replace(SOUND, trial=quic, **changes))
+    assert (found.outcome, (found.reason or "").startswith(reason or "")) == (outcome, True), found.reason
 
 
 def test_a_transfer_that_hung_says_how_many_files_had_arrived() -> None:

@@ -90,8 +90,12 @@ def test_clients_with_lines_have_no_load(tmp_path: Path) -> None:
 
 
 def test_a_primed_load_begins_with_the_second_connection(tmp_path: Path) -> None:
-    first = [HELLO, FLIGHT, packet_2(3, 4, direction=0, quic_form=2), ASKED, short(5, 6, payload_bytes=300)]
-    second = [packet_2(30, 31, direction=0, quic_form=2, client_port=7), packet_2(31, 32, direction=0, quic_form=3)]
+    first = [HELLO, FLIGHT, packet_2(3, 4, direction=0, quic_form=2, client_port=7)]
+    first += [ASKED, short(5, 6, payload_bytes=300)]
+    second = [
+        packet_2(30, 31, direction=0, quic_form=2, client_port=7),
+        packet_2(31, 32, direction=0, quic_form=3, client_port=7),
+    ]
     data = [short(40 + index, 41 + index) for index in range(3)]
     state = {"connection": ConnectionState.ZERO_RTT}
     found = load(tmp_path, [*first, *second, *data], **state)
@@ -99,6 +103,17 @@ def test_a_primed_load_begins_with_the_second_connection(tmp_path: Path) -> None
     assert [(each.client_port, each.primes) for each in found.flows] == [(7, True), (7, False)]
     alone = load(tmp_path, first, **state)
     assert (times(alone), [each.primes for each in alone.flows]) == ((None, None), [True])
+
+
+def test_every_connection_that_a_client_begins_is_seen(tmp_path: Path) -> None:
+    hello_again = packet_2(1.5, 2.5, direction=0, quic_form=2, client_port=7)  # after a Retry, or a loss
+    other_port = packet_2(3, 4, direction=0, quic_form=2, client_port=8)
+    anew = packet_2(30, 31, direction=0, quic_form=2, client_port=7)
+    early = packet_2(30, 31, direction=0, quic_form=3, client_port=7)
+    moved = short(31, 32, direction=0, payload_bytes=80, client_port=9)  # a connection that goes on from elsewhere
+    found = load(tmp_path, [HELLO, hello_again, FLIGHT, other_port, ASKED, *DATA, anew, early, moved])
+    assert [(each.client_port, each.early) for each in found.measured] == [(7, False), (8, False), (7, True)]
+    assert [(each.started_ns - T0) / MS for each in found.measured] == [1, 3, 30]
 
 
 def test_the_lines_say_what_was_seen_and_nothing_else(tmp_path: Path) -> None:
