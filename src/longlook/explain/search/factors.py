@@ -81,6 +81,11 @@ acknowledgements the client's. A design has room for the first MOST_FACTORS; kno
 first.
 """
 
+_OF_CLIENTS_TOO: tuple[tuple[str, SecondLevel], ...] = (("initial_rtt", SecondLevel("client", _round_trip_s)),)
+"""Knobs of the client beside the server's of the same name: a client that assumes too short a round trip repeats its
+first packets, and servers take that for losses.
+"""
+
 TCP: Mapping[str, tuple[Scalar, ...]] = {
     "congestion_control": ("bbr", "cubic"),
     "tcp_initial_window": (32, 10),
@@ -181,7 +186,7 @@ def _of_loser(pair: Pair) -> Iterator[ScreenedFactor | str]:
 
 
 def _of_programs(pair: Pair) -> Iterator[ScreenedFactor | str]:
-    for name, level in KNOBS.items():
+    for name, level in (*KNOBS.items(), *_OF_CLIENTS_TOO):
         knob = _knob(pair.loser.trial, level.role, name)
         if knob is None:
             continue
