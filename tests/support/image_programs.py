@@ -56,7 +56,7 @@ def image_of_nginx(file: Path) -> str:
 
     It has no shell and prints no line of ours. Return its name as a version of a stack.
     """
-    root = Path(registry.stack("nginx").program("1.30.6").path).parents[1] / "root"
+    root = Path(registry.stack("nginx").program("1.26.3").path).parents[1] / "root"
     entries = [Entry("nginx.conf", _NGINX), link("lib", "usr/lib"), link("lib64", "usr/lib64")]
     for path in sorted(root.rglob("*")):
         name = path.relative_to(root).as_posix()
@@ -65,7 +65,7 @@ def image_of_nginx(file: Path) -> str:
         elif path.is_file():
             entries.append(Entry(name, path.read_bytes(), mode=0o755))
     start = {"Entrypoint": ["/usr/sbin/nginx", "-c", "/nginx.conf", "-e", "stderr"]}
-    write_saved(file, Image((layer(*entries),), start, names=("lab/nginx:1.30.6",)))
+    write_saved(file, Image((layer(*entries),), start, names=("lab/nginx:1.26.3",)))
     return _version_of(file)
 
 

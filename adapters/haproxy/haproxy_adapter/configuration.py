@@ -42,7 +42,8 @@ defaults
   timeout http-keep-alive 1h
 frontend site
   {binds}
-  log-format "%ci|%cp|%HV|%[ssl_fc_is_resumed]|%[{early}]"
+  log-format "%ci|%cp|%HV"
+  {only}
   {headers}
   default_backend files
 backend files
@@ -76,22 +77,19 @@ def configuration(options: Options, knobs: Mapping[str, Any], port: int, pem: Pa
     return _FORM.format(
         settings="\n  ".join(_settings(options, knobs, new=new)),
         binds="\n  ".join(_bind(protocol, options, knobs, port, pem) for protocol in spoken(options.protocol)),
-        early="ssl_fc_early_rcvd" if new else "ssl_fc_has_early",
+        only="http-request reject if HTTP_1.0 or HTTP_1.1" if {"h3", "h2"} & {*spoken(options.protocol)} else "",
         headers=headers,
         origin=origin,
     )
 
 
-def request_of(line: str) -> tuple[str, tuple[str, int], bool, bool] | None:
-    """Return protocol and client's address of a request, and whether its connection was resumed and it came early.
-
-    None for a line about something else.
-    """
+def request_of(line: str) -> tuple[str, tuple[str, int]] | None:
+    """Return protocol and client's address of a request; None for a line about something else."""
     parts = line.strip().split(_SEPARATOR)
-    if len(parts) != 5 or parts[2] not in _PROTOCOLS:
+    if len(parts) != 3 or parts[2] not in _PROTOCOLS:
         return None
-    host, port, protocol, resumed, early = parts
-    return _PROTOCOLS[protocol], (host, int(port)), resumed == "1", early == "1"
+    host, port, protocol = parts
+    return _PROTOCOLS[protocol], (host, int(port))
 
 
 def _settings(options: Options, knobs: Mapping[str, Any], *, new: bool) -> Iterator[str]:

@@ -2,33 +2,35 @@
 
 import ctypes
 import os
-import select
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from longlook_adapter.debian import Packaged
 from longlook_adapter.errors import AdapterError
+from longlook_adapter.supervise import ends_with
 
 _PROGRAM = Packaged(Path(__file__).parents[1], "usr/sbin/nginx")
-_LISTENS = b"start worker process "
-_START_WITHIN_MS = 20_000
-_PR_SET_PDEATHSIG = 1
+_LISTENS = "start worker process "
+_START_WITHIN_S, _POLL_S = 20, 0.005
+_LAST_CHARACTERS = 500  # of its log, quoted if it ends by itself
 _TEMPORARY = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
 
 _FORM = """\
 daemon off;
 worker_processes 1;
 {user}
-pid {folder}/nginx.pid;
-error_log stderr notice;
+pid "{folder}/nginx.pid";
+error_log "{log}" notice;
 events {{ worker_connections 2048; }}
 http {{
   types {{ text/html html; image/png png; }}
   default_type application/octet-stream;
   access_log off;
+  log_not_found off;
   {temporary}
   sendfile on;
   keepalive_requests 1000000000;
@@ -42,8 +44,11 @@ http {{
 
 @contextmanager
 def origin(www: str, folder: Path) -> Iterator[Path]:
-    """Serve the files in HTTP/1.1 at a Unix socket, and yield its path; AdapterError if the origin does not start."""
-    socket, file = folder / "origin.sock", folder / "origin.conf"
+    """Serve the files in HTTP/1.1 at a Unix socket, and yield its path.
+
+    AdapterError if the origin does not start, or has ended by itself meanwhile.
+    """
+    socket, file, log = folder / "origin.sock", folder / "origin.conf", folder / "origin.log"
     file.write_text(
         _FORM.format(
             user="user root root;" if os.geteuid() == 0 else "",
@@ -51,33 +56,44 @@ def origin(www: str, folder: Path) -> Iterator[Path]:
             temporary="\n  ".join(f'{name}_temp_path "{folder}/{name}";' for name in _TEMPORARY),
             socket=socket,
             www=www,
+            log=log,
         )
     )
-    argv = (*_PROGRAM.argv, "-p", str(folder), "-c", str(file), "-e", "stderr")
+    argv = (*_PROGRAM.argv, "-p", str(folder), "-c", str(file), "-e", str(log))
     prctl = ctypes.CDLL(None).prctl
-    with subprocess.Popen(
+    process = subprocess.Popen(
         argv,
         env={**os.environ, **_PROGRAM.env},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
         process_group=0,
-        preexec_fn=lambda: prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0),  # noqa: PLW1509 one thread
-    ) as process:
-        try:
-            _await_start(process)
-            yield socket
-        finally:
+        preexec_fn=ends_with(os.getpid(), prctl, lambda: None),  # noqa: PLW1509 one thread
+    )
+    try:
+        _await_start(process, log)
+        yield socket
+        _check(process, log)
+    finally:
+        with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
 
 
-def _await_start(process: "subprocess.Popen[bytes]") -> None:
-    log = b""
-    if process.stderr is None:
-        raise AssertionError("it is a pipe")
-    while _LISTENS not in log:
-        readable, _, _ = select.select([process.stderr], [], [], _START_WITHIN_MS / 1000)
-        data = os.read(process.stderr.fileno(), 1 << 16) if readable else b""
-        if not data:
-            raise AdapterError(f"the origin did not start: {log.decode(errors='replace').strip()}")
-        log += data
+def _await_start(process: "subprocess.Popen[bytes]", log: Path) -> None:
+    until_s = time.monotonic() + _START_WITHIN_S
+    while _LISTENS not in _text(log):
+        _check(process, log)
+        if time.monotonic() > until_s:
+            raise AdapterError(f"the origin did not start within {_START_WITHIN_S} s: {_text(log)[-_LAST_CHARACTERS:]}")
+        time.sleep(_POLL_S)
+
+
+def _check(process: "subprocess.Popen[bytes]", log: Path) -> None:
+    """Raise AdapterError if the origin has ended; it is not reaped, so that its number still means its group."""
+    if os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
+        raise AdapterError(f"the origin ended by itself: {_text(log)[-_LAST_CHARACTERS:]}")
+
+
+def _text(log: Path) -> str:
+    return log.read_text(errors="replace") if log.exists() else ""

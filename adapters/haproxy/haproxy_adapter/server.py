@@ -27,11 +27,9 @@ def run(options: Options) -> None:
             accepted = Accepted((options.address, port))
 
             def on_request(line: str) -> None:
-                found = request_of(line)
-                if found is None or (found[0] == "h3" and ALT_SVC_PORT not in knobs):
-                    return  # of QUIC it does not say whether data came early; without tickets none did
-                protocol, remote, resumed, early = found
-                accepted.request(protocol, remote, resumed=resumed, used_0rtt=early)
+                """Report a connection if no ticket is given: of QUIC the log does not say whether data came early."""
+                if ALT_SVC_PORT in knobs and (found := request_of(line)) is not None:
+                    accepted.request(*found, resumed=False, used_0rtt=False)
 
             argv = (*PROGRAM.argv, "-W", "-db", "-f", str(file))
             return Foreign(argv, lambda line: LISTENS in line, on_request, PROGRAM.env, name="HAProxy")

@@ -93,7 +93,7 @@ def unsplit_path_changes(finding: Finding, pair: Pair) -> Sequence[Intervention 
 def _able(trial: Trial) -> list[Endpoint]:
     """Return every proxy here that ends connections of a trial's protocol, with its defaults; a tunnel ends none."""
     stacks = [stack for stack in registry.stacks().values() if "proxy" in stack.roles and stack.relay_command is None]
-    able = [stack for stack in stacks if stack.speaks(stack.default_version, trial.protocol)]
+    able = [stack for stack in stacks if stack.speaks(stack.default_version, trial.protocol, "proxy")]
     return [Endpoint(stack.name, stack.default_version) for stack in able]
 
 

@@ -94,7 +94,7 @@ def through_proxy(trial: Trial, proxy: Endpoint, label: str) -> Change | str:
     if trial.proxy is not None:
         return f"{trial.proxy.stack} is its proxy already"
     stack = registry.stack(proxy.stack)
-    if not stack.speaks(proxy.version, trial.protocol):
+    if not stack.speaks(proxy.version, trial.protocol, "proxy"):
         return f"proxy {stack.name} does not speak {trial.protocol}"
     if trial.connection not in stack.connections_of(proxy.version, trial.protocol):
         return f"proxy {stack.name} cannot do {trial.connection} over {trial.protocol}"

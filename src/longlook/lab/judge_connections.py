@@ -6,6 +6,7 @@ Pure, as `judge` is.
 from collections.abc import Iterator, Sequence
 
 from longlook.core import EITHER, ConnectionState, Outcome, find_protocol, moves
+from longlook.lab.link_log import TCP, UP
 from longlook.lab.observations import FlowCase, FlowKind, Judgement, Line, LoadSeen
 
 _MOST_OF_A_BROWSER = 10
@@ -83,15 +84,19 @@ def _by_the_link(case: FlowCase, load: LoadSeen) -> Judgement | None:
             "use a server that reports its connections (docs/reference/stacks.md lists which do), or a cold connection",
         )
     opened = len(load.measured)
-    if opened != case.connections:
-        return Judgement(
-            Outcome.FAILED,
-            f"the client opened {opened} connections, not {'one' if case.connections == 1 else case.connections}",
-            "see client.jsonl; the client must send all requests over the connections of its job",
-            complete=True,
-        )
-    if load.measured[0].early:
-        return Judgement(Outcome.INVALID, "the client sent early data, declared cold", "see link.bin")
+    seen = {
+        f"the link saw the client open {opened} connections, not {case.connections}": opened != case.connections,
+        "the client sent packets of early data, declared cold": any(flow.early for flow in load.measured),
+        "the client used TCP, too": any(
+            (direction, protocol) == (UP, TCP)
+            for log in (case.log.logs if case.log is not None else ())
+            for direction, protocol in log.rows("direction", "ip_protocol")
+        ),
+    }
+    for reason, holds in seen.items():
+        if holds:
+            hint = "see link.bin; a server that reports its connections would say more (docs/reference/stacks.md)"
+            return Judgement(Outcome.INVALID, f"{reason}, and neither end reports its connections", hint)
     return None
 
 

@@ -57,14 +57,15 @@ def _opened(log: LinkLog, *, primed: bool) -> tuple[OpenedFlow, ...]:
     """Return the connections that a client began, of which the first primes the others if they are `primed`.
 
     A client that has packets of a connection with short headers sends no Initial of it any more (RFC 9001, 4.9.1). So
-    the next one opens another connection, also from the same port; one from another port does so in any case.
+    the next one opens another connection, also from the same port; one from another port does so in any case. Two that
+    begin at the same moment from one port count as one.
     """
     found: list[OpenedFlow] = []
     open_ports: set[int] = set()
     for time_ns, port, form in _sent(log):
         latest = next((at for at in reversed(range(len(found))) if found[at].client_port == port), None)
         opens = form in OPENING_FORMS and (latest is None or port in open_ports)
-        if opens or not found:
+        if opens:
             found.append(OpenedFlow(port, time_ns, primes=primed and not found))
             open_ports.discard(port)
             latest = len(found) - 1

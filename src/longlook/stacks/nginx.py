@@ -19,6 +19,7 @@ STACK = debian_server(
     ),
     SUITES,
     streams=128,
+    default="1.26.3",  # of Debian's stable release: a later one may leave the archive any day
     protocols=_EVERY,
     connections=(ConnectionState.COLD, ConnectionState.RESUMED, ConnectionState.ZERO_RTT),
     either=True,

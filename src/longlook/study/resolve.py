@@ -209,7 +209,7 @@ def _check_abilities(role: str, stack: Stack, version: str, protocol: str, conne
     protocols, connections = stack.protocols_of(version), stack.connections_of(version, protocol)
     program = f"{role} {stack.name}" + (f"@{version}" if len(stack.versions) > 1 else "")
     if not stack.speaks(version, protocol, role):
-        own = (*protocols, *((EITHER.name,) if stack.speaks(version, EITHER.name) else ()))
+        own = (each for each in (*protocols, EITHER.name) if stack.speaks(version, each, role))
         raise SettingError("protocol", f"{program} does not speak it, but {', '.join(own)}")
     if connection not in connections:
         raise SettingError("connection", f"{program} cannot do this over {protocol}, but {', '.join(connections)}")

@@ -10,9 +10,15 @@ from typing import Any
 import pytest
 
 from longlook.core.paths import adapters_dir
-from longlook.stacks import apache, caddy, envoy, nginx
+from longlook.stacks import apache, caddy, envoy, haproxy, nginx
 
-STACKS = {"envoy": envoy.STACK, "caddy": caddy.STACK, "nginx": nginx.STACK, "apache": apache.STACK}
+STACKS = {
+    "envoy": envoy.STACK,
+    "caddy": caddy.STACK,
+    "nginx": nginx.STACK,
+    "apache": apache.STACK,
+    "haproxy": haproxy.STACK,
+}
 
 
 @pytest.fixture(autouse=True)
@@ -264,6 +270,49 @@ def test_nginx_refuses(tmp_path: Path, protocol: str, version: str, knobs: dict[
     error = import_module("longlook_adapter.errors").UnsupportedError
     with pytest.raises(error, match=words):
         nginx_told(tmp_path, protocol, version, **knobs)
+
+
+def haproxy_told(folder: Path, protocol: str, version: str = "3.2.26", **knobs: str) -> str:
+    module, wanted = import_module("haproxy_adapter.configuration"), options(protocol, **knobs)
+    known = module.knobs_of(wanted, version)
+    text: str = module.configuration(wanted, known, 443, folder / "site.pem", folder / "origin.sock", version)
+    return text
+
+
+def test_haproxy_over_quic(tmp_path: Path) -> None:
+    text = haproxy_told(tmp_path, "h3")
+    assert f"bind quic4@10.8.0.2:443 ssl crt {tmp_path}/site.pem ssl-min-ver TLSv1.3 alpn h3 allow-0rtt\n" in text
+    assert f"server origin unix@{tmp_path}/origin.sock" in text
+    assert "quic-cc-algo" not in text
+    set_to = {"congestion_control": "reno", "max_window": "10", "hystart": "true", "pacing": "false", "retry": "true"}
+    text = haproxy_told(tmp_path, "h3", **set_to, allow_0rtt="false", max_incoming_streams="9")
+    assert "alpn h3 quic-force-retry quic-cc-algo newreno(12520)\n" in text
+    for directive in ("cc-hystart on", "disable-tx-pacing", "frontend.max-streams-bidi 9"):
+        assert f"tune.quic.{directive}\n" in text
+
+
+def test_haproxy_over_tcp(tmp_path: Path) -> None:
+    assert "tune.h2.fe.max-concurrent-streams 9\n" in haproxy_told(tmp_path, "h2", max_incoming_streams="9")
+    old = haproxy_told(tmp_path, "h2", "2.6.12", max_incoming_streams="9")
+    assert "tune.h2.max-concurrent-streams 9\n" in old
+    assert "http-request reject if HTTP_1.0 or HTTP_1.1\n" in old
+    assert "quic" not in old
+    assert "reject" not in haproxy_told(tmp_path, "http/1.1", "2.6.12")
+
+
+def test_haproxy_over_both_names_http_3_and_gives_no_tickets(tmp_path: Path) -> None:
+    text = haproxy_told(tmp_path, "h3-or-h2", alt_svc_port="444")
+    assert """http-response set-header Alt-Svc 'h3=":444"; ma=86400'""" in text
+    assert "no-tls-tickets" in text
+    request_of = import_module("haproxy_adapter.configuration").request_of
+    assert request_of("10.8.0.1|7|HTTP/3.0\n") == ("h3", ("10.8.0.1", 7))
+    assert request_of("[NOTICE] (7) : Loading success.") is None
+
+
+def test_haproxy_of_an_older_release_does_not_speak_quic(tmp_path: Path) -> None:
+    error = import_module("longlook_adapter.errors").UnsupportedError
+    with pytest.raises(error, match=r"HAProxy 2\.6\.12 does not speak QUIC: take 3\.2\.26 or newer"):
+        haproxy_told(tmp_path, "h3", "2.6.12")
 
 
 def test_apache(tmp_path: Path) -> None:

@@ -128,7 +128,7 @@ class _Running:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             process_group=0,
-            preexec_fn=_ends_with(os.getpid(), ctypes.CDLL(None).prctl, program.prepare),  # noqa: PLW1509 one thread
+            preexec_fn=ends_with(os.getpid(), ctypes.CDLL(None).prctl, program.prepare),  # noqa: PLW1509 one thread
         )
         out, err = self._process.stdout, self._process.stderr
         if out is None or err is None:
@@ -193,7 +193,7 @@ class _Running:
             announce()
 
 
-def _ends_with(parent: int, prctl: Callable[..., int], then: Callable[[], None]) -> Callable[[], None]:
+def ends_with(parent: int, prctl: Callable[..., int], then: Callable[[], None]) -> Callable[[], None]:
     """Return what a new process does first: have the kernel end it when its parent dies."""
 
     def run() -> None:

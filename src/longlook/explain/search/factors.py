@@ -82,8 +82,8 @@ first.
 """
 
 _OF_CLIENTS_TOO: tuple[tuple[str, SecondLevel], ...] = (("initial_rtt", SecondLevel("client", _round_trip_s)),)
-"""Knobs of the client beside the server's of the same name: a client that assumes too short a round trip repeats its
-first packets, and servers take that for losses.
+"""Knobs of the client beside the server's of the same name. A client that assumes too short a round trip repeats its
+first packets, which slows some servers down.
 """
 
 TCP: Mapping[str, tuple[Scalar, ...]] = {

@@ -87,7 +87,16 @@ def http2_window(ask: Ask) -> Check:
 
 
 def send_buffer(ask: Ask) -> Check:
+    """Demand that on a long path no round trip carries more than the sender keeps, and more without the knob."""
+    return _kept(ask, default_may_be_smaller=False)
+
+
+def stream_send_buffer(ask: Ask) -> Check:
     """Demand that on a long path no round trip carries more than is kept, and without the knob more or less."""
+    return _kept(ask, default_may_be_smaller=True)
+
+
+def _kept(ask: Ask, *, default_may_be_smaller: bool) -> Check:
     if ask.role == "client":
         return ask.without("a client sends only requests, which fill no buffer")
     link, workload = path(50, _RTT_S), transfer(6_000_000)
@@ -95,7 +104,7 @@ def send_buffer(ask: Ask) -> Check:
         "default": ask.want({}, link, workload, unlimited=True),
         "set": ask.want({ask.name: _SMALL}, link, workload, unlimited=True),
     }
-    return _limited(ask, _SMALL, wants, default_may_be_smaller=True)
+    return _limited(ask, _SMALL, wants, default_may_be_smaller=default_may_be_smaller)
 
 
 def _limited(ask: Ask, largest: int, wants: Mapping[str, Want], *, default_may_be_smaller: bool = False) -> Check:
@@ -160,7 +169,7 @@ def images_s(seen: Seen) -> float | None:
 
 PROOFS = {
     "send_buffer": send_buffer,
-    "stream_send_buffer": send_buffer,
+    "stream_send_buffer": stream_send_buffer,
     "initial_stream_window": initial_stream_window,
     "initial_connection_window": initial_connection_window,
     "max_stream_window": max_window,
