@@ -179,6 +179,7 @@ def flood(packets: int, every_ms: float = 0.1) -> list[Packet]:
     [
         ("max_window", "server", 50, 100),
         ("send_buffer", "server", 70_000, 140_000),
+        ("stream_send_buffer", "server", 70_000, 140_000),
         ("max_stream_window", "client", 70_000, 140_000),
         ("max_connection_window", "client", 70_000, 140_000),
     ],
@@ -201,6 +202,7 @@ def test_more_within_a_round_trip_than_a_window_lets_pass(
 
 def test_the_stream_window_of_several_objects_at_once_bounds_none_of_them(seen: Seen) -> None:
     content = replace(SOUND.content, phases=(("/a", "/b"),))
+    assert seen("stream_send_buffer", 70_000, flood(100), "server", content=content) == ""
     first: dict[str, Scalar] = {"initial_stream_window": 70_000}
     assert seen("max_stream_window", 70_000, flood(100), "client", beside=first, content=content) == ""
 

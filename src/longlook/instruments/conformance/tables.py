@@ -42,7 +42,9 @@ def tunable_rows(stacks: Iterable[Stack]) -> list[list[str]]:
     until which version some had it. The table of TCP names the setting of a study that changes the same rule.
     """
     columns = [
-        (stack, _tunable(stack)) for stack in stacks if "h3" in stack.protocols and stack.knobs and stack.end_roles
+        (stack, _tunable(stack))
+        for stack in stacks
+        if stack.versions and stack.knobs and stack.end_roles and "h3" in stack.protocols_of(_tunable(stack))
     ]
     rows = [["knob", *(_column(stack, version) for stack, version in columns), "kernel TCP"]]
     for name in sorted({name for stack, _ in columns for name in stack.knobs}):
