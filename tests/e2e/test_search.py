@@ -120,7 +120,7 @@ def explained(run: Path, budget: int | None) -> Answer:
 def test_a_budget_too_small_for_a_design_says_what_one_takes(run: Path) -> None:
     answer = explained(run, 20)
     assert answer.screening is not None
-    assert answer.screening.reason.startswith("a screening of 5 settings takes ")
+    assert answer.screening.reason.startswith("a screening of 4 settings takes ")
     assert answer.screening.reason.endswith(" trials (8 combinations in 3 rounds), and the budget leaves 20")
     assert (answer.status, answer.trials) == (Status.UNEXPLAINED, 0)
     assert "No cause is suspected" in sentence(answer)

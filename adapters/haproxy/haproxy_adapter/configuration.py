@@ -7,7 +7,9 @@ from typing import Any
 from longlook_adapter.either import ALT_SVC_KNOBS, ALT_SVC_PORT, EITHER, alt_svc, spoken
 from longlook_adapter.errors import UnsupportedError
 from longlook_adapter.knobs import one_of, parse_knobs, truth, whole
+from longlook_adapter.lines import endpoint
 from longlook_adapter.options import Options
+from longlook_adapter.versions import numbers
 
 _SEPARATOR = "|"
 _PROTOCOLS = {"HTTP/3.0": "h3", "HTTP/2.0": "h2", "HTTP/1.1": "http/1.1", "HTTP/1.0": "http/1.0"}
@@ -49,11 +51,6 @@ frontend site
 backend files
   server origin unix@{origin}
 """
-
-
-def numbers(version: str) -> tuple[int, ...]:
-    """Return a version's numbers, by which versions are compared."""
-    return tuple(int(part) for part in version.split("."))
 
 
 def knobs_of(options: Options, version: str) -> Mapping[str, Any]:
@@ -114,11 +111,11 @@ def _settings(options: Options, knobs: Mapping[str, Any], *, new: bool) -> Itera
 
 def _bind(protocol: str, options: Options, knobs: Mapping[str, Any], port: int, pem: Path) -> str:
     """Return the listener of a protocol."""
-    address = f"[{options.address}]" if ":" in options.address else options.address
+    place = endpoint((options.address, port))
     tls = f"ssl crt {pem} ssl-min-ver TLSv1.3 alpn {protocol}"
     if protocol != "h3":
-        return f"bind {address}:{port} {tls} allow-0rtt"
-    words = [f"bind quic{6 if ':' in options.address else 4}@{address}:{port} {tls}"]
+        return f"bind {place} {tls} allow-0rtt"
+    words = [f"bind quic{6 if ':' in options.address else 4}@{place} {tls}"]
     if knobs.get("allow_0rtt", True):
         words.append("allow-0rtt")
     if knobs.get("retry"):

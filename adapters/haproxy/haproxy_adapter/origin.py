@@ -11,34 +11,22 @@ from pathlib import Path
 
 from longlook_adapter.debian import Packaged
 from longlook_adapter.errors import AdapterError
+from longlook_adapter.nginx import nginx_configuration
 from longlook_adapter.supervise import ends_with
 
 _PROGRAM = Packaged(Path(__file__).parents[1], "usr/sbin/nginx")
 _LISTENS = "start worker process "
 _START_WITHIN_S, _POLL_S = 20, 0.005
 _LAST_CHARACTERS = 500  # of its log, quoted if it ends by itself
-_TEMPORARY = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+_CONNECTIONS = 2_048
 
-_FORM = """\
-daemon off;
-worker_processes 1;
-{user}
-pid "{folder}/nginx.pid";
-error_log "{log}" notice;
-events {{ worker_connections 2048; }}
-http {{
-  types {{ text/html html; image/png png; }}
-  default_type application/octet-stream;
+_SITE = """\
   access_log off;
   log_not_found off;
-  {temporary}
-  sendfile on;
-  keepalive_requests 1000000000;
   server {{
     listen "unix:{socket}";
     root "{www}";
   }}
-}}
 """
 
 
@@ -49,16 +37,8 @@ def origin(www: str, folder: Path) -> Iterator[Path]:
     AdapterError if the origin does not start, or has ended by itself meanwhile.
     """
     socket, file, log = folder / "origin.sock", folder / "origin.conf", folder / "origin.log"
-    file.write_text(
-        _FORM.format(
-            user="user root root;" if os.geteuid() == 0 else "",
-            folder=folder,
-            temporary="\n  ".join(f'{name}_temp_path "{folder}/{name}";' for name in _TEMPORARY),
-            socket=socket,
-            www=www,
-            log=log,
-        )
-    )
+    site = _SITE.format(socket=socket, www=www)
+    file.write_text(nginx_configuration(folder, site, log=f'"{log}"', connections=_CONNECTIONS))
     argv = (*_PROGRAM.argv, "-p", str(folder), "-c", str(file), "-e", str(log))
     prctl = ctypes.CDLL(None).prctl
     process = subprocess.Popen(

@@ -1,6 +1,5 @@
 """nginx's configuration for one job."""
 
-import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,9 @@ from longlook_adapter.either import ALT_SVC_KNOBS, ALT_SVC_PORT, EITHER, alt_svc
 from longlook_adapter.errors import UnsupportedError
 from longlook_adapter.knobs import parse_knobs, truth, whole
 from longlook_adapter.lines import endpoint
+from longlook_adapter.nginx import nginx_configuration
 from longlook_adapter.options import Options
+from longlook_adapter.versions import numbers
 
 _QUIC_SINCE, _EARLY_DATA_SINCE = (1, 25, 1), (1, 29, 1)
 _STREAMS: Mapping[str, Callable[[str], Any]] = {"max_incoming_streams": whole(1, 100_000)}
@@ -18,25 +19,13 @@ _OVER_QUIC: Mapping[str, Callable[[str], Any]] = {
     "retry": truth,
 }
 _DEFAULT_STREAMS = 128  # nginx's own
-_TEMPORARY = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+_CONNECTIONS = 1_024
 
-_FORM = """\
-daemon off;
-worker_processes 1;
-{user}
-pid {folder}/nginx.pid;
-error_log stderr notice;
-events {{ worker_connections 1024; }}
-http {{
-  types {{ text/html html; image/png png; }}
-  default_type application/octet-stream;
+_SITE = """\
   log_format connection escape=json
     '{{"address":"$remote_addr","port":"$remote_port","reused":"$ssl_session_reused",'
     '"protocol":"$protocol","early":"$early"}}';
   access_log /proc/self/fd/1 connection if=$protocol;
-  {temporary}
-  sendfile on;
-  keepalive_requests 1000000000;
   server {{
     {protocols}
     ssl_certificate "{certificate}";
@@ -48,13 +37,7 @@ http {{
     set $protocol "{protocol}";
     if ($protocol = "") {{ return 444; }}
   }}
-}}
 """
-
-
-def numbers(version: str) -> tuple[int, ...]:
-    """Return a version's numbers, by which versions are compared."""
-    return tuple(int(part) for part in version.split("."))
 
 
 def knobs_of(options: Options, version: str) -> Mapping[str, Any]:
@@ -72,10 +55,7 @@ def knobs_of(options: Options, version: str) -> Mapping[str, Any]:
 
 def configuration(options: Options, knobs: Mapping[str, Any], port: int, folder: Path, version: str) -> str:
     """Return the text. nginx always accepts HTTP/1.1 as well: such a request is closed without an answer (444)."""
-    return _FORM.format(
-        user="user root root;" if os.geteuid() == 0 else "",  # or its worker could not read the files
-        folder=folder,
-        temporary="\n  ".join(f'{name}_temp_path "{folder}/{name}";' for name in _TEMPORARY),
+    site = _SITE.format(
         protocols="\n    ".join(_protocols(options, knobs, endpoint((options.address, port)), numbers(version))),
         early="$ssl_early_data" if numbers(version) >= _QUIC_SINCE else "",
         protocol="$http2$http3" if numbers(version) >= _QUIC_SINCE else "$http2",
@@ -83,6 +63,7 @@ def configuration(options: Options, knobs: Mapping[str, Any], port: int, folder:
         key=options.key,
         www=options.www,
     )
+    return nginx_configuration(folder, site, log="stderr", connections=_CONNECTIONS)
 
 
 def _protocols(options: Options, knobs: Mapping[str, Any], place: str, version: tuple[int, ...]) -> Iterator[str]:

@@ -61,18 +61,17 @@ def _opened(log: LinkLog, *, primed: bool) -> tuple[OpenedFlow, ...]:
     begin at the same moment from one port count as one.
     """
     found: list[OpenedFlow] = []
+    latest: dict[int, int] = {}  # port → place in `found`
     open_ports: set[int] = set()
     for time_ns, port, form in _sent(log):
-        latest = next((at for at in reversed(range(len(found))) if found[at].client_port == port), None)
-        opens = form in OPENING_FORMS and (latest is None or port in open_ports)
-        if opens:
+        if form in OPENING_FORMS and (port not in latest or port in open_ports):
+            latest[port] = len(found)
             found.append(OpenedFlow(port, time_ns, primes=primed and not found))
             open_ports.discard(port)
-            latest = len(found) - 1
         if form == _SHORT:
             open_ports.add(port)
-        elif form == _EARLY and latest is not None:
-            found[latest] = replace(found[latest], early=True)
+        elif form == _EARLY:
+            found[latest[port]] = replace(found[latest[port]], early=True)
     return tuple(found)
 
 

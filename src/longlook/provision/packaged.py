@@ -6,7 +6,6 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from longlook.core import (
     Command,
@@ -52,31 +51,25 @@ class DebianAdapter:
 
 
 def debian_server(
-    name: str, summary: str, versions: tuple[Version, ...], suites: Mapping[str, str], *, streams: int, **more: Any
+    name: str, summary: str, versions: tuple[Version, ...], suites: Mapping[str, str], *, streams: int
 ) -> Stack:
     """Return the stack of a server of HTTP/2 over TCP that releases of Debian have (`suites`: version → release).
 
-    `streams` is how many requests at once the server takes if nobody sets it; `more` are other fields of the stack,
-    and knobs besides that one.
+    `streams` is how many requests at once the server takes if nobody sets it.
     """
     adapter = DebianAdapter(name, versions, suites)
-    incoming = with_default(knobs.MAX_INCOMING_STREAMS, f"stack: {streams}", maximum=100_000)
-    fields: dict[str, Any] = {
-        "protocols": ("h2",),
-        "connections": (ConnectionState.COLD, ConnectionState.RESUMED),
-        **more,
-        "knobs": {"max_incoming_streams": incoming, **more.get("knobs", {})},
-    }
     return Stack(
         name=name,
         summary=summary,
         roles=("server",),
+        protocols=("h2",),
+        connections=(ConnectionState.COLD, ConnectionState.RESUMED),
         versions=adapter.versions,
+        knobs={"max_incoming_streams": with_default(knobs.MAX_INCOMING_STREAMS, f"stack: {streams}", maximum=100_000)},
         log_formats=(),
         install=adapter.install,
         server_command=packaged_server,
         installed=adapter.installed,
-        **fields,
     )
 
 

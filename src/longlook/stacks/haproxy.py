@@ -25,7 +25,7 @@ _SERVER, _QUIC = ("server",), ("h3",)
 _QUIC_SINCE = "3.2.26"
 _VERSIONS = (
     Version("2.6.12", "2023-03-28", _OVER_TCP),
-    Version("3.2.26", "2026-10-28"),
+    Version("3.2.26", "2026-10-14"),
 )
 _LEFT = {"cubic": 0.6, "reno": 0.6}
 """Measured: its recovery takes a round trip more than others', so that growth has begun again or not yet."""

@@ -1,5 +1,7 @@
 """nginx of Debian: HTTP/3 and HTTP/2, alone or on one port (adapters/nginx)."""
 
+from dataclasses import replace
+
 from longlook.core import ALT_SVC_PORT, ConnectionState, Version, knobs, with_default
 from longlook.provision import debian_server
 
@@ -9,21 +11,26 @@ _QUIC, _EVERY = ("h3",), ("h3", "h2")
 _WITHOUT_EARLY_DATA = (ConnectionState.COLD, ConnectionState.RESUMED)
 _QUIC_SINCE, _EARLY_DATA_SINCE = "1.26.3", "1.30.6"
 
-STACK = debian_server(
+_OVER_TCP = debian_server(
     "nginx",
     "nginx of Debian: HTTP/3 and HTTP/2 in one server",
     (
         Version("1.22.1", "2022-11-10", ("h2",), _WITHOUT_EARLY_DATA),
         Version("1.26.3", "2025-02-05", _EVERY, _WITHOUT_EARLY_DATA, "QUIC by OpenSSL's older interface, NewReno"),
-        Version("1.30.6", "2026-10-21", _EVERY, note="QUIC by OpenSSL's own interface, CUBIC"),
+        Version("1.30.6", "2026-10-14", _EVERY, note="QUIC by OpenSSL's own interface, CUBIC"),
     ),
     SUITES,
     streams=128,
+)
+
+STACK = replace(
+    _OVER_TCP,
     default="1.26.3",  # of Debian's stable release: a later one may leave the archive any day
     protocols=_EVERY,
     connections=(ConnectionState.COLD, ConnectionState.RESUMED, ConnectionState.ZERO_RTT),
     either=True,
     knobs={
+        **_OVER_TCP.knobs,
         "stream_send_buffer": with_default(
             knobs.STREAM_SEND_BUFFER, "stack: 64 KiB",
             help="data of a stream kept until it is acknowledged; a client's stream gets the same window at first",

@@ -31,15 +31,15 @@ class SecondLevel:
     values: Callable[[Pair], tuple[Scalar, ...]]
 
 
-def _of(role: str, *values: Scalar) -> SecondLevel:
-    return SecondLevel(role, lambda _pair: values)
+def _of(role: str, *values: Scalar) -> tuple[SecondLevel]:
+    return (SecondLevel(role, lambda _pair: values),)
 
 
 def _round_trip_s(pair: Pair) -> tuple[Scalar, ...]:
     return (max(pair.loser.round_trip_ns, 1_000_000) / 1e9,)
 
 
-KNOBS: Mapping[str, SecondLevel] = {
+KNOBS: Mapping[str, tuple[SecondLevel, ...]] = {
     "congestion_control": _of("server", *_CONTROLLERS),
     "max_window": _of("server", _PACKETS),
     "send_buffer": _of("server", _BUFFER_BYTES),
@@ -58,7 +58,7 @@ KNOBS: Mapping[str, SecondLevel] = {
     "adaptive_reordering": _of("server", True, False),
     "persistent_congestion_threshold": _of("server", 10, 3),
     "pto_factor": _of("server", 0.5, 1.0),
-    "initial_rtt": SecondLevel("server", _round_trip_s),
+    "initial_rtt": (SecondLevel("server", _round_trip_s), SecondLevel("client", _round_trip_s)),
     "max_udp_payload": _of("server", 1472, 1200),
     "initial_packet_size": _of("server", 1452, 1200),
     "disable_pmtud": _of("server", True, False),
@@ -77,13 +77,9 @@ KNOBS: Mapping[str, SecondLevel] = {
     "max_ack_delay": _of("client", 0.005, 0.025),
 }
 """Knob → its levels, at the end whose knob acts on a download: the sender's rules are the server's, credit and
-acknowledgements the client's. A design has room for the first MOST_FACTORS; knobs that cap a load altogether come
+acknowledgements the client's. A client that assumes too short a round trip repeats its first packets, which slows some
+servers down. A design has room for the first MOST_FACTORS; knobs that cap a load altogether come
 first.
-"""
-
-_OF_CLIENTS_TOO: tuple[tuple[str, SecondLevel], ...] = (("initial_rtt", SecondLevel("client", _round_trip_s)),)
-"""Knobs of the client beside the server's of the same name. A client that assumes too short a round trip repeats its
-first packets, which slows some servers down.
 """
 
 TCP: Mapping[str, tuple[Scalar, ...]] = {
@@ -186,7 +182,7 @@ def _of_loser(pair: Pair) -> Iterator[ScreenedFactor | str]:
 
 
 def _of_programs(pair: Pair) -> Iterator[ScreenedFactor | str]:
-    for name, level in (*KNOBS.items(), *_OF_CLIENTS_TOO):
+    for name, level in ((name, level) for name, levels in KNOBS.items() for level in levels):
         knob = _knob(pair.loser.trial, level.role, name)
         if knob is None:
             continue

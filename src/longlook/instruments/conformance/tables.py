@@ -133,16 +133,22 @@ def handshake_table(matrix: Matrix) -> str:
 def markdown(rows: Sequence[Sequence[str]]) -> str:
     """Return a table in Markdown; the first row is the head.
 
-    The last cell of a row of more than 200 characters goes to a list below the table.
+    The last cell of a row of more than 200 characters goes to a list below the table, and a head of more has no blanks.
     """
     head, *body = [[_cell(text) for text in row] for row in rows]
-    lines, notes = [_line(head), _line(["---"] * len(head))], []
+    lines, notes = [_head(head), _line(["---"] * len(head))], []
     for row in body:
         if len(_line(row)) > _LONGEST_ROW:
             notes.append(_note(f"- {row[0]}: {row[-1]}"))
             row[-1] = BELOW
         lines.append(_line(row))
     return "\n".join([*lines, *(["", *notes] if notes else [])])
+
+
+def _head(cells: Sequence[str]) -> str:
+    """Return the line of a head, without blanks beside the bars if they make it too long."""
+    line = _line(cells)
+    return line if len(line) <= _LONGEST_ROW else f"|{'|'.join(cells)}|"
 
 
 def _note(text: str) -> str:
