@@ -75,9 +75,12 @@ def _both_spin(home: GuestHome) -> bool:
 
 def test_a_stopped_guest_goes_on_as_if_nothing_had_been(guest_home: GuestHome) -> None:
     study = str(guest_home.study(fault="computes"))
+    patient = {
+        "LONGLOOK_SPIN_TIMEOUT_S": "20"
+    }  # on a slow machine the program needs more CPU than a guest may use here
     outs = [guest_home.path / name for name in ("run-1", "run-2")]
     for out in outs:
-        run = guest_home.longlook("run", study, "--jobs", "1", "--no-cache", "--out", str(out))
+        run = guest_home.longlook("run", study, "--jobs", "1", "--no-cache", "--out", str(out), extra=patient)
         if out.name == "run-2":
             _wait_for(run, lambda: _kernels(guest_home) and list(guest_home.path.glob("run-2/trials/.partial-boot*")))
             time.sleep(1.5)
@@ -85,7 +88,7 @@ def test_a_stopped_guest_goes_on_as_if_nothing_had_been(guest_home: GuestHome) -
             for number in (signal.SIGSTOP, signal.SIGCONT):
                 for pid in everyone:
                     os.kill(pid, number)
-                time.sleep(6)  # twice the patience of these tests
+                time.sleep(6)
         _, errors = run.communicate(timeout=120)
         assert run.returncode == 0, errors
     straight, stopped = (_bytes(out) for out in outs)

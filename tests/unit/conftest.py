@@ -26,7 +26,7 @@ def forget_digests() -> None:
     measure_cache.code_of_measurements.cache_clear()
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="package", autouse=True)
 def in_one_process() -> Iterator[None]:
     """Measure in this process: starting others, with all that they import, takes longer than most tests."""
     with pytest.MonkeyPatch.context() as patch:
@@ -34,16 +34,20 @@ def in_one_process() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="session", autouse=True)
+_read = files.read_study
+_read_once = cache(_read)
+
+
+@pytest.fixture(scope="package", autouse=True)
 def shipped_studies_are_read_once() -> Iterator[None]:
     """Read and check each shipped study once, unless something in it is to be changed: all of them take seconds."""
-    read = files.read_study
-    read_once = cache(read)
 
     def read_study(path: Path, *catalogue: Catalogue | None, **changes: Any) -> Study:
-        asked = {key: value for key, value in changes.items() if value and (key, value) != ("engine", VIRTUAL)}
+        asked = {
+            key for key, value in changes.items() if value not in (None, {}) and (key, value) != ("engine", VIRTUAL)
+        }
         plain = path.parent == SHIPPED and not any(catalogue) and not asked
-        return read_once(path) if plain else read(path, *catalogue, **changes)
+        return _read_once(path) if plain else _read(path, *catalogue, **changes)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(files, "read_study", read_study)

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -64,16 +65,31 @@ while time.process_time() < 2:
 """Uses CPU for two seconds, and reports a clock that moves by so many ns for each of them."""
 
 
-@pytest.mark.parametrize(("ns_per_cpu_s", "is_named"), [(0, True), (1e6, True), (1e7, False)])
-def test_a_program_whose_clock_crawls_spins(tmp_path: Path, ns_per_cpu_s: float, *, is_named: bool) -> None:
-    console = tmp_path / "console.log"
+def started_guest(console: Path, ns_per_cpu_s: float) -> "subprocess.Popen[bytes]":
     console.touch()
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR2])  # the guest's, too, until it has a handler
     try:
-        guest = subprocess.Popen([sys.executable, "-S", "-c", GUEST, str(console), str(ns_per_cpu_s)])
+        return subprocess.Popen([sys.executable, "-S", "-c", GUEST, str(console), str(ns_per_cpu_s)])
     finally:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGUSR2])
-    with guest:
+
+
+@pytest.mark.parametrize(("ns_per_cpu_s", "is_named"), [(0, True), (1e6, True), (1e7, False)])
+def test_a_program_whose_clock_crawls_spins(tmp_path: Path, ns_per_cpu_s: float, *, is_named: bool) -> None:
+    console = tmp_path / "console.log"
+    with started_guest(console, ns_per_cpu_s) as guest:
         reason = watch(guest.pid, console, BootLimits(wall_s=1e9, spin_timeout_s=0.2), threading.Event())
         guest.kill()
     assert (reason or "").startswith("the program forks spins: ") == is_named
+
+
+def test_a_guest_that_is_stopped_does_not_spin(tmp_path: Path) -> None:
+    console = tmp_path / "console.log"
+    limits = BootLimits(wall_s=1e9, spin_timeout_s=3.0)  # more than the two seconds of CPU that the guest uses
+    with started_guest(console, 0) as guest:
+        while not console.read_bytes():  # its handler stands, and it has begun
+            guest.send_signal(signal.SIGUSR2)
+            time.sleep(0.05)
+        for number, after_s in ((signal.SIGSTOP, 0.0), (signal.SIGCONT, 4.0)):
+            threading.Timer(after_s, guest.send_signal, (number,)).start()
+        assert watch(guest.pid, console, limits, threading.Event()) is None
