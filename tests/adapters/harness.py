@@ -6,6 +6,7 @@ import os
 import select
 import signal
 import subprocess
+import tempfile
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -33,6 +34,8 @@ OLD = {"quic-go": "0.48.2"}
 """Versions that every run of the tests covers beside the default ones; the rest is marked `stacks`."""
 START_LIMIT_S = 20.0
 CLIENT_LIMIT_S = 60.0
+_SCRATCH = tempfile.TemporaryDirectory(prefix="adapters-")
+"""The temporary folder of all programs: a program that a test kills removes nothing. Its path fits a Unix socket's."""
 
 
 def stack_named(part: str) -> Stack:
@@ -188,7 +191,7 @@ class Answer:
 def start(command: Command, env: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
     return subprocess.Popen(
         command.argv,
-        env={**clean_environment(), **command.env, **(env or {})},
+        env={**clean_environment(), "TMPDIR": _SCRATCH.name, **command.env, **(env or {})},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
