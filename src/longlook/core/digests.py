@@ -119,7 +119,7 @@ def _meaning(file: Path) -> tuple[str, str]:
     return file.name, content_hash(ast.dump(tree), 64)
 
 
-def _is_text(node: ast.AST) -> bool:
+def _is_text(node: "ast.AST") -> bool:  # a text: guests import this module, and parse nothing
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
@@ -188,7 +188,7 @@ def _files_of_module(name: str) -> set[Path]:
     return _below(_package_of(path)) if (path.parent / "__init__.py").exists() else {path}
 
 
-def _nodes(file: Path) -> Iterator[ast.AST]:
+def _nodes(file: Path) -> Iterator["ast.AST"]:
     if file.suffix != ".py":
         return
     try:

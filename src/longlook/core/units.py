@@ -8,7 +8,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from difflib import get_close_matches
 from fractions import Fraction
 
 _QUANTITY = re.compile(r"([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+))\s*([^0-9].*)?", re.DOTALL)
@@ -224,6 +223,8 @@ def _nearest_unit(kind: _Kind, written: str) -> str | None:
     for unit in kind.units:
         if unit.lower() == written.lower():
             return unit
+    from difflib import get_close_matches  # guests import this module, and look for no names
+
     lowered = {unit.lower(): unit for unit in kind.units}
     near = get_close_matches(written.lower(), list(lowered), n=1, cutoff=0.4)
     return lowered[near[0]] if near else None

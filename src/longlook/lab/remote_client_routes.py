@@ -10,7 +10,6 @@ and a route to the server's address, which the kernel removes with the namespace
 import ipaddress
 from collections.abc import Iterator
 from contextlib import suppress
-from ipaddress import IPv4Network
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +90,7 @@ class WayIn(EndpointNamespace):
         with self.namespace.inside():
             (_CONF / self.end.device / "forwarding").write_text("1")
             self._nat = Nat("ll-phone")
-            self._nat.masquerade(IPv4Network("0.0.0.0/0"))
+            self._nat.masquerade(ipaddress.IPv4Network("0.0.0.0/0"))
 
 
 def _silence(device: str) -> None:
@@ -123,7 +122,7 @@ def _raise_if_taken(outside: Namespace) -> None:
     for route in _routes(outside):
         if (to := route.get_attr("RTA_DST")) is None:
             continue
-        network = IPv4Network(f"{to}/{route['dst_len']}")
+        network = ipaddress.IPv4Network(f"{to}/{route['dst_len']}")
         if ipaddress.IPv4Address(SERVER_ADDRESS) in network:
             raise MachineError(
                 f"this machine has a route to {network} already, and {SERVER_ADDRESS} is the server behind the link",

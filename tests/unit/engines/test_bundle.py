@@ -11,15 +11,22 @@ from longlook.engines.virtual import bundle_loader
 from longlook.engines.virtual.bundle import make_bundle
 
 MODULE = """
+import re, sys
 from dataclasses import dataclass, field
+import difflib, textwrap
 
 @dataclass(frozen=True)
 class Packet:
     number: int
     sizes: tuple[int, ...] = field(default=(1,))
 
+WORD = re.compile(r"(?P<name>[a-z]+)=(\\d+)", re.IGNORECASE | re.ASCII)
+
 def main():
     print(Packet(7), Packet(7) == Packet(7, (1,)), hash(Packet(7)) == hash(Packet(7)))
+    print(WORD.fullmatch("RTT=36").groupdict(), WORD.groups, re.sub("[a-c]", "", "abcd"))
+    print([type(sys.modules[name]).__name__ for name in ("difflib", "textwrap")])
+    print(textwrap.shorten("one two", 5), type(textwrap).__name__, hasattr(difflib, "no_such_name"), difflib.__name__)
 """
 
 LOAD = """
@@ -27,6 +34,11 @@ import sys
 loader, *arguments = sys.argv[1:]
 code = compile(open(loader).read(), loader, "exec")
 sys.addaudithook(lambda event, given: event == "compile" and "__create_fn__" in str(given[0]) and print("compiled"))
+import re._parser
+parse = re._parser.parse
+re._parser.parse = lambda pattern, *rest: print("parsed", pattern) or parse(pattern, *rest)
+for name in [name for name in sys.modules if name.partition(".")[0] in ("difflib", "textwrap")]:
+    del sys.modules[name]
 sys.argv = [loader, *arguments]
 exec(code, {"__name__": "__main__"})
 """
@@ -39,13 +51,19 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "a_module_of_a_guest.py"
 
 
-def test_the_methods_of_dataclasses_are_in_the_bundle(module: Path) -> None:
+def test_what_a_bundle_has_is_neither_compiled_nor_run_before_it_is_needed(module: Path) -> None:
     module.write_text(MODULE)
     bundle = make_bundle(module.stem)
     module.unlink()
     command = [sys.executable, "-S", "-c", LOAD, bundle_loader.__file__, bundle, module.stem]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stdout == "Packet(number=7, sizes=(1,)) True True\n"
+    assert done.stdout.splitlines() == [
+        "Packet(number=7, sizes=(1,)) True True",
+        "parsed [a-c]",  # an expression that no import compiles
+        "{'name': 'RTT'} 2 d",
+        "['_Late', '_Late']",
+        "[...] module False difflib",
+    ]
 
 
 def test_a_module_that_cannot_be_imported_is_said(module: Path) -> None:

@@ -8,23 +8,37 @@ from collections.abc import Mapping
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import CodeType
+from typing import Any
 
 from longlook.core import MachineError, codec, paths
-from longlook.engines.virtual.bundle_loader import Entry
+from longlook.engines.virtual.bundle_loader import Entry, Pattern, Place
 
 _MAKE = """
-import dataclasses, importlib, sys
-texts = {}
+import dataclasses, importlib, re, sys, types
+texts, patterns = {}, {}
 def execute(text, *namespaces):
     texts[text] = compile(text, "<string>", "exec")
     exec(texts[text], *namespaces)
 dataclasses.exec = execute
+compile_here, sre, seen = re._compiler.compile, re._compiler._sre, []
+def compile_seen(pattern, flags, code, groups, index, names):
+    seen.append((int(flags), [int(word) for word in code], groups, dict(index), names))
+    return sre.compile(pattern, flags, code, groups, index, names)
+re._compiler._sre = types.SimpleNamespace(**{**vars(sre), "compile": compile_seen})
+def compile_and_keep(pattern, flags=0):
+    found = compile_here(pattern, flags)
+    if isinstance(pattern, str | bytes):
+        patterns[pattern, int(flags)] = seen[-1]
+    return found
+re._compiler.compile = compile_and_keep
+for _, pattern, flags in list(re._cache):
+    compile_and_keep(pattern, flags)
 from longlook.core import registry
 from longlook.engines.virtual import bundle
 for module in sys.argv[2:]:
     importlib.import_module(module)
 registry.load("stacks")
-bundle.write(sys.argv[1], texts)
+bundle.write(sys.argv[1], texts, patterns)
 """
 
 
@@ -51,14 +65,22 @@ def make_bundle(*modules: str) -> str:
     return str(path)
 
 
-def write(path: str, texts: Mapping[str, CodeType]) -> None:
+def write(path: str, texts: Mapping[str, CodeType], patterns: Mapping[Pattern, tuple[Any, ...]]) -> None:
     """Write a bundle of the modules that this process has imported from source files.
 
-    `texts` are the methods that `dataclasses` wrote for their classes, compiled: guests need not compile them again.
+    `texts` are the methods that `dataclasses` wrote for their classes, compiled, and `patterns` the regular expressions
+    with the arguments of `_sre.compile`: guests need not compile them again.
     """
     modules: dict[str, Entry] = {}
     codes: list[bytes] = []
     end = 0
+
+    def keep(value: Any) -> Place:
+        nonlocal end
+        codes.append(marshal.dumps(value))
+        begin, end = end, end + len(codes[-1])
+        return begin, end
+
     for name, module in sorted(sys.modules.items()):
         spec = getattr(module, "__spec__", None)
         if spec is None or spec.name != name or not isinstance(spec.loader, SourceFileLoader) or spec.origin is None:
@@ -67,10 +89,14 @@ def write(path: str, texts: Mapping[str, CodeType]) -> None:
         locations = spec.submodule_search_locations
         if code is not None:
             found = None if locations is None else list(locations)
-            codes.append(marshal.dumps(code))
-            begin, end = end, end + len(codes[-1])
-            modules[name] = (locations is not None, spec.origin, found, begin, end)
-    index = marshal.dumps({"path": [entry for entry in sys.path if entry], "modules": modules, "texts": dict(texts)})
+            modules[name] = (locations is not None, spec.origin, found, *keep(code))
+    index = {
+        "path": [entry for entry in sys.path if entry],
+        "modules": modules,
+        "texts": {text: keep(method) for text, method in texts.items()},
+        "patterns": {pattern: keep(arguments) for pattern, arguments in patterns.items()},
+    }
     partial = Path(f"{path}.{os.getpid()}")
-    partial.write_bytes(len(index).to_bytes(8, "little") + index + b"".join(codes))
+    head = marshal.dumps(index)
+    partial.write_bytes(len(head).to_bytes(8, "little") + head + b"".join(codes))
     partial.replace(path)
