@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from longlook.core import InputError, Study
-from longlook.terminal import AsJson, EngineOptions, StudyChanges, check_file, expand_options, new_folder
+from longlook.terminal import AsJson, EngineOptions, StudyChanges, check_file, duration, expand_options, new_folder
 
 if TYPE_CHECKING:
     from longlook.pipeline import Result, RunOptions
@@ -28,7 +28,6 @@ class RunSize:
 
     def most_trials(self, study: Study, engine: EngineOptions, changes: StudyChanges) -> int:
         """Return how many trials a plan may have; if it has more than usual, a person at the terminal is asked."""
-        from longlook.cli.show.study import duration
         from longlook.study import MOST_TRIALS, MOST_TRIALS_ASKED_FOR, chosen_cells, count_trials
 
         if self.many:

@@ -18,9 +18,7 @@ if TYPE_CHECKING:
     from longlook.run.diff import TrialDifference as TrialDifference
     from longlook.run.diff import compare as compare
     from longlook.run.execute import Executor as Executor
-    from longlook.run.execute import Progress as Progress
     from longlook.run.execute import Provisions as Provisions
-    from longlook.run.execute import Tally as Tally
     from longlook.run.execute import asks_by_runner as asks_by_runner
     from longlook.run.execute import endpoints as endpoints
     from longlook.run.execute import make_job as make_job
@@ -30,6 +28,8 @@ if TYPE_CHECKING:
     from longlook.run.link_diff import FirstDifference as FirstDifference
     from longlook.run.link_diff import Packet as Packet
     from longlook.run.link_diff import PacketPair as PacketPair
+    from longlook.run.tally import Progress as Progress
+    from longlook.run.tally import Tally as Tally
     from longlook.run.trial_cache import TrialCache as TrialCache
     from longlook.run.verification import LINK_LOG as LINK_LOG
     from longlook.run.verification import SAMPLES as SAMPLES
@@ -48,11 +48,10 @@ else:
         __name__,
         {
             "diff": "DatedEvent FileDifference RunDifference TrialDifference compare",
-            "execute": (
-                "Executor Progress Provisions Tally asks_by_runner endpoints make_job prepare_contents records_tcp"
-            ),
+            "execute": "Executor Provisions asks_by_runner endpoints make_job prepare_contents records_tcp",
             "host_facts": "facts_of_host",
             "link_diff": "FirstDifference Packet PacketPair",
+            "tally": "Progress Tally",
             "trial_cache": "TrialCache",
             "verification": "Checked Group LINK_LOG SAMPLES TIMELINE Verification groups",
             "verify": "Verifier forget load refuse_unrepeatable save",

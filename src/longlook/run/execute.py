@@ -1,6 +1,6 @@
 """Run the planned trials that are not finished, save after each, and repeat trials that a guard rejected."""
 
-import threading
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
@@ -27,6 +27,7 @@ from longlook.core import (
     registry,
     runs_tcp,
 )
+from longlook.run.tally import Tally
 from longlook.run.trial_cache import TrialCache
 
 T = TypeVar("T")
@@ -51,39 +52,6 @@ class Provisions:
     for_runners: Mapping[int, Identity] = field(default_factory=dict)
     made: tuple[Made, ...] = ()
     tools: Mapping[str, str] = field(default_factory=dict)  # by NAME@VERSION
-
-
-@dataclass(frozen=True)
-class Progress:
-    """One step of a run, for a display."""
-
-    trial: Trial
-    run: Run
-    done: int
-    total: int
-    retried: bool  # rejected by a guard and about to be tried again
-    cached: bool = False  # taken from the cache, not run
-
-
-@dataclass
-class Tally:
-    """The count of finished trials, shared by everything that runs a study's trials."""
-
-    total: int
-    report: Callable[[Progress], None]
-    done: int = 0
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def add(self, trial: Trial, run: Run, *, retried: bool, cached: bool) -> None:
-        """Count an attempt and report it."""
-        with self._lock:
-            self.done += not retried
-            self.report(Progress(trial, run, self.done, self.total, retried, cached))
-
-    def leave_out(self, count: int) -> None:
-        """Expect `count` trials fewer: their cells are decided."""
-        with self._lock:
-            self.total -= count
 
 
 def endpoints(plan: Plan) -> list[Endpoint]:
@@ -129,6 +97,7 @@ class Executor:
     def execute(self, trials: Iterable[Trial]) -> None:
         """Run every trial that has no result yet; MachineError if the machine cannot go on. Finished trials stay."""
         missing = [trial for trial in trials if self._folder.result(trial.id) is None]
+        self._tally.begin(missing, self._jobs)
         work = batches(missing, in_batches=self._engine.batches)
         in_parallel(work, self._run_batch, self._jobs, self._engine.interrupt)
 
@@ -137,11 +106,13 @@ class Executor:
         left = [(trial, 1 + sum(1 for _ in self._folder.attempts(trial.id))) for trial in batch]
         while left:
             jobs = [self._job(trial, attempt) for trial, attempt in left]
-            left = []
-            for job, run, cached in self._results(jobs):
+            left, began_s = [], time.monotonic()
+            results = self._results(jobs)
+            took_s = (time.monotonic() - began_s) / max(1, sum(not cached for _, _, cached in results))
+            for job, run, cached in results:
                 again = run.outcome is Outcome.INVALID and job.attempt <= self._study.retries_when_invalid
                 self._folder.finish(self._folder.partial(job.trial, job.attempt), run, superseded=again)
-                self._tally.add(job.trial, run, retried=again, cached=cached)
+                self._tally.add(job.trial, run, retried=again, cached=cached, took_s=took_s)
                 if again:
                     left.append((job.trial, job.attempt + 1))
 

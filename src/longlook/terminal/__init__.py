@@ -10,6 +10,7 @@ from longlook.core import lazy
 if TYPE_CHECKING:
     from longlook.terminal import run_display as run_display
     from longlook.terminal.answers import answers_shown as answers_shown
+    from longlook.terminal.console import duration as duration
     from longlook.terminal.console import error_console as error_console
     from longlook.terminal.console import output_console as output_console
     from longlook.terminal.console import print_json as print_json
@@ -41,7 +42,7 @@ else:
         __name__,
         {
             "answers": "answers_shown",
-            "console": "error_console output_console print_json",
+            "console": "duration error_console output_console print_json",
             "options": (
                 "Around AsJson AsJsonLines EngineOptions Losses StudyChanges TrustPrograms check_file expand_options "
                 "new_folder"

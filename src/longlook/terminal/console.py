@@ -43,3 +43,11 @@ def error_console() -> Console:
 def print_json(data: Any) -> None:
     """Print one JSON document on standard output."""
     sys.stdout.write(json.dumps(data, indent=1, allow_nan=False) + "\n")
+
+
+def duration(seconds: float) -> str:
+    """Return `2 h 5 min`, `3 min` or `40 s`."""
+    minutes = round(seconds / 60)
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min"

@@ -6,7 +6,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from rich.console import RenderableType
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, ProgressColumn, Task, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bars
 from rich.table import Table
 from rich.text import Text
 
@@ -36,7 +37,8 @@ from longlook.report import (
     repeats,
     text,
 )
-from longlook.run import Verification, execute
+from longlook.run import Progress, Verification
+from longlook.terminal.console import duration
 from longlook.terminal.printer import Printer, Renderings, Unwrapped
 
 _STYLES = {
@@ -47,18 +49,26 @@ _STYLES = {
 }
 
 
+class TimeLeft(ProgressColumn):
+    """The column with the real time that is left, by the task's own estimate `left_s` if there is one."""
+
+    def render(self, task: Task) -> Text:
+        """Return the text."""
+        left_s = task.fields.get("left_s", task.time_remaining)
+        return Text("" if left_s is None or task.finished else f"about {duration(left_s)} left")
+
+
 class RunDisplay:
     """Shows a run while it goes on; a context manager."""
 
     def __init__(self, printer: Printer) -> None:
         self._printer = printer
-        self._bars = Progress(
+        self._bars = Bars(
             TextColumn("{task.description}"),
             BarColumn(),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
-            TextColumn("left"),
-            TimeRemainingColumn(),
+            TimeLeft(),
             console=printer.bars,
             disable=printer.bars is None,
         )
@@ -99,8 +109,8 @@ class RunDisplay:
         self._bars.update(self._trials, total=len(plan.trials), completed=finished, visible=True)
         self._say(f"{plan.study}: {len(plan.trials)} trials" + (f", {finished} finished before" if finished else ""))
 
-    def _progress(self, step: execute.Progress) -> None:
-        self._bars.update(self._trials, total=step.total, completed=step.done)
+    def _progress(self, step: Progress) -> None:
+        self._bars.update(self._trials, total=step.total, completed=step.done, left_s=step.left_s)
         run = step.run
         self._printer.report(
             self._told(step),
@@ -113,16 +123,18 @@ class RunDisplay:
             attempt=run.attempt,
             retried=step.retried,
             cached=step.cached,
+            left_s=None if step.left_s is None else round(step.left_s, 1),
         )
 
-    def _told(self, step: execute.Progress) -> str:
+    def _told(self, step: Progress) -> str:
         """Return the text for people: about every trial that went wrong, and about every 20th if there are no bars."""
         run = step.run
         if run.outcome is not Outcome.OK:
             where = ", ".join(f"{name}={level}" for name, level in step.trial.cell.items())
             again = "; trying again" if step.retried else ""
             return f"{run.outcome}: {step.trial.arm} {round_name(step.trial.round)} ({where}): {run.reason}{again}"
-        return self._counted(step.done, step.total, "trials")
+        counted = self._counted(step.done, step.total, "trials")
+        return f"{counted}, about {duration(step.left_s)} left" if counted and step.left_s else counted
 
     def _counted(self, done: int, total: int, what: str) -> str:
         return f"{done} of {total} {what}" if self._bars.disable and (done % 20 == 0 or done == total) else ""

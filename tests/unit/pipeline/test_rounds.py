@@ -12,7 +12,7 @@ from longlook.core.run_folder import RunFolder
 from longlook.engines.fake import FakeEngine
 from longlook.pipeline.options import Observer, RunOptions
 from longlook.pipeline.run import run_study
-from longlook.run.execute import Progress
+from longlook.run.tally import Progress
 from longlook.study.files import find_study
 from longlook.study.plan import make_plan
 

@@ -10,7 +10,7 @@ from rich.text import Text
 from longlook.core import Scalar, Study, codec, shown
 from longlook.network import settings
 from longlook.study import count_trials
-from longlook.terminal import Renderings
+from longlook.terminal import Renderings, duration
 
 if TYPE_CHECKING:
     from longlook.pipeline import Preview
@@ -112,14 +112,6 @@ def _lines(found: "Preview") -> list[str]:
     if found.live_at_most_s is not None:
         lines.append(f"live trials take at most {duration(found.live_at_most_s)}, besides setting up and tearing down")
     return lines
-
-
-def duration(seconds: float) -> str:
-    """Return `2 h 5 min`, `3 min` or `40 s`."""
-    minutes = round(seconds / 60)
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    return f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min"
 
 
 def page_summary(

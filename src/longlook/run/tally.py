@@ -1,0 +1,101 @@
+"""The count of a run's trials, and how long those that are left will take."""
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from longlook.core import Run, Trial
+
+Kind = tuple[str, str]
+"""A cell and an arm: trials differ in their cost by little else."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """One step of a run, for a display."""
+
+    trial: Trial
+    run: Run
+    done: int
+    total: int
+    retried: bool  # rejected by a guard and about to be tried again
+    cached: bool = False  # taken from the cache, not run
+    left_s: float | None = None  # of real time, until all trials are done; None: no trial has run yet
+
+
+class Remaining:
+    """Estimates the real time that a run's trials still take, from those that have run.
+
+    A plan goes round by round, so after its first round each kind of trial is known. A trial of a kind that is not
+    counts as much as the mean of the kinds known. What waits is taken to run, as a cached trial would take no time.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: Counter[Kind] = Counter()
+        self._took_s: dict[Kind, float] = {}
+        self._ran: Counter[Kind] = Counter()
+        self._jobs = 1
+
+    def expect(self, trials: Iterable[Trial], jobs: int) -> None:
+        """Let these trials wait for `jobs` that run at once."""
+        self._waiting.update(map(_kind, trials))
+        self._jobs = jobs
+
+    def finish(self, trial: Trial, took_s: float, *, cached: bool, again: bool) -> None:
+        """Note an attempt's end, and the real time in s that it took one of the jobs; `again`: another one follows."""
+        kind = _kind(trial)
+        if not again:
+            self._waiting[kind] = max(0, self._waiting[kind] - 1)
+        if not cached:
+            self._took_s[kind] = self._took_s.get(kind, 0.0) + took_s
+            self._ran[kind] += 1
+
+    def estimate_s(self, left: int) -> float | None:
+        """Return the real time in s until `left` trials are done; None if none has run yet.
+
+        Those that are left beyond the ones that wait are of all known kinds alike.
+        """
+        if not self._ran:
+            return None
+        means = {kind: self._took_s[kind] / count for kind, count in self._ran.items()}
+        usual_s = sum(means.values()) / len(means)
+        waiting = self._waiting.total()
+        waiting_s = sum(count * means.get(kind, usual_s) for kind, count in self._waiting.items())
+        if left < waiting:
+            waiting_s *= left / waiting
+        beyond_s = max(0, left - waiting) * usual_s
+        return (waiting_s + beyond_s) / max(1, min(self._jobs, left))
+
+
+@dataclass
+class Tally:
+    """The count of finished trials, shared by everything that runs a study's trials."""
+
+    total: int
+    report: Callable[[Progress], None]
+    done: int = 0
+    _remaining: Remaining = field(default_factory=Remaining)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def begin(self, trials: Iterable[Trial], jobs: int) -> None:
+        """Expect these trials next, `jobs` at once."""
+        with self._lock:
+            self._remaining.expect(trials, jobs)
+
+    def add(self, trial: Trial, run: Run, *, retried: bool, cached: bool, took_s: float) -> None:
+        """Count an attempt, and the real time in s that it took one of the jobs, and report it."""
+        with self._lock:
+            self._remaining.finish(trial, took_s, cached=cached, again=retried)
+            self.done += not retried
+            left_s = self._remaining.estimate_s(self.total - self.done)
+            self.report(Progress(trial, run, self.done, self.total, retried, cached, left_s))
+
+    def leave_out(self, count: int) -> None:
+        """Expect `count` trials fewer: their cells are decided."""
+        with self._lock:
+            self.total -= count
+
+
+def _kind(trial: Trial) -> Kind:
+    return trial.cell_id, trial.arm
