@@ -54,7 +54,8 @@ test: ready .venv/bin/vale
 	$(BIN)/pytest -n auto --no-loadscope-reorder -m "not realtime and not stacks"
 	$(BIN)/pytest -p no:xdist -m "realtime and not stacks"
 
-# The documents as a site, by packages that nothing else needs.
+# The documents as a site, by packages that nothing else needs. `uv pip compile --group pyproject.toml:site
+# -c requirements.lock --generate-hashes --universal --python-version 3.11 --no-header --no-annotate -o site.lock` pins them.
 .venv/site: .venv/packages site.lock
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes --only-binary :all: -r site.lock
 	@touch $@

@@ -1,4 +1,4 @@
-"""The variant of a shipped stack that CONTRIBUTING.md shows: it is built from both patches, which are in force."""
+"""The variant of a shipped stack that adapters/example shows: it is built from both patches, which are in force."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,7 +32,7 @@ def variant(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stack]:
 
 def test_the_page_shows_the_variant_as_it_is(variant: Stack) -> None:
     code = (ROOT / "stacks" / "small_window.py").read_text().partition('"""\n\n')[2]
-    shown = (adapters_dir().parent / "CONTRIBUTING.md").read_text()
+    shown = (ROOT.parent / "README.md").read_text()
     assert "".join(f"    {line}" if line.strip() else line for line in code.splitlines(keepends=True)) in shown
     assert len([line for line in code.splitlines() if line]) <= 10
 

@@ -11,12 +11,13 @@ from longlook.engines.virtual.probe import find_guest, note_on
 from longlook.lab import capability
 from longlook.provision import debian, encoder, guest_kernel, pins, players
 
+_VIRTUAL_TIME = "virtual time"
 _BOX_HINT = "docs/explanation/virtual-time.md says what each layer is, and what a machine needs for it"
 
 
 @dataclass(frozen=True)
 class Need:
-    """One thing that Longlook uses. Without a `required` one nothing can run.
+    """One thing that Longlook uses. Without a `required` one nothing can run; real time is, if no guest boots.
 
     `detail` is what was found, `fix` the command that meets the need (None if there is nothing to do).
     """
@@ -31,7 +32,9 @@ class Need:
 def examine() -> list[Need]:
     """Return every need, in the order in which one would meet them."""
     video = (_encoder(), _players(), *_decoders())
-    return [*_tools(), *_link(), *_laboratory(), *_guest_kernel(), *_stacks(), *video, *_space()]
+    virtual = [*_guest_kernel()]
+    works = any(need.met for need in virtual if need.name == _VIRTUAL_TIME)
+    return [*_tools(), *_link(), *_laboratory(required=not works), *virtual, *_stacks(), *video, *_space()]
 
 
 def _tools() -> Iterator[Need]:
@@ -62,9 +65,18 @@ def _link() -> Iterator[Need]:
         yield Need("link emulator", met=True, detail=f"sha256 {program.digest[:12]}", fix=None)
 
 
-def _laboratory() -> Iterator[Need]:
-    for capable in capability.check():
-        yield Need(capable.need, capable.met, capable.detail, capable.hint, capable.required)
+def _laboratory(*, required: bool) -> Iterator[Need]:
+    found = capability.check()
+    for capable in found:
+        yield Need(capable.need, capable.met, capable.detail, capable.hint, required and capable.required)
+    missing = [capable.need for capable in found if capable.required and not capable.met]
+    yield Need(
+        "real time",
+        met=not missing,
+        detail=f"not without {', '.join(missing)}" if missing else "all that --engine live needs is there",
+        fix="meet the needs above, or stay in virtual time",
+        required=required,
+    )
 
 
 def _guest_kernel() -> Iterator[Need]:
@@ -75,10 +87,10 @@ def _guest_kernel() -> Iterator[Need]:
     try:
         guest = find_guest()
     except LonglookError as error:
-        yield Need("virtual time", met=False, detail=error.message, fix=error.hint)
+        yield Need(_VIRTUAL_TIME, met=False, detail=error.message, fix=error.hint)
     else:
         detail = f"a guest boots and runs its programs by {guest.userspace}"
-        yield Need("virtual time", met=True, detail=note_on(guest) or detail, fix=None)
+        yield Need(_VIRTUAL_TIME, met=True, detail=note_on(guest) or detail, fix=None)
         yield Need("guests' box", not guest.box.missing, str(guest.box), _BOX_HINT, required=False)
 
 

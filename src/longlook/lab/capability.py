@@ -19,6 +19,7 @@ from longlook.lab.topology import CLIENT, OFFLOAD, PACKET, TUN, EndpointNamespac
 
 _ROUTER_PRIORITY = 50
 _UDP_BUFFER_BYTES = 2 << 20
+_LONGEST_ATTEMPT_S = 10
 _USER_NAMESPACES = "sysctl -w user.max_user_namespaces=10000 kernel.unprivileged_userns_clone=1, or run as root"
 
 
@@ -111,7 +112,7 @@ def _layers() -> Iterator[Capability]:
 
 
 def _congestion_controls() -> Iterator[Capability]:
-    available = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text().split()
+    available = (_setting("net.ipv4.tcp_available_congestion_control") or "").split()
     for name, required in (("cubic", True), ("bbr", False), ("reno", False)):
         met = name in available
         hint = None if met else f"modprobe tcp_{name}"
@@ -150,15 +151,25 @@ def _optional() -> Iterator[Capability]:
         None if steady else "cpupower frequency-set -g performance (CPU seconds, and shares of a CPU, are compared)",
         required=False,
     )
-    limit = int(Path("/proc/sys/net/core/rmem_max").read_text())
-    enough = limit >= _UDP_BUFFER_BYTES
+    limit = _setting("net.core.rmem_max")
+    enough = limit is not None and int(limit) >= _UDP_BUFFER_BYTES
     yield Capability(
         "UDP receive buffers",
         enough,
-        f"net.core.rmem_max = {limit}; namespaces cannot raise it",
+        "this network namespace does not show net.core.rmem_max"  # before Linux 6.9 only the host's does
+        if limit is None
+        else f"net.core.rmem_max = {limit.strip()}; namespaces cannot raise it",
         None if enough else "sysctl -w net.core.rmem_max=16777216 net.core.wmem_max=16777216",
         required=False,
     )
+
+
+def _setting(name: str) -> str | None:
+    """Return a setting of the kernel, or None if this namespace, or a kernel of another make, does not show it."""
+    try:
+        return Path("/proc/sys", *name.split(".")).read_text()
+    except OSError:
+        return None
 
 
 def _use_packet() -> None:
@@ -195,14 +206,14 @@ def _failure_of(attempt: Callable[[], None], *, isolated: bool = True) -> str | 
     os.close(write)
     with os.fdopen(read) as pipe:
         reason = pipe.read()
-    os.waitpid(child, 0)
-    return reason or None
+    _, status = os.waitpid(child, 0)
+    return reason or (f"it does not end within {_LONGEST_ATTEMPT_S} s" if status else None)
 
 
 def _try_and_report(attempt: Callable[[], None], write: int, *, isolated: bool) -> None:
     code = 1
     try:
-        signal.alarm(10)
+        signal.alarm(_LONGEST_ATTEMPT_S)
         code = (
             isolation.run_isolated(lambda: _report(attempt, write), None, lambda _pid: None)
             if isolated

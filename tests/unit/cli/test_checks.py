@@ -1,6 +1,8 @@
 """`longlook doctor`: what a machine reads of it."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -31,3 +33,14 @@ def test_a_phone_that_answered_once_and_is_away_now_is_no_fault(
     (asked,) = (need for need in examine() if need.name in names)
     assert (asked.met, asked.detail) == (True, "phone answered when it was last asked")
     assert all(made.name != chromium_remote.STACK.name for made in all_made())
+
+
+def test_a_machine_without_privilege_runs_in_virtual_time_and_real_time_names_what_it_lacks() -> None:
+    program = "from longlook.cli import app; app(['doctor', '--json'])"
+    powerless = ("setpriv", "--bounding-set=-all", "--inh-caps=-all")  # root in name only, which may make no namespace
+    done = subprocess.run([*powerless, sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    needs = {need["name"]: need for need in json.loads(done.stdout)}
+    assert not needs["namespaces"]["met"]
+    assert needs["real time"]["detail"] == "not without namespaces"
+    works = needs.get("virtual time", {"met": False})["met"]
+    assert (needs["namespaces"]["required"], needs["real time"]["required"]) == (not works, not works)
