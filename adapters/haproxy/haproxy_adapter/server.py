@@ -10,28 +10,44 @@ from longlook_adapter.supervise import Foreign, supervise
 
 from haproxy_adapter.configuration import configuration, knobs_of, request_of
 from haproxy_adapter.origin import origin
+from haproxy_adapter.own import OwnConfig, only_check
 from haproxy_adapter.proxy import LISTENS, PROGRAM
 
 
 def run(options: Options) -> None:
-    """Serve until SIGTERM."""
+    """Serve until SIGTERM, or only check the user's own configuration (adapters/CONTRACT.md)."""
     version = PROGRAM.version()
     knobs = knobs_of(options, version)
-    with tempfile.TemporaryDirectory(prefix="longlook-") as home, origin(options.www, Path(home)) as socket:
+    own = OwnConfig.of_trial(knobs)
 
-        def configure(folder: Path, port: int) -> Foreign:
-            pem, file = folder / "site.pem", folder / "haproxy.cfg"
-            pem.touch(0o600)
-            pem.write_text(Path(options.certificate).read_text() + Path(options.key).read_text())
-            file.write_text(configuration(options, knobs, port, pem, socket, version))
-            accepted = Accepted((options.address, port))
+    def configured(folder: Path, port: int, socket: Path) -> Path:
+        """Write the configuration, checked if it has a part of the user's, and return its file."""
+        pem, file = folder / "site.pem", folder / "haproxy.cfg"
+        pem.touch(0o600)
+        pem.write_text(Path(options.certificate).read_text() + Path(options.key).read_text())
+        ours = configuration(options, knobs, port, pem, socket, version)
+        text, origins = (ours, []) if own is None else own.merged(ours)
+        file.write_text(text)
+        if own is not None:
+            own.check(PROGRAM, file, origins)
+        return file
 
-            def on_request(line: str) -> None:
-                """Report a connection if no ticket is given: of QUIC the log does not say whether data came early."""
-                if ALT_SVC_PORT in knobs and (found := request_of(line)) is not None:
-                    accepted.request(*found, resumed=False, used_0rtt=False)
+    with tempfile.TemporaryDirectory(prefix="longlook-") as home:
+        if only_check():
+            configured(Path(home), options.port, Path(home) / "origin.sock")
+            return
+        with origin(options.www, Path(home)) as socket:
 
-            argv = (*PROGRAM.argv, "-W", "-db", "-f", str(file))
-            return Foreign(argv, lambda line: LISTENS in line, on_request, PROGRAM.env, name="HAProxy")
+            def configure(folder: Path, port: int) -> Foreign:
+                file = configured(folder, port, socket)
+                accepted = Accepted((options.address, port))
 
-        supervise(options, version, configure)
+                def on_request(line: str) -> None:
+                    """Report a connection if no ticket is given: the log says nothing of early data over QUIC."""
+                    if ALT_SVC_PORT in knobs and (found := request_of(line)) is not None:
+                        accepted.request(*found, resumed=False, used_0rtt=False)
+
+                argv = (*PROGRAM.argv, "-W", "-db", "-f", str(file))
+                return Foreign(argv, lambda line: LISTENS in line, on_request, PROGRAM.env, name="HAProxy")
+
+            supervise(options, version, configure)

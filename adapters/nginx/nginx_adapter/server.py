@@ -1,6 +1,7 @@
 """nginx as a server."""
 
 import json
+import tempfile
 from pathlib import Path
 
 from longlook_adapter.accepted import Accepted
@@ -9,6 +10,7 @@ from longlook_adapter.options import Options
 from longlook_adapter.supervise import Foreign, supervise
 
 from nginx_adapter.configuration import configuration, knobs_of
+from nginx_adapter.own import OwnConfig, only_check
 
 PROGRAM = Packaged(Path(__file__).parents[1], "usr/sbin/nginx")
 _LISTENS = "start worker process "
@@ -16,13 +18,17 @@ _EARLY = "1"
 
 
 def run(options: Options) -> None:
-    """Serve until SIGTERM."""
+    """Serve until SIGTERM, or only check the user's own configuration (adapters/CONTRACT.md)."""
     version = PROGRAM.version()
     knobs = knobs_of(options, version)
+    own = OwnConfig.of_trial(knobs)
 
     def configure(folder: Path, port: int) -> Foreign:
         file = folder / "nginx.conf"
-        file.write_text(configuration(options, knobs, port, folder, version))
+        ours = configuration(options, knobs, port, folder, version)
+        file.write_text(ours if own is None else own.merged(ours, folder))
+        if own is not None:
+            own.check(PROGRAM, folder, file)
         accepted = Accepted((options.address, port))
 
         def on_request(line: str) -> None:
@@ -34,4 +40,8 @@ def run(options: Options) -> None:
         argv = (*PROGRAM.argv, "-p", str(folder), "-c", str(file), "-e", "stderr")
         return Foreign(argv, lambda line: _LISTENS in line, on_request, PROGRAM.env, name="nginx")
 
+    if only_check():
+        with tempfile.TemporaryDirectory(prefix="longlook-") as home:
+            configure(Path(home), options.port)
+        return
     supervise(options, version, configure)

@@ -83,6 +83,7 @@ if TYPE_CHECKING:
     from longlook.core.flows import phases_of as phases_of
     from longlook.core.flows import program_role as program_role
     from longlook.core.flows import runs_tcp as runs_tcp
+    from longlook.core.flows import server_configs_of as server_configs_of
     from longlook.core.flows import stop_after_s as stop_after_s
     from longlook.core.flows import watched_s as watched_s
     from longlook.core.flows import whole_path as whole_path
@@ -147,6 +148,7 @@ if TYPE_CHECKING:
     from longlook.core.model import Processor as Processor
     from longlook.core.model import Run as Run
     from longlook.core.model import Scalar as Scalar
+    from longlook.core.model import ServerConfig as ServerConfig
     from longlook.core.model import Stage as Stage
     from longlook.core.model import Stopping as Stopping
     from longlook.core.model import Study as Study
@@ -227,8 +229,10 @@ if TYPE_CHECKING:
     from longlook.core.source_tree import SourceTree as SourceTree
     from longlook.core.source_tree import find_tree as find_tree
     from longlook.core.source_tree import tree_folder as tree_folder
+    from longlook.core.stack import CHECK_CONFIG_VARIABLE as CHECK_CONFIG_VARIABLE
     from longlook.core.stack import PLAYER_RULES as PLAYER_RULES
     from longlook.core.stack import RFC_WINDOW_AFTER_LOSS as RFC_WINDOW_AFTER_LOSS
+    from longlook.core.stack import SERVER_CONFIG_VARIABLE as SERVER_CONFIG_VARIABLE
     from longlook.core.stack import ClientJob as ClientJob
     from longlook.core.stack import Command as Command
     from longlook.core.stack import FromSources as FromSources
@@ -283,7 +287,7 @@ else:
                 "DURATION ENDLESS FLOWS_FILE FLOWS_FOLDER LOAD_FILE MOST_ADDRESS_SLOTS MULTIPATH OBJECTS "
                 "PREFERRED_ADDRESS WARM_UP content_parameters endless_path endpoints_of flow_folder "
                 "has_second_address moves offers_preferred_address over_several_paths phases_of program_role runs_tcp "
-                "stop_after_s watched_s whole_path"
+                "server_configs_of stop_after_s watched_s whole_path"
             ),
             "job": "Content Echo ExpectedAnswer Identity Job Program",
             "knobs": "ALT_SVC_PORT LARGEST_HTTP2_WINDOW MEMORY PLAYER RESOLVER with_default",
@@ -296,8 +300,8 @@ else:
             "model": (
                 "Analysis Arm Better Capture Claim ClaimKind ConnectionState Contrast DOTS Endpoint ExpectedLevel "
                 "Factor Figure Flow Json Level Link MATRIX Outcome POPULATION PUBLISHED Plan Population Processor "
-                "READ_AS Run SCHEMA_VERSION STATED Scalar Stage Stopping Study TRACE TREND Trial Vantage Verdict "
-                "Workload round_name trace_of"
+                "READ_AS Run SCHEMA_VERSION STATED Scalar ServerConfig Stage Stopping Study TRACE TREND Trial Vantage "
+                "Verdict Workload round_name trace_of"
             ),
             "paths": (
                 "DerivedCache adapter_dir adapter_from adapters_dir cache_dir cache_root ignore_in_git kernel_dir "
@@ -318,8 +322,9 @@ else:
             "seals": "RUN_RECORD",
             "source_tree": "SOURCE_RECORD SourceTree find_tree tree_folder",
             "stack": (
-                "ClientJob Command FromSources Knob OwnRoot PLAYER_RULES ProxyJob RFC_WINDOW_AFTER_LOSS RelayJob "
-                "ServerJob Stack Version find_version proxy_arguments server_arguments"
+                "CHECK_CONFIG_VARIABLE ClientJob Command FromSources Knob OwnRoot PLAYER_RULES ProxyJob "
+                "RFC_WINDOW_AFTER_LOSS RelayJob SERVER_CONFIG_VARIABLE ServerJob Stack Version find_version "
+                "proxy_arguments server_arguments"
             ),
             "stack_files": "FACTS FOLDER KERNEL UNNAMED",
             "trust": "TRUST TRUST_HINT programs_are_trusted",

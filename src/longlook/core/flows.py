@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from longlook.core.model import Endpoint, Flow, Scalar, Trial, Workload
+from longlook.core.model import Endpoint, Flow, Scalar, ServerConfig, Trial, Workload
 from longlook.core.protocol import find_protocol
 
 MOVES = frozenset({"move_at", "move_after_silence"})
@@ -31,6 +31,11 @@ def endpoints_of(trial: Trial) -> list[Endpoint]:
     """Return every program of a trial, servers, clients and a proxy; one may be there more than once."""
     proxies = [] if trial.proxy is None else [trial.proxy]
     return [*(end for flow in trial.each_flow() for end in (flow.server, flow.client)), *proxies]
+
+
+def server_configs_of(trial: Trial) -> list[ServerConfig]:
+    """Return the configurations that the user brings for a trial's servers; one may be there more than once."""
+    return [flow.server.config for flow in trial.each_flow() if flow.server.config is not None]
 
 
 def moves(trial: Trial) -> bool:

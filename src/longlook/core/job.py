@@ -75,3 +75,4 @@ class Job:
     content: Content
     identity: Identity
     traces: Mapping[str, str] = field(default_factory=dict)  # digest → file, of the traces of the trial's link
+    configs: Mapping[str, str] = field(default_factory=dict)  # digest → text, of its servers' own configurations

@@ -115,12 +115,29 @@ class Link:
 
 
 @dataclass(frozen=True)
+class ServerConfig:
+    """A server's configuration that the user brings: the name of the file, and the digest of its content.
+
+    The text is kept by its digest (`provision.server_configs`), so that no trial carries a copy.
+    """
+
+    name: str
+    digest: str  # sha256:…
+
+    @property
+    def label(self) -> str:
+        """The name of the file with the first seven digits of the digest, as in `my.conf 4f2a91c`."""
+        return f"{self.name} {self.digest.partition(':')[2][:7]}"
+
+
+@dataclass(frozen=True)
 class Endpoint:
     """A program in a role: stack, version and the knobs that differ from its defaults."""
 
     stack: str
     version: str
     knobs: Mapping[str, Scalar] = field(default_factory=dict)
+    config: ServerConfig | None = field(default=None, metadata=_LATER)  # of a server; None: the laboratory's own
 
 
 @dataclass(frozen=True)

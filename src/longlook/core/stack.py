@@ -49,6 +49,11 @@ def find_version(stack: str, versions: tuple[Version, ...], name: str) -> Versio
     raise InputError(f"{stack} has no version {name!r}", f"known: {known}")
 
 
+SERVER_CONFIG_VARIABLE = "LONGLOOK_SERVER_CONFIG"
+"""The variable of a server that the user brings a configuration for: its file (adapters/CONTRACT.md)."""
+CHECK_CONFIG_VARIABLE = "LONGLOOK_CHECK_CONFIG"
+"""The variable that asks a server to check its configuration and to end (adapters/CONTRACT.md)."""
+
 PLAYER_RULES = ("throughput", "bola", "buffer")
 """The rules that may choose the quality of a video's next segment (adapters/CONTRACT.md, Video)."""
 
@@ -279,6 +284,7 @@ class Stack:
     system_package: str | None = None  # Debian package that `setup` installs where `installed` returns False
     from_sources: FromSources | None = None  # None: it cannot be built from sources of the user's
     default: str = ""  # the version if none is named; empty: the newest
+    server_config: str = ""  # the form in which its server takes a configuration of the user's; empty: it takes none
     preset: Mapping[str, Scalar] = field(default_factory=dict)  # knobs that are set in every trial that does not
 
     def __post_init__(self) -> None:

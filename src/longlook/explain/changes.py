@@ -26,7 +26,7 @@ from longlook.core import (
 from longlook.explain.cause import Change, Finding, Intervention, Purpose, Surgery, Target, Touches, Untestable
 from longlook.explain.facts.link import RANDOM_LOSS
 from longlook.explain.pair import Pair, Side
-from longlook.study import NO_PROXY, PROXY, tcp
+from longlook.study import NO_CONFIG, NO_PROXY, PROXY, SERVER_CONFIG, config_text, tcp
 
 Proposal = Intervention | Untestable
 """A possible change, or the reason why it cannot be made."""
@@ -325,6 +325,10 @@ def freed(trial: Trial, role: str) -> list[Change]:
 def winners_program(pair: Pair, role: str) -> Change | str:
     """Return the change to the winner's program in a role, or why it would change nothing."""
     own, other = (getattr(side.trial, role) for side in (pair.loser, pair.winner))
-    if (own.stack, own.version) == (other.stack, other.version):
+    if (own.stack, own.version, own.config) == (other.stack, other.version, other.config):
         return f"both arms have {own.stack} {own.version} as {role}, and no setting of it does this"
-    return Change(f"{other.stack} {other.version} as {role}", {role: f"{other.stack}@{other.version}"})
+    label = f"{other.stack} {other.version}" + (f" ({other.config.label})" if other.config is not None else "")
+    settings = {role: f"{other.stack}@{other.version}"}
+    if own.config != other.config:  # which a server alone has
+        settings[SERVER_CONFIG] = NO_CONFIG if other.config is None else config_text(other.config)
+    return Change(f"{label} as {role}", settings)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from longlook.core import (
+    SERVER_CONFIG_VARIABLE,
     ClientJob,
     Command,
     Endpoint,
@@ -35,6 +36,8 @@ PROXY, RELAY = "proxy", "relay"
 """Names of processes, and of the files that they leave."""
 _SECOND_ADDRESS = "LONGLOOK_SECOND_ADDRESS"
 """The variable of a server that has a second address (adapters/CONTRACT.md)."""
+_CONFIG_FOLDER = "server-config"
+"""The folder of a flow's that has the server's own configuration, if the user brings one."""
 
 
 def stack_of(end: Endpoint) -> Stack:
@@ -76,7 +79,22 @@ def start_server(job: Job, program: Program, address: str, launch: Launch) -> Pr
         connection=trial.connection,
     )
     command = stack.server_command(program, server_job)
-    return _prepared("server", job, command, launch, *_variables(job, "server", launch)).start()
+    variables, traces = _variables(job, "server", launch)
+    return _prepared("server", job, command, launch, {**variables, **_own_config(job, launch)}, traces).start()
+
+
+def _own_config(job: Job, launch: Launch) -> Mapping[str, str]:
+    """Write the configuration that the user brings for the server, if any, and return the variable that names it.
+
+    Its folder has one file, of whatever name, so that it can take no other file's place.
+    """
+    config = job.trial.server.config
+    if config is None:
+        return {}
+    file = launch.folder / _CONFIG_FOLDER / Path(config.name).name
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(job.configs[config.digest], newline="")
+    return {SERVER_CONFIG_VARIABLE: str(file)}
 
 
 def start_proxy(job: Job, upstream: str, launch: Launch) -> Process:

@@ -16,8 +16,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from longlook.core import InputError, Job, LonglookError, Plan, Program, RunFolder, codec, file_digest, nearest
+from longlook.core import InputError, Job, LonglookError, Plan, Program, codec, file_digest, nearest
 from longlook.engines import ENGINES, make_engine
+from longlook.pipeline.open_run import open_adopted
 from longlook.pipeline.provide import provide_for
 from longlook.run import make_job
 from longlook.study import VIRTUAL
@@ -29,7 +30,7 @@ def job_of(run: Path, trial_id: str, folder: Path, engine: str = VIRTUAL) -> Job
 
     Raise InputError for an unknown trial.
     """
-    found = RunFolder.open(run)
+    found = open_adopted(run)
     trials = {trial.id: trial for trial in found.plan.trials}
     if trial_id not in trials:
         known = f"ls {run / 'trials'} lists them{nearest(trial_id, trials)}"

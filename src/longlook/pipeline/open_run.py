@@ -11,19 +11,21 @@ from longlook.pipeline.check import reopen
 from longlook.pipeline.options import RunOptions
 from longlook.pipeline.provide import deviations
 from longlook.pipeline.sbom import keep_components
+from longlook.provision import server_configs
 from longlook.provision import store as recorded
 from longlook.run import Provisions, facts_of_host
 from longlook.study import installed, releases_of
 
 
 def open_run(study: Study, plan: Plan, out: Path, provisions: Provisions, options: RunOptions) -> RunFolder:
-    """Return the run folder `out`, not locked yet, with the traces and recorded pages that the plan's trials name."""
+    """Return the run folder `out`, not locked yet, with all files that the plan's trials name."""
     if options.resume:
         folder = reopen(out, plan)
     else:
         folder = RunFolder.create(out, study, plan, _manifest(study, plan, provisions, options))
     trace_store.lay((digest for trial in plan.trials for digest in trial.traces()), folder.traces)
     recorded.lay(plan, folder.path)
+    server_configs.lay(plan, folder.path)
     keep_components(folder, provisions.made)
     if others := deviations(provisions.made):
         folder.note(not_as_pinned=sorted({*folder.manifest.get("not_as_pinned", ()), *others}))
@@ -31,10 +33,11 @@ def open_run(study: Study, plan: Plan, out: Path, provisions: Provisions, option
 
 
 def open_adopted(run: Path) -> RunFolder:
-    """Open a run folder that a command goes on with, and put its traces and recorded pages into the cache."""
+    """Open a run folder that a command goes on with, and put the files that its trials name into the cache."""
     folder = RunFolder.open(run)
     trace_store.adopt(folder.traces)
     recorded.adopt(folder.path)
+    server_configs.adopt(folder.path)
     return folder
 
 

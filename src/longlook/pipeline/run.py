@@ -12,6 +12,7 @@ from longlook.pipeline.execute import execute
 from longlook.pipeline.open_run import open_run
 from longlook.pipeline.options import Observer, RunOptions
 from longlook.pipeline.provide import provide_for
+from longlook.pipeline.server_configs import check_server_configs
 from longlook.run import Checked, Provisions, Verification, Verifier, forget, save
 from longlook.study import make_plan
 
@@ -25,6 +26,7 @@ def run_study(study: Study, out: Path, options: RunOptions, observer: Observer) 
     plan = make_plan(study, options.only, most=options.most_trials)
     check(study, plan, out, options)
     provisions = provide_for(plan, options.engine, observer.say)
+    check_server_configs(plan, provisions, observer.say)
     with open_run(study, plan, out, provisions, options) as folder:
         folder.expect(study.expectations)  # of a run that is continued, the file may have others by now
         execute(plan, folder, provisions, options, observer)

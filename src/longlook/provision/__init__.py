@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from longlook.provision import parallel as parallel
     from longlook.provision import pins as pins
     from longlook.provision import players as players
+    from longlook.provision import server_configs as server_configs
     from longlook.provision import tls as tls
     from longlook.provision.build_cache import build_folder as build_folder
     from longlook.provision.build_cache import is_folder_built as is_folder_built
@@ -90,6 +91,7 @@ if TYPE_CHECKING:
     from longlook.provision.registries.outdated import Standing as Standing
     from longlook.provision.registries.outdated import standings as standings
     from longlook.provision.rust import cargo_stack as cargo_stack
+    from longlook.provision.server_configs import ServerConfigError as ServerConfigError
     from longlook.provision.setup import DEFAULT_PARTS as DEFAULT_PARTS
     from longlook.provision.setup import KERNEL as KERNEL
     from longlook.provision.setup import install as install
@@ -148,6 +150,7 @@ else:
             "recorded.page": "RecordedPage evidence_counts",
             "registries.outdated": "Standing standings",
             "rust": "cargo_stack",
+            "server_configs": "ServerConfigError",
             "setup": "DEFAULT_PARTS KERNEL install is_part_installed spelt_out",
             "skeleton": "MODELS write_skeleton",
             "sources.git": "Commit",
@@ -160,5 +163,6 @@ else:
             "video": "DISTINCT_SEGMENTS LADDER_BPS MANIFEST_PATH Video video_content",
             "video_encoding": "LENGTH_S SEGMENTS_S encoded_content is_encoded",
         },
-        "build_steps confined debian decoder encoder guest_kernel parallel pins players recorded.store sources.git tls",
+        "build_steps confined debian decoder encoder guest_kernel parallel pins players recorded.store "
+        "server_configs sources.git tls",
     )

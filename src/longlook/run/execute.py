@@ -26,7 +26,9 @@ from longlook.core import (
     program_role,
     registry,
     runs_tcp,
+    server_configs_of,
 )
+from longlook.provision import server_configs
 from longlook.run.tally import Tally
 from longlook.run.trial_cache import TrialCache
 
@@ -186,6 +188,7 @@ def make_job(
         content=provisions.contents[content_key(trial)],
         identity=_identity(trial, provisions),
         traces={digest: (traces or {})[digest] for digest in sorted(set(trial.traces()))},
+        configs={config.digest: server_configs.load(config) for config in server_configs_of(trial)},
     )
 
 

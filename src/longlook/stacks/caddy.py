@@ -44,6 +44,7 @@ STACK = Stack(
     versions=_VERSIONS,
     knobs={"alt_svc_port": with_default(ALT_SVC_PORT, "stack: no header")},
     either=True,
+    server_config="Caddyfile",
     log_formats=("qlog",),
     install=_ADAPTER.install,
     server_command=server_command,

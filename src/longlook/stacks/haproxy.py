@@ -78,5 +78,6 @@ STACK = Stack(
     early_data_protocols=("h3", *_OVER_TCP),
     either=True,
     default="2.6.12",  # of a stable release: a later one may leave the archive any day
+    server_config="haproxy.cfg",
     server_reports_state=False,  # it does not report early data over QUIC
 )

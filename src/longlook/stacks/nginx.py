@@ -29,6 +29,7 @@ STACK = replace(
     protocols=_EVERY,
     connections=(ConnectionState.COLD, ConnectionState.RESUMED, ConnectionState.ZERO_RTT),
     either=True,
+    server_config="nginx.conf",
     knobs={
         **_OVER_TCP.knobs,
         "stream_send_buffer": with_default(

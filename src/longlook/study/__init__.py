@@ -60,8 +60,11 @@ if TYPE_CHECKING:
     from longlook.study.schema import Text as Text
     from longlook.study.schema import parse_table as parse_table
     from longlook.study.settings import ENGINES as ENGINES
+    from longlook.study.settings import NO_CONFIG as NO_CONFIG
     from longlook.study.settings import NO_PROXY as NO_PROXY
     from longlook.study.settings import PROXY as PROXY
+    from longlook.study.settings import SERVER_CONFIG as SERVER_CONFIG
+    from longlook.study.settings import config_text as config_text
     from longlook.study.settings import endpoint_setting as endpoint_setting
     from longlook.study.settings import is_flow_setting as is_flow_setting
     from longlook.study.settings import network_setting as network_setting
@@ -92,7 +95,10 @@ else:
             "releases": "Release releases_of",
             "resolve": "cell_settings",
             "schema": "SAMPLED STRATA SchemaVersion Table Text parse_table",
-            "settings": "ENGINES NO_PROXY PROXY endpoint_setting is_flow_setting network_setting",
+            "settings": (
+                "ENGINES NO_CONFIG NO_PROXY PROXY SERVER_CONFIG config_text endpoint_setting is_flow_setting "
+                "network_setting"
+            ),
             "tcp": "OF_KNOB parameters",
             "virtual_time": "VIRTUAL check_live check_remote check_roots check_virtual default_around default_losses",
         },

@@ -14,6 +14,7 @@ from longlook.core import (
     ConnectionState,
     Protocol,
     Scalar,
+    ServerConfig,
     WorkloadKind,
     find_protocol,
     link_of,
@@ -31,6 +32,7 @@ from longlook.study.settings import (
     STALE_TICKETS,
     WORKLOAD_PREFIX,
     is_flow_setting,
+    parse_config,
 )
 from longlook.study.tcp import TcpSettings, with_presets
 
@@ -39,18 +41,23 @@ CLIENT_CPU = "client_cpu"
 
 @dataclass(frozen=True)
 class EndpointSettings:
-    """A program in a role: `stack` is `name` or `name@version`, None if nothing names it; `knobs` are those set."""
+    """A program in a role: `stack` is `name` or `name@version`, None if nothing names it; `knobs` are those set.
+
+    `config` is a server's configuration that the user brings, None if there is none.
+    """
 
     role: str
     stack: str | None
     knobs: Mapping[str, Scalar]
+    config: ServerConfig | None = None
 
     @classmethod
     def of(cls, role: str, settings: Mapping[str, Scalar]) -> "EndpointSettings":
         """Return a role's part of an arm's settings."""
         prefix = f"{role}_knobs."
         knobs = {key.removeprefix(prefix): value for key, value in settings.items() if key.startswith(prefix)}
-        return cls(role, str(settings[role]) if role in settings else None, knobs)
+        config = parse_config(settings.get(f"{role}_config"))
+        return cls(role, str(settings[role]) if role in settings else None, knobs, config)
 
     def key(self, knob: str) -> str:
         """Return the key of one of its knobs in a study file."""

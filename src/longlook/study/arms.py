@@ -26,7 +26,14 @@ from longlook.study.flow_groups import FlowGroup, groups_of
 from longlook.study.laws import uniform
 from longlook.study.processors import processors
 from longlook.study.resolve import FlowSetup, resolve_flow_setup
-from longlook.study.settings import ENDPOINT_KEYS, PROXY, STALE_TICKETS, is_flow_setting
+from longlook.study.settings import (
+    ENDPOINT_KEYS,
+    PROXY,
+    SERVER_CONFIG,
+    STALE_TICKETS,
+    is_flow_setting,
+    parse_config,
+)
 
 
 @dataclass(frozen=True)
@@ -200,8 +207,20 @@ def _settings_of(arm: Arm, common: Mapping[str, Scalar], catalogue: Catalogue) -
         stack = catalogue.stacks.get(str(value))
         if role in ("server", "client", PROXY) and stack is not None and stack.versions:
             settings[key] = f"{stack.name}@{stack.default_version}"
+    _name_configs(settings)
     first = [key for key in ENDPOINT_KEYS if key in settings]
     return {key: settings[key] for key in (*first, *sorted(settings.keys() - set(first)))}
+
+
+def _name_configs(settings: dict[str, Scalar]) -> None:
+    """Name each own configuration with its server, as in `nginx@1.26.3 (my.conf 4f2a91c)`."""
+    for key in [key for key in settings if key.rpartition(".")[2] == SERVER_CONFIG]:
+        config, server = parse_config(settings[key]), key.removesuffix("_config")
+        if config is not None and server in settings:
+            settings[server] = f"{settings[server]} ({config.label})"
+            del settings[key]
+        elif config is not None:
+            settings[key] = config.label
 
 
 def _is_tcp(key: str) -> bool:

@@ -38,10 +38,12 @@ from longlook.study.settings import (
     ARM_CONDITIONS,
     ENDPOINT_KEYS,
     KNOB_PREFIXES,
+    SERVER_CONFIG,
     WORKLOAD_PREFIX,
     endpoint_setting,
     is_flow_setting,
     network_setting,
+    parse_config,
     short_name,
     workload_defaults,
     workload_setting,
@@ -190,7 +192,8 @@ def _arm(name: str, entry: Mapping[str, Any], kind: WorkloadKind | None, problem
     own, _ = split_expected(flatten({key: value for key, value in entry.items() if key != "label"}))
     for key, value in own.items():
         _put(settings, {}, key, value, kind, problems, f"arms.{name}.{key}", endpoint_only=True)
-    return Arm(name, str(label), settings)
+    config = parse_config(settings.get(SERVER_CONFIG))
+    return Arm(name, str(label) if config is None else f"{label} ({config.label})", settings)
 
 
 def _factor(entry: FactorTable, kind: WorkloadKind | None, problems: Problems) -> Factor:

@@ -23,6 +23,7 @@ from longlook.study import tcp
 from longlook.study.build import build_study
 from longlook.study.catalogue import Catalogue, installed
 from longlook.study.checks import check_study
+from longlook.study.config_files import anchor_configs, read_configs
 from longlook.study.expectations import EXPECT
 from longlook.study.laws import NONE
 from longlook.study.named_files import anchor_recordings, anchor_traces, copy_sources, read_recordings, read_traces
@@ -49,10 +50,10 @@ def read_study(
     """Return the study of a file; its id is the file's stem.
 
     `changes` are settings by dotted key (`network.rtt`, `client`, `arms.quic.connection`) that replace the file's, as
-    text; `traces` are from an earlier reading, for files that are gone. `around` and `losses` replace the file's. If
-    neither states them, `engine` decides: in virtual time the standard neighbourhood and integrated losses, in real
-    time no neighbourhood and losses at random. A scenario has its one path and random losses. Raises InputError with
-    all that is wrong, one problem a line.
+    text; `traces` are digests of an earlier reading, for files that are gone. `around` and `losses` replace the
+    file's. If neither states them, `engine` decides: in virtual time the standard neighbourhood and integrated losses,
+    in real time no neighbourhood and losses at random. A scenario has its one path and random losses. Raises InputError
+    with all that is wrong, one problem a line.
     """
     document = _document(path, ())
     problems = Problems(path.name)
@@ -71,9 +72,10 @@ def read_study(
     check_document(document, path.name)  # again, with what `extends` and the changes have put together
     anchor_traces(document, Path.cwd())  # those of `changes`
     anchor_recordings(document, Path.cwd())
+    anchor_configs(document, Path.cwd())
     copy_sources(document, Path.cwd())
     known = traces or {}
-    found = read_traces(document, known) | read_recordings(document, known, problems)
+    found = read_traces(document, known) | read_recordings(document, known, problems) | read_configs(document, known)
     return replace(parse_study(path.stem, document, problems, catalogue or installed()), traces=found)
 
 
@@ -183,6 +185,7 @@ def _document(path: Path, below: tuple[Path, ...]) -> dict[str, Any]:
     document = read_toml(path)
     anchor_traces(document, path.parent)
     anchor_recordings(document, path.parent)
+    anchor_configs(document, path.parent)
     copy_sources(document, path.parent)
     base = document.get("extends")
     if base is None:

@@ -27,6 +27,7 @@ from longlook.study.resolve import FlowSetup, resolve_flow_setup
 from longlook.study.settings import (
     FLOW_PREFIX,
     KNOB_PREFIXES,
+    SERVER_CONFIG,
     WORKLOAD_PREFIX,
     endpoint_setting,
     is_flow_setting,
@@ -37,7 +38,10 @@ START = f"{WORKLOAD_PREFIX}start"
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,30}")
 _PARETO = "pareto"
 _SHAPE = re.compile(r"\s*[0-9]{1,2}(\.[0-9]{0,20})?\s*")
-_ENDPOINT = ("protocol", "connection", "server", "client", tcp.CONGESTION_CONTROL, "tcp_initial_window")
+_ENDPOINT = (
+    *("protocol", "connection", "server", SERVER_CONFIG, "client"),
+    *(tcp.CONGESTION_CONTROL, "tcp_initial_window"),
+)
 """Settings of an arm that each of its groups may have for itself; the other settings of TCP are the host's."""
 _TCP_KEYS = (tcp.CONGESTION_CONTROL, tcp.PRESET, *tcp.SETTINGS)
 _OF_DOWNLOADS = ("object", "cross", "arrivals")

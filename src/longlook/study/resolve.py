@@ -40,6 +40,7 @@ from longlook.study.catalogue import Catalogue
 from longlook.study.requests import check_requests
 from longlook.study.settings import (
     PROXY,
+    SERVER_CONFIG,
     SPLIT,
     WORKLOAD_PREFIX,
     workload_parameters,
@@ -153,7 +154,9 @@ def resolve_flow_setup(arm: ArmSettings, catalogue: Catalogue) -> FlowSetup:
             _check_waits(stack, connection, arm.workload, catalogue)
             _check_plays(stack, protocol, connection, arm, catalogue)
             check_requests(stack, arm, catalogue)
-        endpoints[end.role] = Endpoint(stack.name, version, _knobs(end, stack, version, protocol))
+        if end.config is not None:
+            _check_config(stack, catalogue)
+        endpoints[end.role] = Endpoint(stack.name, version, _knobs(end, stack, version, protocol), end.config)
     congestion_control = None
     if find_protocol(protocol).kernel_tcp:
         congestion_control = arm.tcp.congestion_control
@@ -213,6 +216,13 @@ def _check_abilities(role: str, stack: Stack, version: str, protocol: str, conne
         raise SettingError("protocol", f"{program} does not speak it, but {', '.join(own)}")
     if connection not in connections:
         raise SettingError("connection", f"{program} cannot do this over {protocol}, but {', '.join(connections)}")
+
+
+def _check_config(server: Stack, catalogue: Catalogue) -> None:
+    if not server.server_config:
+        able = [name for name, stack in catalogue.stacks.items() if stack.server_config]
+        message = f"server {server.name} takes no configuration of yours; servers that do: {', '.join(able) or 'none'}"
+        raise SettingError(SERVER_CONFIG, message)
 
 
 def _check_connections(client: Stack, arm: ArmSettings, catalogue: Catalogue) -> None:

@@ -4,13 +4,16 @@ A value is brought into one form as it is read (`10 Mbit/s` becomes `10Mbit`), s
 are one condition: same cell, same seed, same trial.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from pathlib import Path
 
 from longlook.core import (
     ConnectionState,
     Parameter,
     Scalar,
+    ServerConfig,
     SettingError,
     WorkloadKind,
     allowed,
@@ -21,6 +24,7 @@ from longlook.core import (
 )
 from longlook.network import call, extra_links, surgery
 from longlook.network import settings as network
+from longlook.provision import ServerConfigError, server_configs
 from longlook.study import processors, tcp
 
 KERNEL_CONGESTION_CONTROLS = (
@@ -39,6 +43,11 @@ MOST_PARTS = 64
 PROXY, NO_PROXY = "proxy", "none"
 """The proxy in the middle of a path of two links, and that there is none: then the middle is a router."""
 
+SERVER_CONFIG, NO_CONFIG = "server_config", "none"
+"""The user's own configuration of the server, and that there is none: then it has the laboratory's alone."""
+_KEPT_CONFIG = re.compile(r"(?P<name>.+) (?P<digest>sha256:[0-9a-f]{64})")
+"""A configuration that was read: the name of its file, and the digest of its content."""
+
 ENDPOINT_KEYS = (
     "protocol",
     "connection",
@@ -46,6 +55,7 @@ ENDPOINT_KEYS = (
     tcp.PRESET,
     *tcp.SETTINGS,
     "server",
+    SERVER_CONFIG,
     "client",
     PROXY,
     "client_cpu",
@@ -123,11 +133,34 @@ def _share(key: str, value: object) -> Scalar:
         raise SettingError(key, str(error)) from error
 
 
+def config_text(config: ServerConfig) -> str:
+    """Return a configuration that was read as the canonical value of its setting."""
+    return f"{config.name} {config.digest}"
+
+
+def parse_config(value: Scalar | None) -> ServerConfig | None:
+    """Return the configuration that a canonical value names; None if it names none."""
+    read = _KEPT_CONFIG.fullmatch(str(value))
+    return None if read is None else ServerConfig(read["name"], read["digest"])
+
+
+def _config(key: str, value: object) -> Scalar:
+    if not isinstance(value, str) or not value:
+        raise SettingError(key, f"must be the path of a file, or {NO_CONFIG!r}")
+    if value == NO_CONFIG or parse_config(value) is not None:
+        return value
+    try:
+        return config_text(server_configs.keep(Path(value)))
+    except ServerConfigError as error:
+        raise SettingError(key, str(error)) from error
+
+
 _ENDPOINT_CHECKS: Mapping[str, Callable[[str, object], Scalar]] = {
     **dict.fromkeys((tcp.PRESET, *tcp.SETTINGS), tcp.tcp_setting),
     **dict.fromkeys(processors.KEYS, processors.processor_setting),
     "client_cpu": _cpu,
     SPLIT: _parts,
+    SERVER_CONFIG: _config,
     STALE_TICKETS: _share,
 }
 """Settings that are not a choice between names."""

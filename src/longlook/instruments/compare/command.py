@@ -40,6 +40,13 @@ class ComparisonOptions:
         list[str] | None,
         typer.Option("--knob", metavar="SETTING", help="[baseline:|contender:][server.|client.]NAME=VALUE; repeat."),
     ] = None
+    server_config: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CONFIG",
+            help="[baseline:|contender:]FILE, a configuration of yours for the server; once a side.",
+        ),
+    ] = None
     metric: Annotated[list[str] | None, typer.Option("--metric", help="Default: page_load_time; repeat for more.")] = (
         None
     )
@@ -78,6 +85,7 @@ class ComparisonOptions:
             connection=self.connection,
             congestion_control=self.congestion_control,
             knobs=tuple(spec.parse_knob(knob) for knob in self.knob or []),
+            configs=spec.parse_configs(self.server_config or []),
             metrics=tuple(dict.fromkeys(self.metric or ["page_load_time"])),
             workload={"kind": kind, "objects": self.objects, "object": self.size},
             rounds=self.rounds,

@@ -3,11 +3,12 @@
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from longlook.core import InputError, Problems, Scalar, Stopping, Study, find_protocol, nearest, registry, units
 from longlook.network import PRESET, PRESETS
-from longlook.study import SAMPLED, STANDARD, Catalogue, ComparedSide, installed, parse_study, toml_value
+from longlook.study import SAMPLED, SERVER_CONFIG, STANDARD, Catalogue, ComparedSide, installed, parse_study, toml_value
 
 BASELINE, CONTENDER = "baseline", "contender"
 ROLES = ("server", "client")
@@ -28,6 +29,14 @@ class SideKnob:
 
 
 @dataclass(frozen=True)
+class SideConfig:
+    """The path of a configuration that the user brings for the server, of one side or of both."""
+
+    path: str
+    side: str | None = None
+
+
+@dataclass(frozen=True)
 class ComparisonSpec:
     """The whole description of a comparison. `gate_pct` is how much worse the contender may be."""
 
@@ -40,6 +49,7 @@ class ComparisonSpec:
     connection: str = "cold"
     congestion_control: str = "cubic"  # of arms over TCP
     knobs: tuple[SideKnob, ...] = ()
+    configs: tuple[SideConfig, ...] = ()
     metrics: tuple[str, ...] = ("page_load_time",)
     workload: Mapping[str, Scalar] = field(default_factory=lambda: {"kind": "page", "objects": 1, "object": "1MB"})
     rounds: int | None = None  # None: as many as decide, at most `max_rounds`
@@ -85,6 +95,20 @@ def parse_knob(text: str) -> SideKnob:
             "write for example --knob contender:server.initial_window=32",
         )
     return SideKnob(name, toml_value(value), side or None, role or None)
+
+
+def parse_configs(texts: Iterable[str]) -> tuple[SideConfig, ...]:
+    """Return the configurations from texts `[baseline:|contender:]FILE`; InputError if a side has two."""
+    found: list[SideConfig] = []
+    for text in texts:
+        side, colon, path = text.partition(":")
+        config = SideConfig(path, side) if colon and side in (BASELINE, CONTENDER) else SideConfig(text)
+        if not config.path:
+            raise InputError(f"--server-config {text}: names no file", "write for example contender:my.conf")
+        if any(None in (config.side, other.side) or config.side == other.side for other in found):
+            raise InputError(f"--server-config {text}: a side has two of them", "name one file a side")
+        found.append(config)
+    return tuple(found)
 
 
 def parse_networks(texts: Iterable[str]) -> dict[str, dict[str, Scalar]]:
@@ -151,8 +175,8 @@ def make_study(spec: ComparisonSpec, catalogue: Catalogue | None = None) -> Stud
     family = {"family": "gate"} if len(spec.metrics) > 1 else {}  # alone it is a family of its own
     document: dict[str, Any] = {
         "schema": 1,
-        "title": f"{_label(spec, CONTENDER)} against {_label(spec, BASELINE)}",
-        "question": f"Is {_label(spec, CONTENDER)} worse than {_label(spec, BASELINE)} by more than "
+        "title": f"{_title(spec, CONTENDER)} against {_title(spec, BASELINE)}",
+        "question": f"Is {_title(spec, CONTENDER)} worse than {_title(spec, BASELINE)} by more than "
         f"{spec.gate_pct:g}%?",
         **({"rounds": "decide", "max_rounds": spec.max_rounds} if spec.rounds is None else {"rounds": spec.rounds}),
         "seed": spec.seed,
@@ -191,18 +215,27 @@ def _label(spec: ComparisonSpec, which: str) -> str:
     ]
     differs = [side.protocol] if same_program or spec.baseline.protocol != spec.contender.protocol else []
     label = " ".join([side.name, *differs, *knobs])
-    return f"{label}, {which}" if spec.baseline == spec.contender and not knobs else label
+    own = [*knobs, *(config.path for config in spec.configs if config.side == which)]
+    return f"{label}, {which}" if spec.baseline == spec.contender and not own else label
+
+
+def _title(spec: ComparisonSpec, which: str) -> str:
+    """Return the label of a side with the name of its own configuration, which the study adds to the label itself."""
+    names = [Path(config.path).name for config in spec.configs if config.side == which]
+    return " ".join([_label(spec, which), *(f"({name})" for name in names)])
 
 
 def _arm(spec: ComparisonSpec, which: str, catalogue: Catalogue) -> dict[str, Any]:
     side = spec.baseline if which == BASELINE else spec.contender
     compared = ROLES if spec.role == BOTH else (spec.role,)
     ends = {role: side.name if role in compared else spec.peer for role in ROLES}
+    own = next((config.path for config in spec.configs if config.side in (None, which)), "")
     arm: dict[str, Any] = {
         "label": _label(spec, which),
         "protocol": side.protocol,
         "connection": spec.connection,
         **ends,
+        **dict.fromkeys((SERVER_CONFIG,) if own else (), own),
         **_knob_tables(side, [knob for knob in spec.knobs if knob.side in (None, which)], compared, catalogue),
     }
     if not find_protocol(side.protocol).quic:

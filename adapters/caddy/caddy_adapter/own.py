@@ -1,0 +1,166 @@
+"""The configuration that a user brings, a Caddyfile: refused by the line, or merged with the laboratory's.
+
+Caddy's own adapter turns it into JSON, whose routes come before the laboratory's, and whose settings of servers come
+beside its. Caddy itself names the lines that the user knows, since it reads the user's file.
+"""
+
+import json
+import os
+import re
+import subprocess
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from longlook_adapter.errors import AdapterError, BadUsageError
+
+from caddy_adapter.caddyfile import FormError, Statement, everything, parse
+
+Data = dict[str, Any]
+
+_VARIABLE, _CHECK = "LONGLOOK_SERVER_CONFIG", "LONGLOOK_CHECK_CONFIG"
+_ADDRESS = ":443"
+
+_OPTIONS = {
+    "the laboratory starts and ends the program": ("admin", "persist_config", "storage", "storage_clean_interval"),
+    "the laboratory sets address and port": ("http_port", "https_port", "default_bind"),
+    "the laboratory sets certificate and key": (
+        *("auto_https", "email", "default_sni", "fallback_sni", "local_certs", "skip_install_trust", "pki"),
+        *("acme_ca", "acme_ca_root", "acme_eab", "acme_dns", "on_demand_tls", "key_type", "cert_issuer"),
+        *("cert_lifetime", "renew_interval", "ocsp_interval", "ocsp_stapling", "preferred_chains", "ech", "dns"),
+        *("renewal_window_ratio", "tls_resolvers"),
+    ),
+    "the laboratory reads its own log": ("log", "debug"),
+    "a trial ends at once": ("grace_period", "shutdown_delay"),
+    "the program starts no other one": ("events",),
+    "the study's key protocol decides it": ("protocols",),
+    "the laboratory's listener is its own": ("listener_wrappers", "packet_conn_wrappers"),
+}
+_OF_SITE = {
+    "the laboratory sets address and port": ("bind",),
+    "the laboratory sets certificate and key": ("tls", "acme_server"),
+    "the laboratory sets the files that are served": ("root", "file_server"),
+    "the laboratory reads its own log": ("log", "log_skip", "log_name", "skip_log"),
+    "the program starts no other one": ("exec",),
+}
+_REFUSED_OPTIONS, _REFUSED_OF_SITE = (
+    {name: reason for reason, names in reasons.items() for name in names} for reasons in (_OPTIONS, _OF_SITE)
+)
+_OURS = ("listen", "protocols", "automatic_https", "logs")
+"""What the laboratory sets of its server, and a Caddyfile without the refused lines may be given by Caddy's adapter."""
+
+
+@dataclass(frozen=True)
+class OwnConfig:
+    """A user's Caddyfile."""
+
+    file: Path
+
+    @classmethod
+    def of_trial(cls) -> "OwnConfig | None":
+        """Return the file that the laboratory names, None if there is none; BadUsageError with the lines refused."""
+        if (named := os.environ.pop(_VARIABLE, None)) is None:
+            return None
+        file = Path(named)
+        try:
+            top = parse(file.read_bytes().decode())
+        except FormError as error:
+            raise BadUsageError(f"{file.name}:{error.line}: {error}") from error
+        if wrong := sorted({*_refusals(top)}):
+            raise BadUsageError("; ".join(f"{file.name}:{line}: {reason}" for line, reason in wrong))
+        return cls(file)
+
+    def merged(self, ours: Data, binary: str, env: Mapping[str, str]) -> Data:
+        """Return the laboratory's configuration with this one; BadUsageError for what Caddy's adapter refuses."""
+        argv = (binary, "adapt", "--config", str(self.file), "--adapter", "caddyfile")
+        theirs: Data = json.loads(self._asked(argv, env))
+        apps = theirs.pop("apps", {})
+        http = apps.pop("http", {})
+        servers = list(http.pop("servers", {}).values())
+        if others := [*theirs, *apps] or (["several servers"] if len(servers) > 1 else []):
+            raise BadUsageError(f"{self.file.name}: it makes {others[0]}, which the laboratory does not take")
+        own_http: Data = ours["apps"]["http"]
+        server: Data = own_http["servers"]["server"]
+        for found in servers:
+            *first, files = server["routes"]
+            server["routes"] = [*first, *found.pop("routes", []), files]
+            for name in _OURS:
+                found.pop(name, None)
+            if found.get("tls_connection_policies") in ([], [{}]):
+                del found["tls_connection_policies"]
+            _put(server, found, self.file.name)
+        _put(own_http, http, self.file.name)
+        return ours
+
+    def check(self, binary: str, file: Path, env: Mapping[str, str]) -> None:
+        """Let Caddy check the merged configuration; BadUsageError for what it refuses."""
+        self._asked((binary, "validate", "--config", str(file)), env)
+
+    def _asked(self, argv: Sequence[str], env: Mapping[str, str]) -> str:
+        """Return what Caddy prints; BadUsageError with its error, in which places are the user's."""
+        try:
+            done = subprocess.run(
+                argv, env={**os.environ, **env}, capture_output=True, text=True, errors="replace", check=False
+            )
+        except OSError as error:
+            raise AdapterError(f"{argv[0]} does not run: {error}") from error
+        if done.returncode == 0:
+            return done.stdout
+        reason = " ".join(filter(None, map(_error_in, done.stderr.splitlines()))) or f"exit code {done.returncode}"
+        reason, line = " ".join(reason.split()), ""
+        if (place := re.search(rf"(?:, at )?{re.escape(str(self.file))}:(\d+):? ?", reason)) is not None:
+            reason, line = reason[: place.start()] + reason[place.end() :], f":{place[1]}"
+        raise BadUsageError(f"{self.file.name}{line}: Caddy: {reason}")
+
+
+def _error_in(line: str) -> str:
+    """Return the error that a line of Caddy's output reports, "" if it reports none."""
+    if line.startswith("{"):
+        entry = json.loads(line)
+        return str(entry.get("msg")) if entry.get("level") in ("error", "fatal") else ""
+    return line.removeprefix("Error: ") if line.startswith("Error: ") else ""
+
+
+def only_check() -> bool:
+    """Return whether the laboratory asks for nothing but a check."""
+    return os.environ.pop(_CHECK, "") == "1"
+
+
+def _put(into: Data, given: Data, name: str) -> None:
+    """Put settings beside those that there are; BadUsageError for one that there is."""
+    if both := sorted(into.keys() & given.keys()):
+        raise BadUsageError(f"{name}: it sets {both[0]} of Caddy's JSON, which the laboratory sets")
+    into.update(given)
+
+
+def _refusals(top: Sequence[Statement]) -> Iterator[tuple[int, str]]:
+    """Yield lines and what is wrong with them."""
+    snippets = {each.words[0][1:-1] for each in top if each.words and _is_snippet(each)}
+    for each in everything(top):
+        if each.words[:1] == ("import",) and not {*each.words[1:2]} <= snippets:
+            yield each.line, "import: a trial has this one file: write the lines here"
+    sites = []
+    for each in top:
+        if not each.words:
+            yield from _refused(everything(each.children), _REFUSED_OPTIONS)
+        elif not _is_snippet(each):
+            sites.append(each)
+            if each.words != (_ADDRESS,):
+                yield each.line, f"{' '.join(each.words)}: the laboratory has one site: write its address as {_ADDRESS}"
+        if each.words:
+            yield from _refused(each.children, _REFUSED_OF_SITE)
+    for each in sites[1:]:
+        yield each.line, f"{each.words[0]}: the laboratory has one site, and line {sites[0].line} is the first"
+
+
+def _is_snippet(statement: Statement) -> bool:
+    return statement.words[0].startswith("(") and statement.words[0].endswith(")")
+
+
+def _refused(statements: Iterable[Statement], reasons: Mapping[str, str]) -> Iterator[tuple[int, str]]:
+    for each in statements:
+        if each.words and each.words[0] in reasons:
+            yield each.line, f"{each.words[0]}: {reasons[each.words[0]]}"
+        if each.words[:1] and each.words[0] in ("handle", "handle_path", "route", "handle_errors"):
+            yield from _refused(each.children, reasons)
