@@ -105,11 +105,16 @@ def _stacks() -> Iterator[Need]:
             detail = f"{version} {'answered when it was last asked' if ready else 'was never asked'}"
             yield Need(f"stack {name}", ready, detail, "see docs/guide/browsers.md", required=False)
             continue
+        try:
+            found = f"installed{_others(stack)}" if ready else "not installed"
+        except LonglookError as error:  # what longlook-prebuilt brings is copied into the cache when it is asked for
+            yield Need(f"stack {name}", met=False, detail=error.message, fix=error.hint, required=False)
+            continue
         older = f"; {others} older available: longlook setup {name}@VERSION" if others else ""
         yield Need(
             f"stack {name}",
             met=ready,
-            detail=f"{version} is {'installed' if ready else 'not installed'}{_others(stack) if ready else ''}{older}",
+            detail=f"{version} is {found}{older}",
             fix=f"longlook setup {name}",
             required=False,
         )

@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from longlook.cli import app
+from longlook.core import MachineError
 from longlook.engines.doctor import examine
 from longlook.provision.provenance.made import all_made
 from longlook.stacks import chromium_remote
@@ -44,3 +45,19 @@ def test_a_machine_without_privilege_runs_in_virtual_time_and_real_time_names_wh
     assert needs["real time"]["detail"] == "not without namespaces"
     works = needs.get("virtual time", {"met": False})["met"]
     assert (needs["namespaces"]["required"], needs["real time"]["required"]) == (not works, not works)
+
+
+def test_a_full_cache_is_one_unmet_need_among_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program of longlook-prebuilt is copied into the cache when it is asked for."""
+
+    def full(_stack: object) -> str:
+        raise MachineError("the disk of the cache is full (/cache)", "free some, or move it: LONGLOOK_CACHE")
+
+    monkeypatch.setattr("longlook.engines.doctor._others", full)
+    found = {need.name: need for need in examine()}
+    stacks = [need for name, need in found.items() if name.startswith("stack ") and need.detail.endswith("(/cache)")]
+    assert stacks
+    assert {(need.met, need.fix, need.required) for need in stacks} == {
+        (False, "free some, or move it: LONGLOOK_CACHE", False)
+    }
+    assert "free space for the cache" in found
