@@ -75,8 +75,8 @@ def test_what_the_files_set_shows_in_the_loads(folder: Path) -> None:
     rows = pq.read_table(folder / "run" / "samples.parquet").to_pylist()
     loads = {row["arm"]: row["value"] for row in rows if row["metric"] == "page_load_time"}
     assert {row["outcome"] for row in rows} == {"ok"}
-    # 20 images two at a time are ten round trips instead of one, of which a request that waits costs one each.
-    assert loads["nginx-ours"] > loads["nginx"] + 0.7
+    # Requests that wait for a stream cost round trips of 100 ms: eighteen images two at a time, sixteen four at a time.
+    assert loads["nginx-ours"] > loads["nginx"] + 0.5
     assert loads["haproxy-ours"] > loads["haproxy"] + 0.2
 
 

@@ -78,8 +78,8 @@ class OwnConfig:
         if (named := os.environ.pop(_VARIABLE, None)) is None:
             return None
         file = Path(named)
-        sections, stray = _read(file.read_bytes().decode())
-        if wrong := sorted({*stray, *_refusals(sections, knobs)}):
+        sections, misplaced = _read(file.read_bytes().decode())
+        if wrong := sorted({*misplaced, *_refusals(sections, knobs)}):
             raise BadUsageError("; ".join(f"{file.name}:{line}: {reason}" for line, reason in wrong))
         return cls(file.name, sections)
 

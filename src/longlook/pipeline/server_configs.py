@@ -21,6 +21,7 @@ from longlook.core import (
     ServerConfig,
     ServerJob,
     codec,
+    files,
     registry,
 )
 from longlook.provision import confined, server_configs
@@ -85,7 +86,7 @@ def _check(case: _Case, provisions: Provisions) -> None:
 
 def _error_of(log: Path) -> str:
     """Return the reason of the last `error` line in the output of an adapter; "" if it printed none."""
-    for text in reversed(log.read_text(errors="replace").splitlines()):
+    for text in reversed(files.read_text(log, errors="replace").splitlines()):
         try:
             line: Mapping[str, Any] = json.loads(text)
         except ValueError:
