@@ -1,4 +1,4 @@
-"""The count of a run's trials, and how long those that are left will take."""
+"""The count of a run's trials, and the real time that the rest of them will take."""
 
 import threading
 from collections import Counter
@@ -25,10 +25,10 @@ class Progress:
 
 
 class Remaining:
-    """Estimates the real time that a run's trials still take, from those that have run.
+    """Estimates the real time that a run's trials still take, from the trials that have run.
 
-    A plan goes round by round, so after its first round each kind of trial is known. A trial of a kind that is not
-    counts as much as the mean of the kinds known. What waits is taken to run, as a cached trial would take no time.
+    A plan goes round by round, so each kind of trial is known after its first round. A trial of an unknown kind counts
+    as much as the mean of the known ones. Every trial that waits is taken to run, although the cache may have it.
     """
 
     def __init__(self) -> None:
@@ -54,7 +54,7 @@ class Remaining:
     def estimate_s(self, left: int) -> float | None:
         """Return the real time in s until `left` trials are done; None if none has run yet.
 
-        Those that are left beyond the ones that wait are of all known kinds alike.
+        Trials that no call of `expect` named are taken to be of all known kinds alike.
         """
         if not self._ran:
             return None
