@@ -3,6 +3,7 @@
 import ctypes
 import json
 import os
+import tempfile
 from pathlib import Path
 
 from longlook_adapter.accepted import Accepted
@@ -12,6 +13,7 @@ from longlook_adapter.options import Options
 from longlook_adapter.supervise import Foreign, supervise
 
 from apache_adapter.configuration import KNOBS, configuration
+from apache_adapter.own import OwnConfig, only_check
 
 PROGRAM = Packaged(Path(__file__).parents[1], "usr/sbin/apache2")
 _LISTENS = "resuming normal operations"
@@ -19,8 +21,9 @@ _PR_SET_SECUREBITS, _NO_SETUID_FIXUP = 28, 1 << 2
 
 
 def run(options: Options) -> None:
-    """Serve until SIGTERM."""
+    """Serve until SIGTERM, or only check the user's own configuration (adapters/CONTRACT.md)."""
     knobs = parse_knobs(options.knobs, KNOBS, "Apache")
+    own = OwnConfig.of_trial(knobs)
     prctl, as_root = ctypes.CDLL(None).prctl, os.geteuid() == 0
 
     def keep_capabilities() -> None:
@@ -31,7 +34,10 @@ def run(options: Options) -> None:
     def configure(folder: Path, port: int) -> Foreign:
         file = folder / "apache.conf"
         modules = PROGRAM.root / "usr" / "lib" / "apache2" / "modules"
-        file.write_text(configuration(options, knobs, port, folder, modules, as_root=as_root))
+        ours = configuration(options, knobs, port, folder, modules, as_root=as_root)
+        file.write_text(ours if own is None else own.merged(ours, folder))
+        if own is not None:
+            own.check(PROGRAM, file)
         accepted = Accepted((options.address, port))
 
         def on_request(line: str) -> None:
@@ -47,4 +53,8 @@ def run(options: Options) -> None:
             prepare=keep_capabilities,
         )
 
+    if only_check():
+        with tempfile.TemporaryDirectory(prefix="longlook-") as home:
+            configure(Path(home), options.port)
+        return
     supervise(options, PROGRAM.version(), configure)

@@ -54,7 +54,7 @@ CADDYFILE = """\
 @pytest.fixture(autouse=True)
 def adapters(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     before = set(sys.modules)
-    for name in ("lib/python", "nginx", "haproxy", "caddy"):
+    for name in ("lib/python", "nginx", "haproxy", "caddy", "apache"):
         monkeypatch.syspath_prepend(str(adapters_dir() / name))
     yield
     for name in set(sys.modules) - before:
@@ -82,7 +82,7 @@ def refused(read: Any, stack: str, text: str, **knobs: object) -> list[str]:
     return str(raised.value).split("; my.conf:")
 
 
-@pytest.mark.parametrize("stack", ["nginx", "haproxy", "caddy"])
+@pytest.mark.parametrize("stack", ["nginx", "haproxy", "caddy", "apache"])
 def test_without_a_file_there_is_none(stack: str) -> None:
     made = import_module(f"{stack}_adapter.own").OwnConfig
     assert (made.of_trial() if stack == "caddy" else made.of_trial({})) is None
@@ -230,3 +230,41 @@ def test_caddys_json_with_more_than_a_server_is_refused(read: Any, monkeypatch: 
     monkeypatch.setattr(type(own), "_asked", lambda *_: '{"apps": {"layer4": {}}}')
     with pytest.raises(import_module("longlook_adapter.errors").BadUsageError, match=r"my\.conf: it makes layer4"):
         own.merged({}, "caddy", {})
+
+
+HTTPD = """\
+# ours
+KeepAliveTimeout 9
+<VirtualHost *:443>
+  H2WindowSize \\
+    131072
+  <IfModule mod_headers.c>
+    Header set X-Kind "a # b"
+  </IfModule>
+</VirtualHost>
+"""
+
+
+def test_apache_reads_the_file_behind_ours_at_its_own_lines(read: Any, tmp_path: Path) -> None:
+    merged = read("apache", HTTPD, max_incoming_streams=3).merged("Listen 1\n", tmp_path)
+    assert merged == f'Listen 1\nInclude "{tmp_path}/own.conf"\n'
+    written, theirs = (tmp_path / "own.conf").read_text().split("\n"), HTTPD.split("\n")
+    assert written == ["" if "VirtualHost" in line else line for line in theirs]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("# a\nLISTEN 80\n", "2: LISTEN: the laboratory sets address"),
+        ("<VirtualHost *:443>\n  SSLEngine off\n</VirtualHost>\n", "2: SSLEngine: the laboratory sets certificate"),
+        ("Cust\\\nomLog |/bin/sh x\n", "1: CustomLog: the laboratory reads its own logs"),
+        ("<IfModule a>\n  LoadModule a b.so\n</IfModule>\n", "2: LoadModule: no code is loaded"),
+        ("<IfFile /etc/passwd>\n</IfFile>\n", "1: IfFile: a trial has this one file"),
+        ("ServerAdmin ${HOME}\n", "1: ServerAdmin: ${…} depends on more than the file"),
+        ("<VirtualHost *:80>\n</VirtualHost>\n", "1: VirtualHost: the laboratory sets address"),
+        (f"{HTTPD}{HTTPD}", "12: VirtualHost: the laboratory has one of it"),
+        ("H2MaxSessionStreams 4\n", "1: H2MaxSessionStreams: the study's knob max_incoming_streams sets it, too"),
+    ],
+)
+def test_apache_names_the_line_and_the_reason(read: Any, text: str, reason: str) -> None:
+    assert refused(read, "apache", text, max_incoming_streams=3)[0].startswith(f"my.conf:{reason}")
