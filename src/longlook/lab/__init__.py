@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from longlook.lab.guest import GuestError as GuestError
     from longlook.lab.guest import GuestRequest as GuestRequest
     from longlook.lab.guest import copy_to_host as copy_to_host
+    from longlook.lab.guest import finish_imports as finish_imports
     from longlook.lab.guest import run_as_init as run_as_init
     from longlook.lab.host_paths import job_paths as job_paths
     from longlook.lab.host_paths import python_paths as python_paths
@@ -82,7 +83,9 @@ else:
         {
             "artefacts": "digests raise_if_full seal write_json write_lines",
             "capability": "has_realtime_priority",
-            "guest": "ENGINE ERROR EXCHANGE GuestError GuestRequest HOME REQUEST copy_to_host run_as_init",
+            "guest": (
+                "ENGINE ERROR EXCHANGE GuestError GuestRequest HOME REQUEST copy_to_host finish_imports run_as_init"
+            ),
             "host_paths": "job_paths python_paths",
             "limits": "MOST_TASKS mebibytes",
             "linux.folders": "both_ends outermost raise_if_unreadable",

@@ -36,7 +36,7 @@ def execute(plan: Plan, folder: RunFolder, provisions: Provisions, options: RunO
     if finished == len(plan.trials):
         return
     effort = _Effort(folder, options.jobs, observer.progress)
-    tally = Tally(len(plan.trials), effort.progress, finished)
+    tally = Tally(len(plan.trials), effort.progress)
     with effort, ExitStack() as stack:
         executors: dict[str, Executor] = {}
         entered: dict[str, Engine] = {}

@@ -109,7 +109,8 @@ def run_stated(
         )
         for cell_id, trials in stated.items()
     }
-    tally.leave_out(len(plan.trials))
+    planned_rounds = sum(trial.round != STATED for trial in plan.trials)
+    tally.leave_out(len(plan.trials) - planned_rounds)
 
     def try_all(trials: Iterable[Trial]) -> dict[str, "_Tried"]:
         chosen = list(trials)
@@ -141,7 +142,7 @@ def run_stated(
     kept = {cell.cell_id: cell for cell in found}
     trials = [trial for cell in cells.values() for trial in cell.ran if not kept[trial.cell_id].why_sampled]
     trials += _patterns(folder.study.seed, kept, [trial for trial in plan.trials if trial.round != STATED])
-    tally.leave_out(-sum(trial.round != STATED for trial in trials))
+    tally.leave_out(planned_rounds - sum(trial.round != STATED for trial in trials))
     grown = Plan(plan.study, codec.content_hash([trial.id for trial in trials]), tuple(trials))
     write_json(folder.path / STRATA, codec.encode(found))
     folder.replan(grown)

@@ -98,8 +98,11 @@ class Executor:
 
     def execute(self, trials: Iterable[Trial]) -> None:
         """Run every trial that has no result yet; MachineError if the machine cannot go on. Finished trials stay."""
-        missing = [trial for trial in trials if self._folder.result(trial.id) is None]
-        self._tally.begin(missing, self._jobs)
+        missing: list[Trial] = []
+        finished: list[Trial] = []
+        for trial in trials:
+            (missing if self._folder.result(trial.id) is None else finished).append(trial)
+        self._tally.begin(missing, finished, self._jobs)
         work = batches(missing, in_batches=self._engine.batches)
         in_parallel(work, self._run_batch, self._jobs, self._engine.interrupt)
 

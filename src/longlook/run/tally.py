@@ -58,6 +58,7 @@ class Remaining:
         """
         if not self._ran:
             return None
+        left = max(0, left)
         means = {kind: self._took_s[kind] / count for kind, count in self._ran.items()}
         usual_s = sum(means.values()) / len(means)
         waiting = self._waiting.total()
@@ -74,22 +75,25 @@ class Tally:
 
     total: int
     report: Callable[[Progress], None]
-    done: int = 0
+    _done: set[str] = field(default_factory=set)
     _remaining: Remaining = field(default_factory=Remaining)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def begin(self, trials: Iterable[Trial], jobs: int) -> None:
-        """Expect these trials next, `jobs` at once."""
+    def begin(self, missing: Iterable[Trial], finished: Iterable[Trial], jobs: int) -> None:
+        """Expect the missing trials next, `jobs` at once, and count trials that an earlier session finished."""
         with self._lock:
-            self._remaining.expect(trials, jobs)
+            self._done.update(trial.id for trial in finished)
+            self._remaining.expect(missing, jobs)
 
     def add(self, trial: Trial, run: Run, *, retried: bool, cached: bool, took_s: float) -> None:
         """Count an attempt, and the real time in s that it took one of the jobs, and report it."""
         with self._lock:
             self._remaining.finish(trial, took_s, cached=cached, again=retried)
-            self.done += not retried
-            left_s = self._remaining.estimate_s(self.total - self.done)
-            self.report(Progress(trial, run, self.done, self.total, retried, cached, left_s))
+            if not retried:
+                self._done.add(trial.id)
+            done = len(self._done)
+            left_s = self._remaining.estimate_s(self.total - done)
+            self.report(Progress(trial, run, done, self.total, retried, cached, left_s))
 
     def leave_out(self, count: int) -> None:
         """Expect `count` trials fewer: their cells are decided."""

@@ -14,6 +14,7 @@ MODULE = """
 import re, sys
 from dataclasses import dataclass, field
 import difflib, textwrap
+import a_module_of_ours as ours
 
 @dataclass(frozen=True)
 class Packet:
@@ -27,6 +28,12 @@ def main():
     print(WORD.fullmatch("RTT=36").groupdict(), WORD.groups, re.sub("[a-c]", "", "abcd"))
     print([type(sys.modules[name]).__name__ for name in ("difflib", "textwrap")])
     print(textwrap.shorten("one two", 5), type(textwrap).__name__, hasattr(difflib, "no_such_name"), difflib.__name__)
+    print(sys.modules["dataclasses"].inspect.get_annotations(Packet)["number"].__name__, ours.of_ours)
+"""
+
+OURS = """
+def __getattr__(name):
+    return f"{name} of a module with a __getattr__"
 """
 
 LOAD = """
@@ -53,8 +60,11 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_what_a_bundle_has_is_neither_compiled_nor_run_before_it_is_needed(module: Path) -> None:
     module.write_text(MODULE)
+    ours = module.with_name("a_module_of_ours.py")
+    ours.write_text(OURS)
     bundle = make_bundle(module.stem)
-    module.unlink()
+    for file in (module, ours):
+        file.unlink()
     command = [sys.executable, "-S", "-c", LOAD, bundle_loader.__file__, bundle, module.stem]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == [
@@ -63,6 +73,7 @@ def test_what_a_bundle_has_is_neither_compiled_nor_run_before_it_is_needed(modul
         "{'name': 'RTT'} 2 d",
         "['_Late', '_Late']",
         "[...] module False difflib",
+        "int of_ours of a module with a __getattr__",
     ]
 
 

@@ -24,7 +24,7 @@ def steps(trials: list[Trial], took_s: list[float], jobs: int, *, cached: int = 
     """Yield (time since the start, step) of trials that `jobs` run at once, in order."""
     seen: list[Progress] = []
     tally = Tally(len(trials), seen.append)
-    tally.begin(trials, jobs)
+    tally.begin(trials, (), jobs)
     free_at_s = [0.0] * jobs
     ends = []
     for number, (trial, took) in enumerate(zip(trials, took_s, strict=True)):
@@ -71,7 +71,7 @@ def test_trials_of_decided_cells_and_repeated_attempts_are_counted(tiny_study: S
     trials = plan_of(tiny_study, 5)
     seen: list[Progress] = []
     tally = Tally(len(trials), seen.append)
-    tally.begin(trials[:4], 1)
+    tally.begin(trials[:4], (), 1)
     for trial in trials[:3]:
         tally.add(trial, run_of(trial), retried=False, cached=False, took_s=1.0)
     assert seen[-1].left_s == pytest.approx(len(trials) - 3)  # also what has not begun
@@ -80,3 +80,17 @@ def test_trials_of_decided_cells_and_repeated_attempts_are_counted(tiny_study: S
     tally.leave_out(len(trials) - 4)
     tally.add(trials[3], run_of(trials[3]), retried=False, cached=False, took_s=1.0)
     assert (seen[-1].done, seen[-1].total, seen[-1].left_s) == (4, 4, 0.0)
+
+
+def test_trials_of_an_earlier_session_are_done_once(tiny_study: Study) -> None:
+    trials = plan_of(tiny_study, 5)
+    seen: list[Progress] = []
+    tally = Tally(len(trials) - 2, seen.append)  # two more are planned when the first have run
+    tally.begin(trials[3:], trials[:3], 2)
+    tally.begin((), trials[:3], 2)  # a later stage comes by them again
+    for trial in trials[3:-1]:
+        tally.add(trial, run_of(trial), retried=False, cached=False, took_s=1.0)
+    assert (seen[-1].done, seen[-1].left_s) == (len(trials) - 1, 0.0)
+    tally.leave_out(-2)
+    tally.add(trials[-1], run_of(trials[-1]), retried=False, cached=False, took_s=1.0)
+    assert (seen[-1].done, seen[-1].total, seen[-1].left_s) == (len(trials), len(trials), 0.0)

@@ -10,6 +10,7 @@ import _thread
 import gc
 import io
 import marshal
+import posix
 import sys
 from importlib.machinery import ModuleSpec
 from types import ModuleType
@@ -29,8 +30,8 @@ A bundle begins with eight bytes, the length of its index, which is marshalled: 
 Entry), `texts` (methods that `dataclasses` writes, as text → Place of the code) and `patterns` (regular expressions →
 Place of the arguments of `_sre.compile`). The marshalled codes follow; their offsets count from the index's end."""
 
-_AT_ONCE = ("longlook", "dataclasses", "re")
-"""Packages whose modules run as they are imported: Longlook's has faces, and the others are changed here."""
+_AT_ONCE = ("dataclasses", "re")
+"""Packages of the standard library whose modules run as they are imported, because they are changed here."""
 _loading = _thread.RLock()
 
 
@@ -41,9 +42,14 @@ class _Late(ModuleType):
         with _loading:
             code = self.__dict__.pop(_CODE, None)
             if code is not None:
-                code()
+                try:
+                    code()
+                except BaseException:
+                    self.__dict__[_CODE] = code
+                    raise
                 self.__class__ = ModuleType  # type: ignore[assignment]
-        try:
+                return getattr(self, name)
+        try:  # what its code has defined so far
             return self.__dict__[name]
         except KeyError:
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}") from None
@@ -70,8 +76,12 @@ class BundleFinder:
         return spec
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        """Return a module that loads late; None, for an ordinary one, if it is of a package of `_AT_ONCE`."""
-        return None if spec.name.partition(".")[0] in _AT_ONCE else _Late(spec.name)
+        """Return a module that loads late if it is of the standard library; None for an ordinary one.
+
+        Other modules may define what a late one cannot be, such as a `__getattr__` or a name of one of their modules.
+        """
+        package = spec.name.partition(".")[0]
+        return _Late(spec.name) if package in sys.stdlib_module_names and package not in _AT_ONCE else None
 
     def exec_module(self, module: ModuleType) -> None:
         """Run the module's code, or let it run when something of the module is first asked for."""
@@ -88,9 +98,8 @@ class BundleFinder:
 
     def read(self, place: Place) -> "Any":
         """Return what is marshalled at a place of the bundle."""
-        begin, end = place
-        self._file.seek(self._start + begin)
-        return marshal.loads(self._file.read(end - begin))  # noqa: S302
+        begin, end = place  # not by the file's own offset, which forked processes share
+        return marshal.loads(posix.pread(self._file.fileno(), end - begin, self._start + begin))  # noqa: S302
 
 
 def main() -> None:
@@ -109,11 +118,18 @@ def main() -> None:
 
 
 class _NoSignatures:
-    """Stands in for `inspect`, of which `dataclasses` needs the texts of classes that have none: nobody reads them."""
+    """Stands in for `inspect`, by which `dataclasses` writes the texts of classes that have none: nobody reads them.
 
-    @staticmethod
-    def signature(_kind: type) -> str:
+    Python 3.12 and newer need more of `inspect`, which is loaded then.
+    """
+
+    def signature(self, *_: object, **__: object) -> str:
         return ""
+
+    def __getattr__(self, name: str) -> object:
+        import inspect
+
+        return getattr(inspect, name)
 
 
 def _spare_compiling(finder: BundleFinder, texts: dict[str, Place], patterns: dict[Pattern, Place]) -> None:
@@ -134,7 +150,7 @@ def _spare_compiling(finder: BundleFinder, texts: dict[str, Place], patterns: di
         exec(finder.read(texts[text]) if text in texts else text, *namespaces)  # noqa: S102
 
     dataclasses.exec = execute  # type: ignore[attr-defined]
-    dataclasses.inspect = _NoSignatures  # type: ignore[attr-defined]
+    dataclasses.inspect = _NoSignatures()  # type: ignore[attr-defined]
     sys.modules.pop("inspect", None)
 
 

@@ -40,9 +40,6 @@ LEFT_OUT = (
 )
 """Patterns of files that are not extracted: three quarters of the archive."""
 
-_NOT_ENTERED = ("clk", "firmware", "gpu", "media", "soc", "video")
-"""Folders of `drivers` of which this kernel compiles nothing, but make would be started in each of 230 folders."""
-
 
 def pinned_source(recipe: Path) -> Package:
     """Return the package that a recipe pins; raise MachineError if its file of pins does not name one."""
@@ -121,8 +118,6 @@ def extract(source: Taken, patch: Path, tree: Path, log: Path) -> None:
         cwd=sources,
         hint=f"{patch.name} does not fit {source.package.name} {source.package.version}: set LONGLOOK_KERNEL",
     )
-    for name in _NOT_ENTERED:
-        (sources / "drivers" / name / "Makefile").write_text("")
     sources.rename(tree)
     shutil.rmtree(making)
 

@@ -4,7 +4,7 @@ import json
 
 from longlook.core import codec
 from longlook.instruments.calibrate.link.passages import PASSAGES, Passage
-from longlook.lab import ENGINE, EXCHANGE, HOME, GuestRequest, Timing, copy_to_host, run_as_init
+from longlook.lab import ENGINE, EXCHANGE, HOME, GuestRequest, Timing, copy_to_host, finish_imports, run_as_init
 
 RESULT = "calibration"
 """The folder in the exchange."""
@@ -22,6 +22,7 @@ def _calibrate(request: GuestRequest) -> None:
     folder = HOME / "calibration"
     folder.mkdir()
     passages = [codec.decode(Passage, each) for each in json.loads((EXCHANGE / PASSAGES).read_text())]
+    finish_imports()
     measure_passages(passages, folder, Timing(ENGINE, virtual=True, exact=request.exact))
     copy_to_host(folder, EXCHANGE / RESULT)
 
