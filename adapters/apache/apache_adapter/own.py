@@ -72,7 +72,7 @@ class OwnConfig:
         """Let Apache check the merged configuration; BadUsageError, with the line if it is the user's."""
         argv = (program.path, "-t", "-f", str(file))
         env = {**os.environ, **program.env}
-        done = subprocess.run(argv, env=env, capture_output=True, text=True, errors="replace", check=False)
+        done = subprocess.run(argv, env=env, capture_output=True, encoding="utf-8", errors="replace", check=False)
         if done.returncode == 0:
             return
         found = re.search(r"on line (\d+) of \S*/own\.conf:\n(.*)", done.stderr)

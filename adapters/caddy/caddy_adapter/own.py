@@ -101,7 +101,7 @@ class OwnConfig:
         """Return what Caddy prints; BadUsageError with its error, in which places are the user's."""
         try:
             done = subprocess.run(
-                argv, env={**os.environ, **env}, capture_output=True, text=True, errors="replace", check=False
+                argv, env={**os.environ, **env}, capture_output=True, encoding="utf-8", errors="replace", check=False
             )
         except OSError as error:
             raise AdapterError(f"{argv[0]} does not run: {error}") from error

@@ -107,7 +107,7 @@ class OwnConfig:
     def check(self, program: Packaged, file: Path, origins: Sequence[int]) -> None:
         """Let HAProxy check the merged configuration; BadUsageError, with the line if it is the user's."""
         argv, env = (*program.argv, "-c", "-f", str(file)), {**os.environ, **program.env}
-        done = subprocess.run(argv, env=env, capture_output=True, text=True, errors="replace", check=False)
+        done = subprocess.run(argv, env=env, capture_output=True, encoding="utf-8", errors="replace", check=False)
         if done.returncode == 0:
             return
         alerts = [line.partition(" : ")[2] for line in done.stderr.splitlines() if "[ALERT]" in line]

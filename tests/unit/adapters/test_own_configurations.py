@@ -127,6 +127,14 @@ def test_nginx_takes_a_file_of_conf_d(read: Any) -> None:
         ("perl_modules lib;", "perl_modules: no code runs"),
         ("set $early 1;", "set: the laboratory has a variable $early"),
         ("http3 on;", "http3: the study's key protocol"),
+        ('"listen" 8080;', '"listen": write the name without quotes'),
+        ('map $a $b { "include" /etc/x; }', '"include": write the name without quotes'),
+        ("\xa0# on;", "\xa0#: write the name without quotes"),
+        ("ssl_dhparam /etc/x;", "ssl_dhparam: the trial is to depend on this one file"),
+        ("proxy_cache_path /tmp/x;", "proxy_cache_path: the trial is to depend on this one file"),
+        ("proxy_ssl_certificate_key x;", "proxy_ssl_certificate_key: the trial is to depend"),
+        ("geoip_country /x;", "geoip_country: the trial is to depend"),
+        ("location / { add_header A b; }", "add_header: the laboratory's headers are in server"),
     ],
 )  # fmt: skip
 def test_nginx_names_the_line_and_the_reason(read: Any, line: str, reason: str) -> None:
@@ -141,7 +149,24 @@ def test_nginx_names_every_line(read: Any) -> None:
         "12: user: the laboratory starts and ends the program",
     ]
     (found,) = refused(read, "nginx", "http {\n  add_header A b;\n}\n")
-    assert found.startswith("my.conf:2: add_header: the laboratory's headers in server hide it")
+    assert found.startswith("my.conf:2: add_header: the laboratory's headers are in server")
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("server;\n", "1: server: write it as server { … }"),
+        ("events;\n", "1: events: write it as events { … }"),
+        ("http gzip {\n}\n", "1: http: write it as http { … }"),
+        ("a {" * 60, "1: more than 50 blocks"),
+    ],
+)
+def test_nginx_refuses_a_block_of_another_form(read: Any, text: str, reason: str) -> None:
+    assert refused(read, "nginx", text)[0].startswith(f"my.conf:{reason}")
+
+
+def test_nginx_takes_braces_of_variables_and_headers_in_server(read: Any) -> None:
+    assert read("nginx", "server {\n set $x ${host};\n add_header A b;\n}\n") is not None
 
 
 def test_a_setting_of_a_knob_and_of_the_file_is_refused(read: Any) -> None:
