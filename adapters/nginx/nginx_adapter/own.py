@@ -161,6 +161,11 @@ def _refusals(top: Sequence[Directive], knobs: Mapping[str, Any]) -> Iterator[tu
             yield each.line, f"{each.name}: the study's knob {of_knobs[each.name]} sets it, too: leave one of them out"
         elif each.name == "set" and each.words[1:2] and each.words[1] in _OURS:
             yield each.line, f"set: the laboratory has a variable {each.words[1]}: give yours another name"
+    yield from _misplaced(top)
+
+
+def _misplaced(top: Sequence[Directive]) -> Iterator[tuple[int, str]]:
+    """Yield lines of blocks and headers that stand elsewhere, or in another form, than the laboratory can merge."""
     beside = {id(each) for each in _parts(top)[_SERVER]}
     for each in _directives(top):
         if each.name == "add_header" and id(each) not in beside:

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 
 _TOKEN = re.compile(
     r"""(?P<space>[ \t\r\n]+)|(?P<comment>\#[^\n]*)|(?P<end>;)|(?P<open>\{)|(?P<close>\})
-    |(?P<quoted>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|(?P<word>(?:\\.|\$\{\w*\}|[^ \t\r\n;{}"'\\])(?:\\.|\$\{\w*\}|[^ \t\r\n;{}\\])*)""",
+    |(?P<quoted>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')
+    |(?P<word>(?:\\.|\$\{\w*\}|[^ \t\r\n;{}"'\\])(?:\\.|\$\{\w*\}|[^ \t\r\n;{}\\])*)""",
     re.VERBOSE | re.DOTALL,
 )
 """nginx knows no other white space than these four characters."""
