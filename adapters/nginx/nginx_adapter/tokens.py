@@ -91,7 +91,8 @@ def everything(directives: Iterable[Directive]) -> Iterator[Directive]:
 
 def only(text: str, kept: Sequence[Directive]) -> str:
     """Return the text with nothing but these directives, each on its line."""
-    shown, at = [], 0
+    shown: list[str] = []
+    at = 0
     for each in sorted(kept, key=lambda each: each.start):
         shown += [_blank(text[at : each.start]), text[each.start : each.end]]
         at = each.end
