@@ -38,8 +38,20 @@ _REASONS = {
     "a trial has this one file: write the lines here": ("include", "includeoptional", "accessfilename", "<iffile"),
     "no code is loaded into the program": ("loadmodule", "loadfile"),
     "the text depends on nothing but the file": ("define", "undefine", "passenv"),
+    "the laboratory sets the rules of its folder of files": (
+        *("<directory", "<directorymatch", "allowoverride", "allowoverridelist"),
+    ),
 }
 _REFUSED = {name: reason for reason, names in _REASONS.items() for name in names}
+_FILES = re.compile(
+    r"auth(?:user|group)file|authdb[dm]\w*|rewritemap|extfilterdefine|script\w*|action|alias\w*|mimemagicfile|typesconfig"
+    r"|ssl\w*(?:file|path)|sslopensslconfcmd|sslrandomseed|cacheroot|scoreboardfile"
+)
+_OF_EXPRESSIONS = re.compile(
+    r"\b(?:file|filesize|filemod|osenv)\s*\(|%\{(?:file|filesize|filemod|osenv):", re.IGNORECASE
+)
+_PLAIN = re.compile(r"<?/?[A-Za-z0-9_.-]+")
+_SPACE = " \t\v\f\r"
 _OF_KNOBS = {"max_incoming_streams": "h2maxsessionstreams"}
 
 
@@ -72,7 +84,7 @@ class OwnConfig:
         """Let Apache check the merged configuration; BadUsageError, with the line if it is the user's."""
         argv = (program.path, "-t", "-f", str(file))
         env = {**os.environ, **program.env}
-        done = subprocess.run(argv, env=env, capture_output=True, text=True, errors="replace", check=False)
+        done = subprocess.run(argv, env=env, capture_output=True, encoding="utf-8", errors="replace", check=False)
         if done.returncode == 0:
             return
         found = re.search(r"on line (\d+) of \S*/own\.conf:\n(.*)", done.stderr)
@@ -91,10 +103,11 @@ def _directives(text: str) -> Iterator[tuple[int, str]]:
     whole, first = "", 0
     for number, line in enumerate([*text.split("\n"), ""], 1):
         first = first or number
-        if line.endswith("\\"):
-            whole += line[:-1]
+        unbroken = line.removesuffix("\r")
+        if unbroken.endswith("\\"):
+            whole += unbroken[:-1]
             continue
-        stripped = (whole + line).strip()
+        stripped = (whole + line).strip(_SPACE)
         if stripped and not stripped.startswith("#"):
             yield first, stripped
         whole, first = "", 0
@@ -113,6 +126,10 @@ def _refusals(text: str, knobs: Mapping[str, Any]) -> Iterator[tuple[int, str]]:
         low = name.lower()
         if low in _REFUSED:
             yield line, f"{name.lstrip('<')}: {_REFUSED[low]}"
+        elif not _PLAIN.fullmatch(name):
+            yield line, f"{name}: write the name without quotes"
+        elif _FILES.fullmatch(low) or _OF_EXPRESSIONS.search(directive):
+            yield line, f"{name}: the trial is to depend on this one file"
         elif low in of_knobs:
             yield line, f"{name}: the study's knob {of_knobs[low]} sets it, too: leave one of them out"
         elif "${" in directive:

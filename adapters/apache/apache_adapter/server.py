@@ -35,7 +35,7 @@ def run(options: Options) -> None:
         file = folder / "apache.conf"
         modules = PROGRAM.root / "usr" / "lib" / "apache2" / "modules"
         ours = configuration(options, knobs, port, folder, modules, as_root=as_root)
-        file.write_text(ours if own is None else own.merged(ours, folder))
+        file.write_text(ours if own is None else own.merged(ours, folder), encoding="utf-8")
         if own is not None:
             own.check(PROGRAM, file)
         accepted = Accepted((options.address, port))

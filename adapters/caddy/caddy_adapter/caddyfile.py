@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 _WORD = re.compile(r'"(?:\\.|[^"\\])*"|`[^`]*`|[^\s]+', re.DOTALL)
-_HEREDOC = re.compile(r"<<(\w+)")
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
+_DEEPEST = 50
 
 
 class FormError(ValueError):
@@ -34,13 +35,23 @@ def parse(text: str) -> list[Statement]:
     top: list[Statement] = []
     open_blocks: list[Statement] = []
     bare: Statement | None = None
-    for number, words in _lines(text):
+    for number, words in _lines(text.replace("\r", "")):
         if words == ["}"]:
             if not open_blocks:
                 raise FormError(number, "unexpected }")
             open_blocks.pop()
             continue
         opens = words[-1] == "{"
+        if (
+            {*words[:-1]} & {"{", "}"}
+            or words[-1] == "}"
+            or {word.strip('"`') for word in words if word[0] in '"`'} & {"{", "}"}
+        ):
+            raise FormError(
+                number, "write { at the end of its line, } on a line of its own, and neither alone in quotes"
+            )
+        if opens and len(open_blocks) == _DEEPEST:
+            raise FormError(number, f"more than {_DEEPEST} blocks within each other")
         found = Statement(tuple(words[:-1] if opens else words), number)
         if open_blocks:
             open_blocks[-1].children.append(found)
@@ -64,7 +75,9 @@ def everything(statements: Iterable[Statement]) -> Iterator[Statement]:
 
 
 def _lines(text: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield number and words of each line that has any; a word in quotes, or a heredoc, may go over several lines."""
+    """Yield number and words of each line that has any; a word in quotes may go over several lines."""
+    if (control := _CONTROL.search(text)) is not None:
+        raise FormError(text.count("\n", 0, control.start()) + 1, "a control character")
     words: list[str] = []
     at = began = 0
     while at < len(text):
@@ -86,10 +99,9 @@ def _lines(text: str) -> Iterator[tuple[int, list[str]]]:
                 raise FormError(began, "a text in quotes does not end")
             words.append(word[0])
             at = word.end()
-            if (heredoc := _HEREDOC.fullmatch(word[0])) is not None:
-                end = re.compile(rf"^\s*{heredoc[1]}\b", re.MULTILINE).search(text, at)
-                if end is None:
-                    raise FormError(began, f"{word[0]} has no end")
-                at = end.end()
+            if word[0].startswith("<<"):
+                raise FormError(began, f"{word[0]}: no heredoc can be checked here: write a text in quotes")
+            if word[0][0] not in '"`' and (word[0].endswith("\\") or word[0].startswith(('\\"', "\\`"))):
+                raise FormError(began, f"{word[0]}: no \\ can stand there: write the word in quotes, or on one line")
     if words:
         yield began, words

@@ -34,6 +34,7 @@ _OPTIONS = {
     "the laboratory reads its own log": ("log", "debug"),
     "a trial ends at once": ("grace_period", "shutdown_delay"),
     "the program starts no other one": ("events",),
+    "the trial is to depend on this one file": ("filesystem",),
     "the study's key protocol decides it": ("protocols",),
     "the laboratory's listener is its own": ("listener_wrappers", "packet_conn_wrappers"),
 }
@@ -41,12 +42,19 @@ _OF_SITE = {
     "the laboratory sets address and port": ("bind",),
     "the laboratory sets certificate and key": ("tls", "acme_server"),
     "the laboratory sets the files that are served": ("root", "file_server"),
-    "the laboratory reads its own log": ("log", "log_skip", "log_name", "skip_log"),
+    "the laboratory reads its own log": ("log", "log_skip", "log_name", "skip_log", "log_append"),
     "the program starts no other one": ("exec",),
+    "the trial is to depend on this one file": ("templates", "fs"),
 }
 _REFUSED_OPTIONS, _REFUSED_OF_SITE = (
     {name: reason for reason, names in reasons.items() for name in names} for reasons in (_OPTIONS, _OF_SITE)
 )
+_ENTERED = ("handle", "handle_path", "route", "handle_errors", "handle_response", "intercept", "import")
+_ENTERED_FOR_ANSWERS = ("reverse_proxy", "forward_auth", "php_fastcgi")
+"""Blocks that have statements of a site, and such that have blocks of these."""
+_PLAIN = re.compile(r"@?[A-Za-z0-9_.-]+")
+_OUTSIDE = re.compile(r"\{(?:\$|(?:file|env|system)\.)")
+_OF_TLS = ("tls_client_auth", "tls_trusted_ca_certs", "tls_trust_pool")
 _OURS = ("listen", "protocols", "automatic_https", "logs")
 """What the laboratory sets of its server, and a Caddyfile without the refused lines may be given by Caddy's adapter."""
 
@@ -63,11 +71,12 @@ class OwnConfig:
         if (named := os.environ.pop(_VARIABLE, None)) is None:
             return None
         file = Path(named)
+        text = file.read_bytes().decode()
         try:
-            top = parse(file.read_bytes().decode())
+            top = parse(text)
         except FormError as error:
             raise BadUsageError(f"{file.name}:{error.line}: {error}") from error
-        if wrong := sorted({*_refusals(top)}):
+        if wrong := sorted({*_outside(text), *_refusals(top)}):
             raise BadUsageError("; ".join(f"{file.name}:{line}: {reason}" for line, reason in wrong))
         return cls(file)
 
@@ -101,7 +110,7 @@ class OwnConfig:
         """Return what Caddy prints; BadUsageError with its error, in which places are the user's."""
         try:
             done = subprocess.run(
-                argv, env={**os.environ, **env}, capture_output=True, text=True, errors="replace", check=False
+                argv, env={**os.environ, **env}, capture_output=True, encoding="utf-8", errors="replace", check=False
             )
         except OSError as error:
             raise AdapterError(f"{argv[0]} does not run: {error}") from error
@@ -134,10 +143,22 @@ def _put(into: Data, given: Data, name: str) -> None:
     into.update(given)
 
 
+def _outside(text: str) -> Iterator[tuple[int, str]]:
+    """Yield lines that take a value from the environment, a file or the machine."""
+    for line, part in enumerate(text.split("\n"), 1):
+        if (found := _OUTSIDE.search(part)) is not None:
+            yield line, f"{found[0]}…}}: it depends on more than the file: write the value"
+
+
 def _refusals(top: Sequence[Statement]) -> Iterator[tuple[int, str]]:
     """Yield lines and what is wrong with them."""
     snippets = {each.words[0][1:-1] for each in top if each.words and _is_snippet(each)}
     for each in everything(top):
+        name = each.words[0] if each.words else ""
+        if "{args" in name or "{block" in name or (name[:1] in '"`' and name.strip('"`') == "import"):
+            yield each.line, f"{name}: write the name without quotes"
+        if name in _OF_TLS:
+            yield each.line, f"{name}: the trial is to depend on this one file"
         if each.words[:1] == ("import",) and not {*each.words[1:2]} <= snippets:
             yield each.line, "import: a trial has this one file: write the lines here"
     sites = []
@@ -150,6 +171,8 @@ def _refusals(top: Sequence[Statement]) -> Iterator[tuple[int, str]]:
                 yield each.line, f"{' '.join(each.words)}: the laboratory has one site: write its address as {_ADDRESS}"
         if each.words:
             yield from _refused(each.children, _REFUSED_OF_SITE)
+        if each.words and _is_snippet(each):  # the global options may import it
+            yield from _refused(everything(each.children), _REFUSED_OPTIONS, plain=False)
     for each in sites[1:]:
         yield each.line, f"{each.words[0]}: the laboratory has one site, and line {sites[0].line} is the first"
 
@@ -158,9 +181,18 @@ def _is_snippet(statement: Statement) -> bool:
     return statement.words[0].startswith("(") and statement.words[0].endswith(")")
 
 
-def _refused(statements: Iterable[Statement], reasons: Mapping[str, str]) -> Iterator[tuple[int, str]]:
+def _refused(
+    statements: Iterable[Statement], reasons: Mapping[str, str], *, plain: bool = True
+) -> Iterator[tuple[int, str]]:
+    """Yield lines whose name has a reason, or is not `plain` if it is to be."""
     for each in statements:
-        if each.words and each.words[0] in reasons:
-            yield each.line, f"{each.words[0]}: {reasons[each.words[0]]}"
-        if each.words[:1] and each.words[0] in ("handle", "handle_path", "route", "handle_errors"):
-            yield from _refused(each.children, reasons)
+        name = each.words[0] if each.words else "{"
+        if name in reasons:
+            yield each.line, f"{name}: {reasons[name]}"
+        elif plain and not _PLAIN.fullmatch(name):
+            yield each.line, f"{name}: write the name without quotes"
+        if name in _ENTERED:
+            yield from _refused(each.children, reasons, plain=plain)
+        elif name in _ENTERED_FOR_ANSWERS:
+            answers = [child for child in each.children if child.words[:1] and child.words[0] in _ENTERED]
+            yield from _refused(answers, reasons, plain=plain)

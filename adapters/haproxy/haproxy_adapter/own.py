@@ -20,9 +20,11 @@ _VARIABLE, _CHECK = "LONGLOOK_SERVER_CONFIG", "LONGLOOK_CHECK_CONFIG"
 _MERGED, _OF_THEIR_OWN = ("global", "defaults", "frontend", "backend"), ("cache", "userlist")
 _ELSEWHERE = (
     *("listen", "peers", "resolvers", "mailers", "http-errors", "ring", "log-forward", "program", "fcgi-app"),
-    *("crt-store", "traces", "acme", "log-profile"),
+    *("crt-store", "traces", "acme", "log-profile", "namespace_list", "healthcheck"),
 )
-_WORD = re.compile(r"""(?:\\.|"(?:\\.|[^"\\])*"|'[^']*'|[^\s#"'\\])+|\#.*""")
+_WORD = re.compile(r"""(?:\\.|"(?:\\.|[^"\\])*"|'[^']*'|[^ \t\r\v\f#"'\\])+|\#.*""")
+_PART = re.compile(r"""\\x([0-9a-fA-F]{2})|\\(.)|"((?:\\.|[^"\\])*)"|'([^']*)'""")
+_PLAIN = re.compile(r"[A-Za-z0-9_.-]+")
 
 _REASONS = {
     "the laboratory sets address, port, protocol, certificate and key": ("bind",),
@@ -36,14 +38,24 @@ _REASONS = {
     "the laboratory reads its own log": ("log", "log-format", "log-format-sd", "error-log-format", "log-tag"),
     "the laboratory starts and ends the program": (
         *("daemon", "master-worker", "pidfile", "user", "group", "uid", "gid", "chroot", "stats"),
-        *("setenv", "presetenv", "unsetenv", "resetenv", "insecure-setuid-wanted"),
+        *("setenv", "presetenv", "unsetenv", "resetenv", "insecure-setuid-wanted", "unix-bind", "localpeer"),
     ),
     "a trial has one thread on one processor": ("nbthread", "nbproc", "thread-groups", "cpu-map", "cpu-policy"),
+    "the trial is to depend on this one file": (
+        *("errorfile", "errorfiles", "ca-base", "crt-base", "key-base", "ssl-dh-param-file", "default-path"),
+        *("ssl-engine", "ssl-provider", "ssl-provider-path", "ssl-propquery", "issuers-chain-path"),
+        *("server-state-file", "server-state-base", "load-server-state-from-file", "h1-case-adjust-file"),
+        *("stats-file", "default-server", "httpclient.ssl.ca-file"),
+    ),
     "the program starts no other one": ("external-check", "insecure-fork-wanted"),
 }
 _REFUSED = {name: reason for reason, names in _REASONS.items() for name in names}
 _LOGS = ("httplog", "httpslog", "tcplog", "dontlog-normal", "clf")
+_OTHER_FILES = ("-f", "file", "lf-file", "errorfile", "errorfiles", "spoe", "ca-file", "crt", "crl-file")
+_OF_EXPRESSIONS = re.compile(r"(?:^|[^\w.])map(?:_\w+)?\(|(?:add|del|set)-(?:acl|map)\(")
 _OF_KNOBS = {
+    "max_window": ("tune.quic.frontend.default-max-window-size",),
+    "retry": ("tune.quic.retry-threshold",),
     "max_incoming_streams": (
         *("tune.h2.max-concurrent-streams", "tune.h2.fe.max-concurrent-streams"),
         "tune.quic.frontend.max-streams-bidi",
@@ -107,7 +119,7 @@ class OwnConfig:
     def check(self, program: Packaged, file: Path, origins: Sequence[int]) -> None:
         """Let HAProxy check the merged configuration; BadUsageError, with the line if it is the user's."""
         argv, env = (*program.argv, "-c", "-f", str(file)), {**os.environ, **program.env}
-        done = subprocess.run(argv, env=env, capture_output=True, text=True, errors="replace", check=False)
+        done = subprocess.run(argv, env=env, capture_output=True, encoding="utf-8", errors="replace", check=False)
         if done.returncode == 0:
             return
         alerts = [line.partition(" : ")[2] for line in done.stderr.splitlines() if "[ALERT]" in line]
@@ -132,10 +144,12 @@ def _read(text: str) -> tuple[list[_Section], list[tuple[int, str]]]:
     wrong: list[tuple[int, str]] = []
     lines: list[tuple[int, str]] = []
     inside = False
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate((each.rstrip("\r") for each in text.split("\n")), 1):
         words = words_of(line)
         keyword = words[0] if words else ""
-        if keyword in (*_MERGED, *_OF_THEIR_OWN):
+        if words and (reason := _unclear(line, words)):
+            wrong.append((number, reason))
+        elif keyword in (*_MERGED, *_OF_THEIR_OWN):
             lines, inside = [], True
             sections.append(_Section(keyword, number, line, lines))
         elif keyword in _ELSEWHERE:
@@ -149,6 +163,32 @@ def _read(text: str) -> tuple[list[_Section], list[tuple[int, str]]]:
         elif words:
             lines.append((number, line))
     return sections, wrong
+
+
+def _unclear(line: str, words: Sequence[str]) -> str:
+    """Return why a line cannot be read for certain; "" if it can."""
+    if _WORD.sub("", line).strip(" \t\r\v\f"):
+        return f"{words[0]}: a text in quotes does not end"
+    for name in words[: 2 if words[0] in ("no", "default") else 1]:
+        if not _PLAIN.fullmatch(name):
+            return f"{name}: write the name without quotes"
+    for word in words:
+        quoted = [part[3] for part in _PART.finditer(word) if part[3] is not None]
+        if "${" in word or any("$" in re.sub(r"\\.", "", text) for text in quoted):
+            return f"{words[0]}: $ in double quotes, and ${{…}}, depend on more than the file: write the value"
+    return ""
+
+
+def _unquoted(word: str) -> str:
+    """Return what HAProxy reads for a word."""
+
+    def read(part: re.Match[str]) -> str:
+        code, character, double, single = part.groups()
+        if code is not None:
+            return chr(int(code, 16))
+        return _unquoted(double) if double is not None else character if single is None else single
+
+    return _PART.sub(read, word)
 
 
 def words_of(line: str) -> list[str]:
@@ -169,12 +209,16 @@ def _refusals(sections: Sequence[_Section], knobs: Mapping[str, Any]) -> Iterato
         if section.keyword in _OF_THEIR_OWN:
             continue
         for number, line in section.lines:
-            words = words_of(line)
+            words = [_unquoted(word) for word in words_of(line)]
             name = words[1] if words[0] in ("no", "default") and len(words) > 1 else words[0]
             if name in _REFUSED:
                 yield number, f"{name}: {_REFUSED[name]}"
             elif name.startswith("lua-"):
                 yield number, f"{name}: no code is loaded into the program"
+            elif others := sorted({*words[1:]} & {*_OTHER_FILES}) or _OF_EXPRESSIONS.findall(" ".join(words)):
+                yield number, f"{name}: {others[0].strip()}: the trial is to depend on this one file"
+            elif {*words} & {"set-log-level", "do-log"}:
+                yield number, f"{name}: the laboratory reads its own log"
             elif name == "mode" and words[1:] != ["http"]:
                 yield number, "mode: the laboratory serves HTTP"
             elif name == "option" and {*words} & {*_LOGS}:

@@ -27,7 +27,7 @@ def run(options: Options) -> None:
         pem.write_text(Path(options.certificate).read_text() + Path(options.key).read_text())
         ours = configuration(options, knobs, port, pem, socket, version)
         text, origins = (ours, []) if own is None else own.merged(ours)
-        file.write_text(text)
+        file.write_text(text, encoding="utf-8")
         if own is not None:
             own.check(PROGRAM, file, origins)
         return file

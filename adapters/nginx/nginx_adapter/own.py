@@ -37,11 +37,20 @@ _REASONS = {
         *(f"{name}_temp_path" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")),
     ),
     "a trial has this one file: write the lines here": ("include",),
+    "the trial is to depend on this one file": (
+        *("ssl_dhparam", "auth_basic_user_file", "ssl_trusted_certificate", "ssl_client_certificate", "ssl_crl"),
+        *("ssl_session_ticket_key", "ssl_password_file", "ssl_stapling_file", "ssl_ech_file", "quic_host_key"),
+        *("ssl_engine", "ssl_conf_command", "xslt_stylesheet", "xml_entities", "geoip2"),
+    ),
+    "the program leaves no files": ("debug_points", "google_perftools_profiles"),
+    "it can switch off the laboratory's headers": ("add_header_inherit",),
     "no code is loaded into the program": ("load_module",),
     "the laboratory serves HTTP alone": ("stream", "mail"),
 }
 _REFUSED = {name: reason for reason, names in _REASONS.items() for name in names}
 _CODE = re.compile(r"lua_\w+|\w+_by_lua\w*|js_\w+|perl\w*")
+_FILES = re.compile(r"geoip_\w+|\w+_(?:cache_path|store)|\w+_ssl_(?:\w*certificate\w*|crl|password_file|conf_command)")
+_PLAIN = re.compile(r"[A-Za-z0-9_.-]+")
 _NUMBERS = re.compile(r"^\d+#\d+: ")
 """Of the process and the thread, before what nginx reports."""
 _OURS = ("$early", "$protocol")
@@ -106,7 +115,7 @@ class OwnConfig:
         """Let nginx check the merged configuration; BadUsageError, with the line if it is the user's."""
         argv = (*program.argv, "-t", "-q", "-p", str(folder), "-c", str(file), "-e", "stderr")
         env = {**os.environ, **program.env}
-        done = subprocess.run(argv, env=env, capture_output=True, text=True, errors="replace", check=False)
+        done = subprocess.run(argv, env=env, capture_output=True, encoding="utf-8", errors="replace", check=False)
         if done.returncode == 0:
             return
         problems = [line.partition("[emerg] ")[2] for line in done.stderr.splitlines() if "[emerg] " in line]
@@ -140,21 +149,35 @@ def _refusals(top: Sequence[Directive], knobs: Mapping[str, Any]) -> Iterator[tu
     """Yield lines and what is wrong with them."""
     of_knobs = {name: knob for knob, names in _OF_KNOBS.items() if knob in knobs for name in names}
     for each in _directives(top):
-        if each.name in _REFUSED:
+        if not _PLAIN.fullmatch(each.name):
+            yield each.line, f"{each.name}: write the name without quotes"
+        elif each.name in _REFUSED:
             yield each.line, f"{each.name}: {_REFUSED[each.name]}"
         elif _CODE.fullmatch(each.name):
             yield each.line, f"{each.name}: no code runs within the program"
+        elif _FILES.fullmatch(each.name):
+            yield each.line, f"{each.name}: the trial is to depend on this one file"
         elif each.name in of_knobs:
             yield each.line, f"{each.name}: the study's knob {of_knobs[each.name]} sets it, too: leave one of them out"
         elif each.name == "set" and each.words[1:2] and each.words[1] in _OURS:
             yield each.line, f"set: the laboratory has a variable {each.words[1]}: give yours another name"
-    parts = _parts(top)
-    for each in parts[_HTTP]:
-        if each.name == "add_header":
+    yield from _misplaced(top)
+
+
+def _misplaced(top: Sequence[Directive]) -> Iterator[tuple[int, str]]:
+    """Yield lines of blocks and headers that stand elsewhere, or in another form, than the laboratory can merge."""
+    beside = {id(each) for each in _parts(top)[_SERVER]}
+    for each in _directives(top):
+        if each.name == "add_header" and id(each) not in beside:
             yield (
                 each.line,
-                "add_header: the laboratory's headers in server hide it: write it there",
+                "add_header: the laboratory's headers are in server, and one hides the other: write it there",
             )
+    http = next((each.children for each in top if each.name == _HTTP), top)
+    for each in [*top, *http]:
+        named = (_HTTP, _EVENTS) if any(each is other for other in top) else ()
+        if each.name in (*named, _SERVER) and (each.inside is None or len(each.words) != 1):
+            yield each.line, f"{each.name}: write it as {each.name} {{ … }}"
     for name in (_HTTP, _EVENTS, _SERVER):
         blocks = [each for each in everything(top) if each.name == name and each.inside is not None]
         for each in blocks[1:]:
@@ -166,6 +189,6 @@ def _directives(directives: Sequence[Directive]) -> Iterator[Directive]:
     for each in directives:
         yield each
         if each.name in _WITH_DATA:
-            yield from (child for child in each.children if child.name == "include")
+            yield from (child for child in each.children if child.name.strip("\"'") == "include")
         else:
             yield from _directives(each.children)

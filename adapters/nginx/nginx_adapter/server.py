@@ -26,7 +26,7 @@ def run(options: Options) -> None:
     def configure(folder: Path, port: int) -> Foreign:
         file = folder / "nginx.conf"
         ours = configuration(options, knobs, port, folder, version)
-        file.write_text(ours if own is None else own.merged(ours, folder))
+        file.write_text(ours if own is None else own.merged(ours, folder), encoding="utf-8")
         if own is not None:
             own.check(PROGRAM, folder, file)
         accepted = Accepted((options.address, port))

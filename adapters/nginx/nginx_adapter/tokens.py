@@ -5,10 +5,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 _TOKEN = re.compile(
-    r"""(?P<space>\s+)|(?P<comment>\#[^\n]*)|(?P<end>;)|(?P<open>\{)|(?P<close>\})
-    |(?P<quoted>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|(?P<word>(?:\\.|\$\{|[^\s;{}"'\\])(?:\\.|\$\{\w*\}|[^\s;{}\\])*)""",
+    r"""(?P<space>[ \t\r\n]+)|(?P<comment>\#[^\n]*)|(?P<end>;)|(?P<open>\{)|(?P<close>\})
+    |(?P<quoted>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')
+    |(?P<word>(?:\\.|\$\{\w*\}|[^ \t\r\n;{}"'\\])(?:\\.|\$\{\w*\}|[^ \t\r\n;{}\\])*)""",
     re.VERBOSE | re.DOTALL,
 )
+"""nginx knows no other white space than these four characters."""
+_DEEPEST = 50
 
 
 class FormError(ValueError):
@@ -62,6 +65,8 @@ def parse(text: str) -> list[Directive]:
             (blocks[-1].children if blocks else top).append(found)
             words = []
             if kind == "open":
+                if len(blocks) == _DEEPEST:
+                    raise FormError(line, f"more than {_DEEPEST} blocks within each other")
                 found.inside = (at, at)
                 blocks.append(found)
         elif kind == "close":
@@ -86,12 +91,16 @@ def everything(directives: Iterable[Directive]) -> Iterator[Directive]:
 
 def only(text: str, kept: Sequence[Directive]) -> str:
     """Return the text with nothing but these directives, each on its line."""
-    places = [(each.start, each.end) for each in kept]
-    shown = (
-        character if character == "\n" or any(start <= at < end for start, end in places) else " "
-        for at, character in enumerate(text)
-    )
-    return "".join(shown)
+    shown: list[str] = []
+    at = 0
+    for each in sorted(kept, key=lambda each: each.start):
+        shown += [_blank(text[at : each.start]), text[each.start : each.end]]
+        at = each.end
+    return "".join([*shown, _blank(text[at:])])
+
+
+def _blank(text: str) -> str:
+    return "\n".join(" " * len(line) for line in text.split("\n"))
 
 
 def without(text: str, dropped: Sequence[Directive]) -> str:

@@ -124,6 +124,11 @@ class ServerConfig:
     name: str
     digest: str  # sha256:…
 
+    def __post_init__(self) -> None:
+        """Refuse a name that could lead out of the folder in which the file is laid."""
+        if self.name in ("", ".", "..") or {"/", "\0"} & {*self.name}:
+            raise ValueError(f"{self.name!r} is no plain name of a file")
+
     @property
     def label(self) -> str:
         """The name of the file with the first seven digits of the digest, as in `my.conf 4f2a91c`."""

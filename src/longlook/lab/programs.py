@@ -93,7 +93,7 @@ def _own_config(job: Job, launch: Launch) -> Mapping[str, str]:
         return {}
     file = launch.folder / _CONFIG_FOLDER / Path(config.name).name
     file.parent.mkdir(exist_ok=True)
-    file.write_text(job.configs[config.digest], newline="")
+    file.write_bytes(job.configs[config.digest].encode())
     return {SERVER_CONFIG_VARIABLE: str(file)}
 
 

@@ -68,10 +68,10 @@ def _check(case: _Case, provisions: Provisions) -> None:
         raise InputError(f"stack {stack.name} has no server", "see: longlook stacks list")
     with tempfile.TemporaryDirectory(prefix="longlook-") as place:
         folder = Path(place)
-        www, file, log = folder / "www", folder / "config" / case.config.name, folder / "log"
+        www, file, log = folder / "www", folder / "config" / Path(case.config.name).name, folder / "log"
         www.mkdir()
         file.parent.mkdir()
-        file.write_text(server_configs.load(case.config), newline="")
+        file.write_bytes(server_configs.load(case.config).encode())
         knobs = {**stack.preset, **case.server.knobs}
         job = ServerJob(case.protocol, _EVERYWHERE, _PORT, str(www), provisions.identity, knobs)
         command = stack.server_command(provisions.programs[case.server.stack, case.server.version], job)

@@ -34,6 +34,8 @@ def keep(path: Path) -> ServerConfig:
         raise ServerConfigError(f"{error.message}; allowed: a text of 1 byte to {LARGEST_BYTES >> 10} KiB") from error
     except OSError as error:
         raise ServerConfigError(f"{path} cannot be read: {error.strerror}") from error
+    if text.startswith("\ufeff"):
+        raise ServerConfigError("it begins with a byte order mark: save it as UTF-8 without one")
     if "\0" in text:
         raise ServerConfigError(f"it is no text: line {text[: text.index(chr(0))].count(chr(10)) + 1} has a zero byte")
     return ServerConfig(path.name, kept_files.keep(_cache(), data, *_KEPT, _SUFFIX))

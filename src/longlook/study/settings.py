@@ -45,7 +45,7 @@ PROXY, NO_PROXY = "proxy", "none"
 
 SERVER_CONFIG, NO_CONFIG = "server_config", "none"
 """The user's own configuration of the server, and that there is none: then it has the laboratory's alone."""
-_KEPT_CONFIG = re.compile(r"(?P<name>.+) (?P<digest>sha256:[0-9a-f]{64})")
+_KEPT_CONFIG = re.compile(r"(?P<name>(?!\.{1,2} )[^/\0\n]+) (?P<digest>sha256:[0-9a-f]{64})")
 """A configuration that was read: the name of its file, and the digest of its content."""
 
 ENDPOINT_KEYS = (

@@ -127,6 +127,14 @@ def test_nginx_takes_a_file_of_conf_d(read: Any) -> None:
         ("perl_modules lib;", "perl_modules: no code runs"),
         ("set $early 1;", "set: the laboratory has a variable $early"),
         ("http3 on;", "http3: the study's key protocol"),
+        ('"listen" 8080;', '"listen": write the name without quotes'),
+        ('map $a $b { "include" /etc/x; }', '"include": write the name without quotes'),
+        ("\xa0# on;", "\xa0#: write the name without quotes"),
+        ("ssl_dhparam /etc/x;", "ssl_dhparam: the trial is to depend on this one file"),
+        ("proxy_cache_path /tmp/x;", "proxy_cache_path: the trial is to depend on this one file"),
+        ("proxy_ssl_certificate_key x;", "proxy_ssl_certificate_key: the trial is to depend"),
+        ("geoip_country /x;", "geoip_country: the trial is to depend"),
+        ("location / { add_header A b; }", "add_header: the laboratory's headers are in server"),
     ],
 )  # fmt: skip
 def test_nginx_names_the_line_and_the_reason(read: Any, line: str, reason: str) -> None:
@@ -141,7 +149,24 @@ def test_nginx_names_every_line(read: Any) -> None:
         "12: user: the laboratory starts and ends the program",
     ]
     (found,) = refused(read, "nginx", "http {\n  add_header A b;\n}\n")
-    assert found.startswith("my.conf:2: add_header: the laboratory's headers in server hide it")
+    assert found.startswith("my.conf:2: add_header: the laboratory's headers are in server")
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("server;\n", "1: server: write it as server { … }"),
+        ("events;\n", "1: events: write it as events { … }"),
+        ("http gzip {\n}\n", "1: http: write it as http { … }"),
+        ("a {" * 60, "1: more than 50 blocks"),
+    ],
+)
+def test_nginx_refuses_a_block_of_another_form(read: Any, text: str, reason: str) -> None:
+    assert refused(read, "nginx", text)[0].startswith(f"my.conf:{reason}")
+
+
+def test_nginx_takes_braces_of_variables_and_headers_in_server(read: Any) -> None:
+    assert read("nginx", "server {\n set $x ${host};\n add_header A b;\n}\n") is not None
 
 
 def test_a_setting_of_a_knob_and_of_the_file_is_refused(read: Any) -> None:
@@ -151,6 +176,9 @@ def test_a_setting_of_a_knob_and_of_the_file_is_refused(read: Any) -> None:
     (found,) = refused(read, "haproxy", HAPROXY, max_incoming_streams=3)
     assert found.startswith(f"my.conf:2: tune.h2.fe.max-concurrent-streams: {knob}")
     assert read("nginx", NGINX, stream_send_buffer=1 << 16) is not None
+    text = "global\n  tune.quic.frontend.default-max-window-size 1m\n  tune.quic.retry-threshold 0\n"
+    both = refused(read, "haproxy", text, max_window=10, retry=True)
+    assert ["max_window sets it" in both[0], "retry sets it" in both[1]] == [True, True]
 
 
 @pytest.mark.parametrize(
@@ -189,6 +217,20 @@ def test_haproxy_gets_each_line_in_its_section(read: Any) -> None:
         ("global\nfrontend a\nfrontend b\n", "3: frontend: the laboratory has one of it, and line 2"),
         (".if 1\n.endif\n", "1: .if: a trial has one configuration"),
         ("maxconn 3\n", "1: maxconn: it stands before the first section"),
+        ('frontend a\n  "bind" :1\n', '2: "bind": write the name without quotes'),
+        ("frontend a\n  \\x62ind :1\n", "2: \\x62ind: write the name without quotes"),
+        ('frontend a\n  "${XX-bind}" :1\n', '2: "${XX-bind}": write the name without quotes'),
+        ('frontend a\n  no "log"\n', '2: "log": write the name without quotes'),
+        ('"listen" b\n', '1: "listen": write the name without quotes'),
+        ('frontend a\n  description "$HOME"\n', "2: description: $ in double quotes"),
+        ("frontend a\n  description ${HOME}\n", "2: description: $ in double quotes"),
+        ('frontend a\n  description "b\n', "2: description: a text in quotes does not end"),
+        ("frontend a\n  acl b src -f /etc/x\n", "2: acl: -f: the trial is to depend on this one file"),
+        ('frontend a\n  http-request return "fi"le /x\n', "2: http-request: file: the trial is to depend"),
+        ("frontend a\n  http-request set-header A %[src,map_ip(/x)]\n", "2: http-request: ,map_ip(: the trial"),
+        ("defaults\n  errorfile 503 /x\n", "2: errorfile: the trial is to depend"),
+        ("frontend a\n  http-request set-log-level silent\n", "2: http-request: the laboratory reads its own log"),
+        ("global\n  # a\x0c b\u2028 c\x85 d\n  daemon\r\n", "3: daemon: the laboratory starts"),
     ],
 )
 def test_haproxy_names_the_line_and_the_reason(read: Any, text: str, reason: str) -> None:
@@ -207,6 +249,19 @@ def test_haproxy_names_the_line_and_the_reason(read: Any, text: str, reason: str
         (":443\nheader A \"b\nc\"\nfile_server\n", "4: file_server: the laboratory sets the files"),
         (":443 {\n}\n:443 {\n}\n", "3: :443: the laboratory has one site, and line 1"),
         (":443 {\n", "1: this { has no }"),
+        (':443 {\n\t"import" /etc/hostname\n}\n', '2: "import": write the name without quotes'),
+        (':443 {\n\theader {\n\t\t"import" /x\n\t}\n}\n', '3: "import": write the name without quotes'),
+        (":443 {\n\t{$XX:root} * /etc\n}\n", "2: {$XX:root}: write the name without quotes"),
+        (":443 {\n\theader A {$XX}\n}\n", "2: {$…}: it depends on more than the file"),
+        (":443 {\n\trespond {env.HOME}\n}\n", "2: {env.…}: it depends on more than the file"),
+        ("{\n\tlog\\\n default\n}\n", "2: log\\: no \\ can stand there"),
+        (':443 {\n\t"tls" internal\n}\n', '2: "tls": write the name without quotes'),
+        (":443 {\n\tlo\rg\n}\n", "2: log: the laboratory reads its own log"),
+        (":443 {\n\trespond <<X\n\tlog\n\tX\n}\n", "2: <<X: no heredoc can be checked here"),
+        (':443 {\n\trespond "{"\n}\n', "2: write { at the end of its line"),
+        (":443 {\n\treverse_proxy a {\n\t\thandle_response {\n\t\t\troot /x\n\t\t}\n\t}\n}\n", "4: root: "),
+        ("{\n\timport s\n}\n(s) {\n\tadmin off\n}\n", "5: admin: the laboratory starts"),
+        ("(s) {\n\t{args[0]} default\n}\n:443 {\n}\n", "2: {args[0]}: write the name without quotes"),
     ],
 )  # fmt: skip
 def test_caddy_names_the_line_and_the_reason(read: Any, text: str, reason: str) -> None:
@@ -260,6 +315,13 @@ def test_apache_reads_the_file_behind_ours_at_its_own_lines(read: Any, tmp_path:
         ("Cust\\\nomLog |/bin/sh x\n", "1: CustomLog: the laboratory reads its own logs"),
         ("<IfModule a>\n  LoadModule a b.so\n</IfModule>\n", "2: LoadModule: no code is loaded"),
         ("<IfFile /etc/passwd>\n</IfFile>\n", "1: IfFile: a trial has this one file"),
+        ('"Listen" 8080\n', '1: "Listen": write the name without quotes'),
+        ('"Include" /x\n', '1: "Include": write the name without quotes'),
+        ("A \\\r\nb\r\nListen 1\n", "3: Listen: the laboratory sets address"),
+        ("AuthUserFile /x\n", "1: AuthUserFile: the trial is to depend on this one file"),
+        ("SSLCACertificatePath /x\n", "1: SSLCACertificatePath: the trial is to depend"),
+        ('Header set A "expr=%{file:/etc/hostname}"\n', "1: Header: the trial is to depend"),
+        ("<Directory /x>\n</Directory>\n", "1: Directory: the laboratory sets the rules"),
         ("ServerAdmin ${HOME}\n", "1: ServerAdmin: ${…} depends on more than the file"),
         ("<VirtualHost *:80>\n</VirtualHost>\n", "1: VirtualHost: the laboratory sets address"),
         (f"{HTTPD}{HTTPD}", "12: VirtualHost: the laboratory has one of it"),

@@ -5,12 +5,15 @@ from pathlib import Path
 
 import pytest
 
+from longlook.core import codec
 from longlook.core.errors import InputError
+from longlook.core.model import ServerConfig
 from longlook.provision import server_configs
 from longlook.study.arms import arm_differences
 from longlook.study.catalogue import installed
 from longlook.study.files import find_study
 from longlook.study.plan import make_plan
+from longlook.study.settings import parse_config
 
 TEXT = "http { gzip on; }\n"
 HEX = hashlib.sha256(TEXT.encode()).hexdigest()
@@ -133,6 +136,7 @@ def test_it_can_be_a_factor_and_none(study: Path) -> None:
     ("content", "reason"),
     [
         (b"\xff\xfe", r"no text in UTF-8 \(byte 1\)"),
+        (b"\xef\xbb\xbfhttp { }\n", "begins with a byte order mark: save it as UTF-8 without one"),
         (b"a\nb\0", "line 2 has a zero byte"),
         (b"", "empty"),
         (b"#" * ((64 << 10) + 1), "allowed: a text of 1 byte to 64 KiB"),
@@ -148,3 +152,17 @@ def test_a_server_that_takes_none_says_which_do(study: Path) -> None:
     study.write_text(STUDY.replace("nginx@1.26.3", "quic-go"))
     with pytest.raises(InputError, match=r"server quic-go takes no configuration of yours; .* caddy, haproxy, nginx"):
         make_plan(find_study(str(study)))
+
+
+@pytest.mark.parametrize("name", ["/home/u/.bashrc", "../../x", "..", ".", "a\nb"])
+def test_a_name_that_leads_elsewhere_is_no_kept_configuration(study: Path, name: str) -> None:
+    assert parse_config(f"{name} sha256:{HEX}") is None
+    study.write_text(STUDY.replace('"own/my.conf"', codec.canonical(f"{name} sha256:{HEX}")))
+    with pytest.raises(InputError, match=r"arms\.ours\.server_config = "):
+        find_study(str(study))
+
+
+@pytest.mark.parametrize("name", ["/home/u/.bashrc", "../../x", "..", ".", "", "a\0b"])
+def test_a_trial_from_elsewhere_cannot_have_such_a_name(name: str) -> None:
+    with pytest.raises(ValueError, match="is no plain name of a file"):
+        codec.decode(ServerConfig, {"name": name, "digest": f"sha256:{HEX}"})
