@@ -28,7 +28,7 @@ def recording(jobs: list[Any]) -> Stack:
 
 
 def end() -> Any:
-    return SimpleNamespace(stack="mine", version="1.7.2", knobs=GIVEN)
+    return SimpleNamespace(stack="mine", version="1.7.2", knobs=GIVEN, config=None)
 
 
 def test_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
