@@ -4,18 +4,16 @@ The user's file is included as a copy in which the tags of its virtual host are 
 that the user knows. Of most directives the last one counts, which is the user's.
 """
 
-import os
 import re
-import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from longlook_adapter.debian import Packaged
 from longlook_adapter.errors import BadUsageError
+from longlook_adapter.own_config import ONE_FILE, UNQUOTED, Wrong, ask_server, by_name, read_own, set_by_knobs
 
-_VARIABLE, _CHECK = "LONGLOOK_SERVER_CONFIG", "LONGLOOK_CHECK_CONFIG"
 _HOST = "virtualhost"
 _OWN_HOST = re.compile(r"<virtualhost\s+(?:\*|_default_):443\s*>", re.IGNORECASE)
 _REASONS = {
@@ -42,7 +40,7 @@ _REASONS = {
         *("<directory", "<directorymatch", "allowoverride", "allowoverridelist"),
     ),
 }
-_REFUSED = {name: reason for reason, names in _REASONS.items() for name in names}
+_REFUSED = by_name(_REASONS)
 _FILES = re.compile(
     r"auth(?:user|group)file|authdb[dm]\w*|rewritemap|extfilterdefine|script\w*|action|alias\w*|mimemagicfile|typesconfig"
     r"|ssl\w*(?:file|path)|sslopensslconfcmd|sslrandomseed|cacheroot|scoreboardfile"
@@ -52,7 +50,7 @@ _OF_EXPRESSIONS = re.compile(
 )
 _PLAIN = re.compile(r"<?/?[A-Za-z0-9_.-]+")
 _SPACE = " \t\v\f\r"
-_OF_KNOBS = {"max_incoming_streams": "h2maxsessionstreams"}
+_OF_KNOBS = {"max_incoming_streams": ("h2maxsessionstreams",)}
 
 
 @dataclass(frozen=True)
@@ -65,14 +63,11 @@ class OwnConfig:
     @classmethod
     def of_trial(cls, knobs: Mapping[str, Any]) -> "OwnConfig | None":
         """Return the file that the laboratory names, None if there is none; BadUsageError with the lines refused."""
-        if (named := os.environ.pop(_VARIABLE, None)) is None:
+        found = read_own(_directives, lambda _text, directives: _refusals(directives, knobs))
+        if found is None:
             return None
-        file = Path(named)
-        text = file.read_bytes().decode()
-        if wrong := sorted({*_refusals(text, knobs)}):
-            raise BadUsageError("; ".join(f"{file.name}:{line}: {reason}" for line, reason in wrong))
-        blank = ["" if _is_host(line) else line for line in text.split("\n")]
-        return cls(file.name, "\n".join(blank))
+        file, text, _ = found
+        return cls(file.name, "\n".join("" if _is_host(line) else line for line in text.split("\n")))
 
     def merged(self, ours: str, folder: Path) -> str:
         """Return the laboratory's configuration with this one behind it, which is written to a folder."""
@@ -82,20 +77,13 @@ class OwnConfig:
 
     def check(self, program: Packaged, file: Path) -> None:
         """Let Apache check the merged configuration; BadUsageError, with the line if it is the user's."""
-        argv = (program.path, "-t", "-f", str(file))
-        env = {**os.environ, **program.env}
-        done = subprocess.run(argv, env=env, capture_output=True, encoding="utf-8", errors="replace", check=False)
+        done = ask_server((program.path, "-t", "-f", str(file)), program.env)
         if done.returncode == 0:
             return
         found = re.search(r"on line (\d+) of \S*/own\.conf:\n(.*)", done.stderr)
         if found is not None:
             raise BadUsageError(f"{self.name}:{found[1]}: Apache: {found[2]}")
         raise BadUsageError(f"{self.name}: Apache: {' '.join(done.stderr.split())}")
-
-
-def only_check() -> bool:
-    """Return whether the laboratory asks for nothing but a check."""
-    return os.environ.pop(_CHECK, "") == "1"
 
 
 def _directives(text: str) -> Iterator[tuple[int, str]]:
@@ -117,21 +105,21 @@ def _is_host(line: str) -> bool:
     return line.strip().lower().startswith((f"<{_HOST}", f"</{_HOST}"))
 
 
-def _refusals(text: str, knobs: Mapping[str, Any]) -> Iterator[tuple[int, str]]:
+def _refusals(directives: Iterable[tuple[int, str]], knobs: Mapping[str, Any]) -> Iterator[Wrong]:
     """Yield lines and what is wrong with them."""
-    of_knobs = {name: knob for knob, name in _OF_KNOBS.items() if knob in knobs}
+    of_knobs = set_by_knobs(_OF_KNOBS, knobs)
     hosts = 0
-    for line, directive in _directives(text):
+    for line, directive in directives:
         name = directive.split(maxsplit=1)[0].rstrip(">")
         low = name.lower()
         if low in _REFUSED:
             yield line, f"{name.lstrip('<')}: {_REFUSED[low]}"
         elif not _PLAIN.fullmatch(name):
-            yield line, f"{name}: write the name without quotes"
+            yield line, f"{name}: {UNQUOTED}"
         elif _FILES.fullmatch(low) or _OF_EXPRESSIONS.search(directive):
-            yield line, f"{name}: the trial is to depend on this one file"
+            yield line, f"{name}: {ONE_FILE}"
         elif low in of_knobs:
-            yield line, f"{name}: the study's knob {of_knobs[low]} sets it, too: leave one of them out"
+            yield line, f"{name}: {of_knobs[low]}"
         elif "${" in directive:
             yield line, f"{name}: ${{…}} depends on more than the file: write the value"
         elif low == f"<{_HOST}":

@@ -3,17 +3,17 @@
 import ctypes
 import json
 import os
-import tempfile
 from pathlib import Path
 
 from longlook_adapter.accepted import Accepted
 from longlook_adapter.debian import Packaged
 from longlook_adapter.knobs import parse_knobs
 from longlook_adapter.options import Options
+from longlook_adapter.own_config import checked_only
 from longlook_adapter.supervise import Foreign, supervise
 
 from apache_adapter.configuration import KNOBS, configuration
-from apache_adapter.own import OwnConfig, only_check
+from apache_adapter.own import OwnConfig
 
 PROGRAM = Packaged(Path(__file__).parents[1], "usr/sbin/apache2")
 _LISTENS = "resuming normal operations"
@@ -53,8 +53,5 @@ def run(options: Options) -> None:
             prepare=keep_capabilities,
         )
 
-    if only_check():
-        with tempfile.TemporaryDirectory(prefix="longlook-") as home:
-            configure(Path(home), options.port)
-        return
-    supervise(options, PROGRAM.version(), configure)
+    if not checked_only(lambda folder: configure(folder, options.port)):
+        supervise(options, PROGRAM.version(), configure)

@@ -4,18 +4,11 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from longlook_adapter.own_config import FormError
+
 _WORD = re.compile(r'"(?:\\.|[^"\\])*"|`[^`]*`|[^\s]+', re.DOTALL)
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 _DEEPEST = 50
-
-
-class FormError(ValueError):
-    """The text is no Caddyfile; `line` is where."""
-
-    def __init__(self, line: int, reason: str) -> None:
-        """Take the line, from 1, and what is wrong there."""
-        super().__init__(reason)
-        self.line = line
 
 
 @dataclass

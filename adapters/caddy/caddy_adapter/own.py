@@ -5,21 +5,19 @@ beside its. Caddy itself names the lines that the user knows, since it reads the
 """
 
 import json
-import os
 import re
-import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from longlook_adapter.errors import AdapterError, BadUsageError
+from longlook_adapter.own_config import ONE_FILE, UNQUOTED, Wrong, ask_server, by_name, read_own
 
-from caddy_adapter.caddyfile import FormError, Statement, everything, parse
+from caddy_adapter.caddyfile import Statement, everything, parse
 
 Data = dict[str, Any]
 
-_VARIABLE, _CHECK = "LONGLOOK_SERVER_CONFIG", "LONGLOOK_CHECK_CONFIG"
 _ADDRESS = ":443"
 
 _OPTIONS = {
@@ -34,7 +32,7 @@ _OPTIONS = {
     "the laboratory reads its own log": ("log", "debug"),
     "a trial ends at once": ("grace_period", "shutdown_delay"),
     "the program starts no other one": ("events",),
-    "the trial is to depend on this one file": ("filesystem",),
+    ONE_FILE: ("filesystem",),
     "the study's key protocol decides it": ("protocols",),
     "the laboratory's listener is its own": ("listener_wrappers", "packet_conn_wrappers"),
 }
@@ -44,11 +42,9 @@ _OF_SITE = {
     "the laboratory sets the files that are served": ("root", "file_server"),
     "the laboratory reads its own log": ("log", "log_skip", "log_name", "skip_log", "log_append"),
     "the program starts no other one": ("exec",),
-    "the trial is to depend on this one file": ("templates", "fs"),
+    ONE_FILE: ("templates", "fs"),
 }
-_REFUSED_OPTIONS, _REFUSED_OF_SITE = (
-    {name: reason for reason, names in reasons.items() for name in names} for reasons in (_OPTIONS, _OF_SITE)
-)
+_REFUSED_OPTIONS, _REFUSED_OF_SITE = by_name(_OPTIONS), by_name(_OF_SITE)
 _ENTERED = ("handle", "handle_path", "route", "handle_errors", "handle_response", "intercept", "import")
 _ENTERED_FOR_ANSWERS = ("reverse_proxy", "forward_auth", "php_fastcgi")
 """Blocks that have statements of a site, and such that have blocks of these."""
@@ -68,17 +64,8 @@ class OwnConfig:
     @classmethod
     def of_trial(cls) -> "OwnConfig | None":
         """Return the file that the laboratory names, None if there is none; BadUsageError with the lines refused."""
-        if (named := os.environ.pop(_VARIABLE, None)) is None:
-            return None
-        file = Path(named)
-        text = file.read_bytes().decode()
-        try:
-            top = parse(text)
-        except FormError as error:
-            raise BadUsageError(f"{file.name}:{error.line}: {error}") from error
-        if wrong := sorted({*_outside(text), *_refusals(top)}):
-            raise BadUsageError("; ".join(f"{file.name}:{line}: {reason}" for line, reason in wrong))
-        return cls(file)
+        found = read_own(parse, lambda text, top: [*_outside(text), *_refusals(top)])
+        return None if found is None else cls(found[0])
 
     def merged(self, ours: Data, binary: str, env: Mapping[str, str]) -> Data:
         """Return the laboratory's configuration with this one; BadUsageError for what Caddy's adapter refuses."""
@@ -109,9 +96,7 @@ class OwnConfig:
     def _asked(self, argv: Sequence[str], env: Mapping[str, str]) -> str:
         """Return what Caddy prints; BadUsageError with its error, in which places are the user's."""
         try:
-            done = subprocess.run(
-                argv, env={**os.environ, **env}, capture_output=True, encoding="utf-8", errors="replace", check=False
-            )
+            done = ask_server(argv, env)
         except OSError as error:
             raise AdapterError(f"{argv[0]} does not run: {error}") from error
         if done.returncode == 0:
@@ -131,11 +116,6 @@ def _error_in(line: str) -> str:
     return line.removeprefix("Error: ") if line.startswith("Error: ") else ""
 
 
-def only_check() -> bool:
-    """Return whether the laboratory asks for nothing but a check."""
-    return os.environ.pop(_CHECK, "") == "1"
-
-
 def _put(into: Data, given: Data, name: str) -> None:
     """Put settings beside those that there are; BadUsageError for one that there is."""
     if both := sorted(into.keys() & given.keys()):
@@ -143,22 +123,22 @@ def _put(into: Data, given: Data, name: str) -> None:
     into.update(given)
 
 
-def _outside(text: str) -> Iterator[tuple[int, str]]:
+def _outside(text: str) -> Iterator[Wrong]:
     """Yield lines that take a value from the environment, a file or the machine."""
     for line, part in enumerate(text.split("\n"), 1):
         if (found := _OUTSIDE.search(part)) is not None:
             yield line, f"{found[0]}…}}: it depends on more than the file: write the value"
 
 
-def _refusals(top: Sequence[Statement]) -> Iterator[tuple[int, str]]:
+def _refusals(top: Sequence[Statement]) -> Iterator[Wrong]:
     """Yield lines and what is wrong with them."""
     snippets = {each.words[0][1:-1] for each in top if each.words and _is_snippet(each)}
     for each in everything(top):
         name = each.words[0] if each.words else ""
         if "{args" in name or "{block" in name or (name[:1] in '"`' and name.strip('"`') == "import"):
-            yield each.line, f"{name}: write the name without quotes"
+            yield each.line, f"{name}: {UNQUOTED}"
         if name in _OF_TLS:
-            yield each.line, f"{name}: the trial is to depend on this one file"
+            yield each.line, f"{name}: {ONE_FILE}"
         if each.words[:1] == ("import",) and not {*each.words[1:2]} <= snippets:
             yield each.line, "import: a trial has this one file: write the lines here"
     sites = []
@@ -181,16 +161,14 @@ def _is_snippet(statement: Statement) -> bool:
     return statement.words[0].startswith("(") and statement.words[0].endswith(")")
 
 
-def _refused(
-    statements: Iterable[Statement], reasons: Mapping[str, str], *, plain: bool = True
-) -> Iterator[tuple[int, str]]:
+def _refused(statements: Iterable[Statement], reasons: Mapping[str, str], *, plain: bool = True) -> Iterator[Wrong]:
     """Yield lines whose name has a reason, or is not `plain` if it is to be."""
     for each in statements:
         name = each.words[0] if each.words else "{"
         if name in reasons:
             yield each.line, f"{name}: {reasons[name]}"
         elif plain and not _PLAIN.fullmatch(name):
-            yield each.line, f"{name}: write the name without quotes"
+            yield each.line, f"{name}: {UNQUOTED}"
         if name in _ENTERED:
             yield from _refused(each.children, reasons, plain=plain)
         elif name in _ENTERED_FOR_ANSWERS:

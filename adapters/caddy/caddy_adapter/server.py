@@ -2,17 +2,17 @@
 
 import json
 import os
-import tempfile
 from pathlib import Path
 
 from longlook_adapter.accepted import Accepted
 from longlook_adapter.either import spoken
 from longlook_adapter.options import Options
+from longlook_adapter.own_config import checked_only
 from longlook_adapter.packages import installed_program
 from longlook_adapter.supervise import Foreign, supervise
 
 from caddy_adapter.configuration import configuration, knobs_of, request_of
-from caddy_adapter.own import OwnConfig, only_check
+from caddy_adapter.own import OwnConfig
 
 _LISTENS = '"serving initial configuration"'
 
@@ -41,8 +41,5 @@ def run(options: Options) -> None:
         argv = (binary, "run", "--config", str(file))
         return Foreign(argv, is_ready=lambda line: _LISTENS in line, on_request=on_request, env=home)
 
-    if only_check():
-        with tempfile.TemporaryDirectory(prefix="longlook-") as home:
-            configure(Path(home), options.port)
-        return
-    supervise(options, version, configure)
+    if not checked_only(lambda folder: configure(folder, options.port)):
+        supervise(options, version, configure)

@@ -4,9 +4,7 @@ A section's lines of the user's come behind the laboratory's, so that a setting 
 reads one file; what it says of a line of that file is said of the user's line.
 """
 
-import os
 import re
-import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,8 +13,8 @@ from typing import Any
 from longlook_adapter.debian import Packaged
 from longlook_adapter.either import ALT_SVC_PORT
 from longlook_adapter.errors import BadUsageError
+from longlook_adapter.own_config import ONE_FILE, PLAIN, UNQUOTED, Wrong, ask_server, by_name, read_own, set_by_knobs
 
-_VARIABLE, _CHECK = "LONGLOOK_SERVER_CONFIG", "LONGLOOK_CHECK_CONFIG"
 _MERGED, _OF_THEIR_OWN = ("global", "defaults", "frontend", "backend"), ("cache", "userlist")
 _ELSEWHERE = (
     *("listen", "peers", "resolvers", "mailers", "http-errors", "ring", "log-forward", "program", "fcgi-app"),
@@ -24,7 +22,6 @@ _ELSEWHERE = (
 )
 _WORD = re.compile(r"""(?:\\.|"(?:\\.|[^"\\])*"|'[^']*'|[^ \t\r\v\f#"'\\])+|\#.*""")
 _PART = re.compile(r"""\\x([0-9a-fA-F]{2})|\\(.)|"((?:\\.|[^"\\])*)"|'([^']*)'""")
-_PLAIN = re.compile(r"[A-Za-z0-9_.-]+")
 
 _REASONS = {
     "the laboratory sets address, port, protocol, certificate and key": ("bind",),
@@ -41,7 +38,7 @@ _REASONS = {
         *("setenv", "presetenv", "unsetenv", "resetenv", "insecure-setuid-wanted", "unix-bind", "localpeer"),
     ),
     "a trial has one thread on one processor": ("nbthread", "nbproc", "thread-groups", "cpu-map", "cpu-policy"),
-    "the trial is to depend on this one file": (
+    ONE_FILE: (
         *("errorfile", "errorfiles", "ca-base", "crt-base", "key-base", "ssl-dh-param-file", "default-path"),
         *("ssl-engine", "ssl-provider", "ssl-provider-path", "ssl-propquery", "issuers-chain-path"),
         *("server-state-file", "server-state-base", "load-server-state-from-file", "h1-case-adjust-file"),
@@ -49,7 +46,7 @@ _REASONS = {
     ),
     "the program starts no other one": ("external-check", "insecure-fork-wanted"),
 }
-_REFUSED = {name: reason for reason, names in _REASONS.items() for name in names}
+_REFUSED = by_name(_REASONS)
 _LOGS = ("httplog", "httpslog", "tcplog", "dontlog-normal", "clf")
 _OTHER_FILES = ("-f", "file", "lf-file", "errorfile", "errorfiles", "spoe", "ca-file", "crt", "crl-file")
 _OF_EXPRESSIONS = re.compile(r"(?:^|[^\w.])map(?:_\w+)?\(|(?:add|del|set)-(?:acl|map)\(")
@@ -87,13 +84,8 @@ class OwnConfig:
     @classmethod
     def of_trial(cls, knobs: Mapping[str, Any]) -> "OwnConfig | None":
         """Return the file that the laboratory names, None if there is none; BadUsageError with the lines refused."""
-        if (named := os.environ.pop(_VARIABLE, None)) is None:
-            return None
-        file = Path(named)
-        sections, misplaced = _read(file.read_bytes().decode())
-        if wrong := sorted({*misplaced, *_refusals(sections, knobs)}):
-            raise BadUsageError("; ".join(f"{file.name}:{line}: {reason}" for line, reason in wrong))
-        return cls(file.name, sections)
+        found = read_own(_read, lambda _text, read: [*read[1], *_refusals(read[0], knobs)])
+        return None if found is None else cls(found[0].name, found[2][0])
 
     def merged(self, ours: str) -> tuple[str, list[int]]:
         """Return the laboratory's configuration with this one, and of each line the user's, 0 for another line."""
@@ -118,8 +110,7 @@ class OwnConfig:
 
     def check(self, program: Packaged, file: Path, origins: Sequence[int]) -> None:
         """Let HAProxy check the merged configuration; BadUsageError, with the line if it is the user's."""
-        argv, env = (*program.argv, "-c", "-f", str(file)), {**os.environ, **program.env}
-        done = subprocess.run(argv, env=env, capture_output=True, encoding="utf-8", errors="replace", check=False)
+        done = ask_server((*program.argv, "-c", "-f", str(file)), program.env)
         if done.returncode == 0:
             return
         alerts = [line.partition(" : ")[2] for line in done.stderr.splitlines() if "[ALERT]" in line]
@@ -133,12 +124,7 @@ class OwnConfig:
         raise BadUsageError("; ".join(reasons) or f"{self.name}: HAProxy: {'; '.join(alerts) or done.stderr.strip()}")
 
 
-def only_check() -> bool:
-    """Return whether the laboratory asks for nothing but a check."""
-    return os.environ.pop(_CHECK, "") == "1"
-
-
-def _read(text: str) -> tuple[list[_Section], list[tuple[int, str]]]:
+def _read(text: str) -> tuple[list[_Section], list[Wrong]]:
     """Return the sections of a file, and lines that are in none or in one that cannot be, each with the reason."""
     sections: list[_Section] = []
     wrong: list[tuple[int, str]] = []
@@ -170,8 +156,8 @@ def _unclear(line: str, words: Sequence[str]) -> str:
     if _WORD.sub("", line).strip(" \t\r\v\f"):
         return f"{words[0]}: a text in quotes does not end"
     for name in words[: 2 if words[0] in ("no", "default") else 1]:
-        if not _PLAIN.fullmatch(name):
-            return f"{name}: write the name without quotes"
+        if not PLAIN.fullmatch(name):
+            return f"{name}: {UNQUOTED}"
     for word in words:
         quoted = [part[3] for part in _PART.finditer(word) if part[3] is not None]
         if "${" in word or any("$" in re.sub(r"\\.", "", text) for text in quoted):
@@ -196,10 +182,10 @@ def words_of(line: str) -> list[str]:
     return [word for word in _WORD.findall(line) if not word.startswith("#")]
 
 
-def _refusals(sections: Sequence[_Section], knobs: Mapping[str, Any]) -> Iterator[tuple[int, str]]:
+def _refusals(sections: Sequence[_Section], knobs: Mapping[str, Any]) -> Iterator[Wrong]:
     """Yield lines and what is wrong with them."""
     first: dict[str, int] = {}
-    of_knobs = {name: knob for knob, names in _OF_KNOBS.items() if knob in knobs for name in names}
+    of_knobs = set_by_knobs(_OF_KNOBS, knobs)
     for section in sections:
         known = first.setdefault(section.keyword, section.line)
         if section.keyword in _MERGED and known != section.line:
@@ -216,7 +202,7 @@ def _refusals(sections: Sequence[_Section], knobs: Mapping[str, Any]) -> Iterato
             elif name.startswith("lua-"):
                 yield number, f"{name}: no code is loaded into the program"
             elif others := sorted({*words[1:]} & {*_OTHER_FILES}) or _OF_EXPRESSIONS.findall(" ".join(words)):
-                yield number, f"{name}: {others[0].strip()}: the trial is to depend on this one file"
+                yield number, f"{name}: {others[0].strip()}: {ONE_FILE}"
             elif {*words} & {"set-log-level", "do-log"}:
                 yield number, f"{name}: the laboratory reads its own log"
             elif name == "mode" and words[1:] != ["http"]:
@@ -224,4 +210,4 @@ def _refusals(sections: Sequence[_Section], knobs: Mapping[str, Any]) -> Iterato
             elif name == "option" and {*words} & {*_LOGS}:
                 yield number, f"option {words[-1]}: the laboratory reads its own log"
             elif name in of_knobs:
-                yield number, f"{name}: the study's knob {of_knobs[name]} sets it, too: leave one of them out"
+                yield number, f"{name}: {of_knobs[name]}"

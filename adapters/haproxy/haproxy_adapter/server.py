@@ -6,11 +6,12 @@ from pathlib import Path
 from longlook_adapter.accepted import Accepted
 from longlook_adapter.either import ALT_SVC_PORT
 from longlook_adapter.options import Options
+from longlook_adapter.own_config import checked_only
 from longlook_adapter.supervise import Foreign, supervise
 
 from haproxy_adapter.configuration import configuration, knobs_of, request_of
 from haproxy_adapter.origin import origin
-from haproxy_adapter.own import OwnConfig, only_check
+from haproxy_adapter.own import OwnConfig
 from haproxy_adapter.proxy import LISTENS, PROGRAM
 
 
@@ -32,22 +33,20 @@ def run(options: Options) -> None:
             own.check(PROGRAM, file, origins)
         return file
 
-    with tempfile.TemporaryDirectory(prefix="longlook-") as home:
-        if only_check():
-            configured(Path(home), options.port, Path(home) / "origin.sock")
-            return
-        with origin(options.www, Path(home)) as socket:
+    if checked_only(lambda folder: configured(folder, options.port, folder / "origin.sock")):
+        return
+    with tempfile.TemporaryDirectory(prefix="longlook-") as home, origin(options.www, Path(home)) as socket:
 
-            def configure(folder: Path, port: int) -> Foreign:
-                file = configured(folder, port, socket)
-                accepted = Accepted((options.address, port))
+        def configure(folder: Path, port: int) -> Foreign:
+            file = configured(folder, port, socket)
+            accepted = Accepted((options.address, port))
 
-                def on_request(line: str) -> None:
-                    """Report a connection if no ticket is given: the log says nothing of early data over QUIC."""
-                    if ALT_SVC_PORT in knobs and (found := request_of(line)) is not None:
-                        accepted.request(*found, resumed=False, used_0rtt=False)
+            def on_request(line: str) -> None:
+                """Report a connection if no ticket is given: the log says nothing of early data over QUIC."""
+                if ALT_SVC_PORT in knobs and (found := request_of(line)) is not None:
+                    accepted.request(*found, resumed=False, used_0rtt=False)
 
-                argv = (*PROGRAM.argv, "-W", "-db", "-f", str(file))
-                return Foreign(argv, lambda line: LISTENS in line, on_request, PROGRAM.env, name="HAProxy")
+            argv = (*PROGRAM.argv, "-W", "-db", "-f", str(file))
+            return Foreign(argv, lambda line: LISTENS in line, on_request, PROGRAM.env, name="HAProxy")
 
-            supervise(options, version, configure)
+        supervise(options, version, configure)

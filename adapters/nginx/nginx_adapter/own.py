@@ -4,9 +4,7 @@ The parts of the user's file are included where they belong, as files of their o
 So nginx itself names the lines that the user knows.
 """
 
-import os
 import re
-import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,10 +13,10 @@ from typing import Any
 from longlook_adapter.debian import Packaged
 from longlook_adapter.either import ALT_SVC_PORT
 from longlook_adapter.errors import BadUsageError
+from longlook_adapter.own_config import ONE_FILE, PLAIN, UNQUOTED, Wrong, ask_server, by_name, read_own, set_by_knobs
 
-from nginx_adapter.tokens import Directive, FormError, everything, only, parse, without
+from nginx_adapter.tokens import Directive, everything, only, parse, without
 
-_VARIABLE, _CHECK = "LONGLOOK_SERVER_CONFIG", "LONGLOOK_CHECK_CONFIG"
 _HTTP, _SERVER, _EVENTS = "http", "server", "events"
 _WITH_DATA = ("map", "geo", "types", "split_clients", "charset_map")
 """Blocks whose lines are data, and no directives."""
@@ -37,7 +35,7 @@ _REASONS = {
         *(f"{name}_temp_path" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")),
     ),
     "a trial has this one file: write the lines here": ("include",),
-    "the trial is to depend on this one file": (
+    ONE_FILE: (
         *("ssl_dhparam", "auth_basic_user_file", "ssl_trusted_certificate", "ssl_client_certificate", "ssl_crl"),
         *("ssl_session_ticket_key", "ssl_password_file", "ssl_stapling_file", "ssl_ech_file", "quic_host_key"),
         *("ssl_engine", "ssl_conf_command", "xslt_stylesheet", "xml_entities", "geoip2"),
@@ -47,10 +45,9 @@ _REASONS = {
     "no code is loaded into the program": ("load_module",),
     "the laboratory serves HTTP alone": ("stream", "mail"),
 }
-_REFUSED = {name: reason for reason, names in _REASONS.items() for name in names}
+_REFUSED = by_name(_REASONS)
 _CODE = re.compile(r"lua_\w+|\w+_by_lua\w*|js_\w+|perl\w*")
 _FILES = re.compile(r"geoip_\w+|\w+_(?:cache_path|store)|\w+_ssl_(?:\w*certificate\w*|crl|password_file|conf_command)")
-_PLAIN = re.compile(r"[A-Za-z0-9_.-]+")
 _NUMBERS = re.compile(r"^\d+#\d+: ")
 """Of the process and the thread, before what nginx reports."""
 _OURS = ("$early", "$protocol")
@@ -82,17 +79,8 @@ class OwnConfig:
     @classmethod
     def of_trial(cls, knobs: Mapping[str, Any]) -> "OwnConfig | None":
         """Return the file that the laboratory names, None if there is none; BadUsageError with the lines refused."""
-        if (named := os.environ.pop(_VARIABLE, None)) is None:
-            return None
-        file = Path(named)
-        text = file.read_bytes().decode()
-        try:
-            top = parse(text)
-        except FormError as error:
-            raise BadUsageError(f"{file.name}:{error.line}: {error}") from error
-        if wrong := sorted({*_refusals(top, knobs)}):
-            raise BadUsageError("; ".join(f"{file.name}:{line}: {reason}" for line, reason in wrong))
-        return cls(file.name, text, _parts(top))
+        found = read_own(parse, lambda _text, top: _refusals(top, knobs))
+        return None if found is None else cls(found[0].name, found[1], _parts(found[2]))
 
     def merged(self, ours: str, folder: Path) -> str:
         """Return the laboratory's configuration with this one, whose parts are written to a folder."""
@@ -114,8 +102,7 @@ class OwnConfig:
     def check(self, program: Packaged, folder: Path, file: Path) -> None:
         """Let nginx check the merged configuration; BadUsageError, with the line if it is the user's."""
         argv = (*program.argv, "-t", "-q", "-p", str(folder), "-c", str(file), "-e", "stderr")
-        env = {**os.environ, **program.env}
-        done = subprocess.run(argv, env=env, capture_output=True, encoding="utf-8", errors="replace", check=False)
+        done = ask_server(argv, program.env)
         if done.returncode == 0:
             return
         problems = [line.partition("[emerg] ")[2] for line in done.stderr.splitlines() if "[emerg] " in line]
@@ -124,11 +111,6 @@ class OwnConfig:
         if (found := own.fullmatch(reason)) is not None:
             raise BadUsageError(f"{self.name}:{found[2]}: nginx: {found[1]}")
         raise BadUsageError(f"{self.name}: nginx: {reason}")
-
-
-def only_check() -> bool:
-    """Return whether the laboratory asks for nothing but a check."""
-    return os.environ.pop(_CHECK, "") == "1"
 
 
 def _parts(top: Sequence[Directive]) -> dict[str, list[Directive]]:
@@ -145,26 +127,26 @@ def _parts(top: Sequence[Directive]) -> dict[str, list[Directive]]:
     }
 
 
-def _refusals(top: Sequence[Directive], knobs: Mapping[str, Any]) -> Iterator[tuple[int, str]]:
+def _refusals(top: Sequence[Directive], knobs: Mapping[str, Any]) -> Iterator[Wrong]:
     """Yield lines and what is wrong with them."""
-    of_knobs = {name: knob for knob, names in _OF_KNOBS.items() if knob in knobs for name in names}
+    of_knobs = set_by_knobs(_OF_KNOBS, knobs)
     for each in _directives(top):
-        if not _PLAIN.fullmatch(each.name):
-            yield each.line, f"{each.name}: write the name without quotes"
+        if not PLAIN.fullmatch(each.name):
+            yield each.line, f"{each.name}: {UNQUOTED}"
         elif each.name in _REFUSED:
             yield each.line, f"{each.name}: {_REFUSED[each.name]}"
         elif _CODE.fullmatch(each.name):
             yield each.line, f"{each.name}: no code runs within the program"
         elif _FILES.fullmatch(each.name):
-            yield each.line, f"{each.name}: the trial is to depend on this one file"
+            yield each.line, f"{each.name}: {ONE_FILE}"
         elif each.name in of_knobs:
-            yield each.line, f"{each.name}: the study's knob {of_knobs[each.name]} sets it, too: leave one of them out"
+            yield each.line, f"{each.name}: {of_knobs[each.name]}"
         elif each.name == "set" and each.words[1:2] and each.words[1] in _OURS:
             yield each.line, f"set: the laboratory has a variable {each.words[1]}: give yours another name"
     yield from _misplaced(top)
 
 
-def _misplaced(top: Sequence[Directive]) -> Iterator[tuple[int, str]]:
+def _misplaced(top: Sequence[Directive]) -> Iterator[Wrong]:
     """Yield lines of blocks and headers that stand elsewhere, or in another form, than the laboratory can merge."""
     beside = {id(each) for each in _parts(top)[_SERVER]}
     for each in _directives(top):

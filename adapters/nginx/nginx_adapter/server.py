@@ -1,16 +1,16 @@
 """nginx as a server."""
 
 import json
-import tempfile
 from pathlib import Path
 
 from longlook_adapter.accepted import Accepted
 from longlook_adapter.debian import Packaged
 from longlook_adapter.options import Options
+from longlook_adapter.own_config import checked_only
 from longlook_adapter.supervise import Foreign, supervise
 
 from nginx_adapter.configuration import configuration, knobs_of
-from nginx_adapter.own import OwnConfig, only_check
+from nginx_adapter.own import OwnConfig
 
 PROGRAM = Packaged(Path(__file__).parents[1], "usr/sbin/nginx")
 _LISTENS = "start worker process "
@@ -40,8 +40,5 @@ def run(options: Options) -> None:
         argv = (*PROGRAM.argv, "-p", str(folder), "-c", str(file), "-e", "stderr")
         return Foreign(argv, lambda line: _LISTENS in line, on_request, PROGRAM.env, name="nginx")
 
-    if only_check():
-        with tempfile.TemporaryDirectory(prefix="longlook-") as home:
-            configure(Path(home), options.port)
-        return
-    supervise(options, version, configure)
+    if not checked_only(lambda folder: configure(folder, options.port)):
+        supervise(options, version, configure)

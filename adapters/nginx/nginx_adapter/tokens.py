@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from longlook_adapter.own_config import FormError
+
 _TOKEN = re.compile(
     r"""(?P<space>[ \t\r\n]+)|(?P<comment>\#[^\n]*)|(?P<end>;)|(?P<open>\{)|(?P<close>\})
     |(?P<quoted>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')
@@ -12,15 +14,6 @@ _TOKEN = re.compile(
 )
 """nginx knows no other white space than these four characters."""
 _DEEPEST = 50
-
-
-class FormError(ValueError):
-    """The text is no configuration of nginx; `line` is where."""
-
-    def __init__(self, line: int, reason: str) -> None:
-        """Take the line, from 1, and what is wrong there."""
-        super().__init__(reason)
-        self.line = line
 
 
 @dataclass

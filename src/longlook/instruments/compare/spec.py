@@ -235,7 +235,7 @@ def _arm(spec: ComparisonSpec, which: str, catalogue: Catalogue) -> dict[str, An
         "protocol": side.protocol,
         "connection": spec.connection,
         **ends,
-        **dict.fromkeys((SERVER_CONFIG,) if own else (), own),
+        **({SERVER_CONFIG: own} if own else {}),
         **_knob_tables(side, [knob for knob in spec.knobs if knob.side in (None, which)], compared, catalogue),
     }
     if not find_protocol(side.protocol).quic:
