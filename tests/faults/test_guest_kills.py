@@ -1,5 +1,6 @@
 """Whatever ends a run in virtual time, no guest outlives it and every finished trial does."""
 
+import contextlib
 import json
 import os
 import signal
@@ -84,18 +85,23 @@ def test_a_stopped_guest_goes_on_as_if_nothing_had_been(guest_home: GuestHome) -
         if out.name == "run-2":
             _wait_for(run, lambda: _kernels(guest_home) and list(guest_home.path.glob("run-2/trials/.partial-boot*")))
             time.sleep(1.5)
-            # Not the programs' own processes: one that a signal stops while it waits for the guest's kernel was seen to
-            # fail its trial, once in six times. Whoever stops a run stops this process, or freezes all of them.
-            stopped = [pid for pid in guest_home.guests() if b"uml-userspace" not in command_line(pid)]
-            for number in (signal.SIGSTOP, signal.SIGCONT):
-                for pid in (run.pid, *stopped):
-                    os.kill(pid, number)
-                time.sleep(6)
+            for _ in range(8):  # all processes, a program's own among them, whatever they wait for
+                stopped = [run.pid, *guest_home.guests()]
+                _signal(signal.SIGSTOP, stopped)
+                time.sleep(0.3)
+                _signal(signal.SIGCONT, stopped)
+                time.sleep(0.3)
         _, errors = run.communicate(timeout=120)
         assert run.returncode == 0, errors
     straight, interrupted = (_bytes(out) for out in outs)
     assert interrupted.keys() == straight.keys()
     assert [name for name in straight if interrupted[name] != straight[name]] == []
+
+
+def _signal(number: int, pids: list[int]) -> None:
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):  # a program of the guest may have ended meanwhile
+            os.kill(pid, number)
 
 
 def _bytes(out: Path) -> dict[str, bytes]:
