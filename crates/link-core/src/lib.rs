@@ -45,6 +45,7 @@ mod queue;
 mod ranges;
 mod schedule;
 mod schema;
+mod size_condition;
 pub mod stage;
 pub mod stages;
 mod stream;

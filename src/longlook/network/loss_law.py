@@ -101,6 +101,8 @@ def _law(stage: Stage) -> LossLaw | str:
     probability = given.get("probability", 0.0)
     if isinstance(probability, Mapping) or trace_of(probability) is not None:
         return "the probability of loss depends on time"
+    if given.get("above_bytes"):
+        return "the probability of loss depends on packets' sizes"
     if stage.kind in ("loss", _CORRUPT):
         return LossLaw((1.0,), (float(probability),), ((1.0,),), corrupted=stage.kind == _CORRUPT)
     if stage.kind == "gilbert_elliott":

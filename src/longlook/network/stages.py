@@ -25,6 +25,7 @@ _NS_PER_S = 10**9
 _NO_LIMIT = 2**32 - 1
 _DUPLICATE_ACKS = 3  # packets that overtake one before senders take it for lost: RFC 5681 and RFC 9002
 _SHORTEST_WAIT_NS = 10**6
+_ABOVE = "above_bytes"
 _POLICER_BURST_S = Fraction(1, 10)
 _POLICER_BURST_PACKETS = 10
 
@@ -107,8 +108,7 @@ def stages(side: DirectionSettings, delay: Json, rtt_ns: Fraction, *, competing:
     yield from _middlebox(side)
     if (operations := surgery.surgery_stage(side.setting(surgery.KIND) or OFF)) is not None:
         yield MadeStage(operations, surgery.KIND)
-    if (lossy := loss_stage(side.setting("loss"))) is not None:
-        yield MadeStage(lossy, "loss")
+    yield from _loss(side)
     for name, quantity in (("duplicate", values.DUPLICATE), ("corrupt", values.SHARE)):
         if probability := side.parameter(name, quantity):
             yield MadeStage(Stage(name, {"probability": probability}), name)
@@ -120,8 +120,24 @@ def stages(side: DirectionSettings, delay: Json, rtt_ns: Fraction, *, competing:
         yield MadeStage(
             _reorder(side, probability, rtt_ns),
             "reorder",
-            {"depth_packets": "reorder_depth", "wait_ns": "reorder_wait"},
+            {"depth_packets": "reorder_depth", "wait_ns": "reorder_wait", _ABOVE: "reorder_above"},
         )
+
+
+def _above(side: DirectionSettings, name: str) -> dict[str, Json]:
+    """Return the parameter by which a stage concerns larger packets alone, or none if it concerns all."""
+    return {} if side.is_off(name) else {_ABOVE: side.parameter(name, values.SIZE)}
+
+
+def _loss(side: DirectionSettings) -> Iterator[MadeStage]:
+    if (lossy := loss_stage(side.setting("loss"))) is None:
+        return
+    above = _above(side, "loss_above")
+    if above and lossy.kind != "loss":
+        raise side.error(
+            "loss_above", f'needs losses that are independent, such as {side.key("loss")} = "1%"; or write "{OFF}"'
+        )
+    yield MadeStage(Stage(lossy.kind, {**lossy.parameters, **above}), "loss", {_ABOVE: "loss_above"})
 
 
 def _nat(side: DirectionSettings) -> Iterator[MadeStage]:
@@ -268,14 +284,21 @@ def _jitter(side: DirectionSettings, delay: Json) -> Iterator[MadeStage]:
         parameters["law"] = str(law)
     if correlation := side.parameter("jitter_correlation", values.SHARE):
         parameters["correlation"] = correlation
-    details = {"law": "jitter_law", "correlation": "jitter_correlation", "reorder": "jitter_reorders"}
+    parameters |= _above(side, "jitter_above")
+    details = {
+        _ABOVE: "jitter_above",
+        "law": "jitter_law",
+        "correlation": "jitter_correlation",
+        "reorder": "jitter_reorders",
+    }
     yield MadeStage(Stage("jitter", parameters), "jitter", details)
 
 
 def _reorder(side: DirectionSettings, probability: Json, rtt_ns: Fraction) -> Stage:
     depth = int(side.setting("reorder_depth") or _DUPLICATE_ACKS)
     wait_ns = side.parameter("reorder_wait", values.TIME) or max(round(rtt_ns), _SHORTEST_WAIT_NS)
-    return Stage("reorder", {"probability": probability, "depth_packets": depth, "wait_ns": wait_ns})
+    above = _above(side, "reorder_above")
+    return Stage("reorder", {"probability": probability, "depth_packets": depth, "wait_ns": wait_ns, **above})
 
 
 def rebind_times(value: object) -> tuple[int, int]:

@@ -107,6 +107,9 @@ def test_the_order_of_stages() -> None:
         ("reorder", {"reorder": "1%"}, {"probability": 0.01, "depth_packets": 3, "wait_ns": 36 * MS}),
         ("reorder", {"reorder": "1%", "reorder_depth": 30, "reorder_wait": "5ms"}, {"depth_packets": 30}),
         ("jitter", {"jitter": "5ms", "jitter_law": "pareto", "jitter_correlation": "25%"}, {"correlation": 0.25}),
+        ("reorder", {"reorder": "3%", "reorder_above": "1440B"}, {"probability": 0.03, "above_bytes": 1440}),
+        ("jitter", {"jitter": "5ms", "jitter_above": "1440B"}, {"jitter_ns": 5 * MS, "above_bytes": 1440}),
+        ("loss", {"loss": "1%", "loss_above": "1440B"}, {"probability": 0.01, "above_bytes": 1440}),
         ("rate", {"queue": "100packets"}, {"rate_bps": 10_000_000, "queue_packets": 100}),
         ("rate", {"burst": "10KB"}, {"burst_bytes": 10_000}),
         ("codel", {"aqm": "codel"}, {"rate_bps": 10_000_000}),
@@ -247,6 +250,8 @@ def test_an_error_names_what_is_allowed(key: str, value: object, reason: str) ->
         ({"reorder_depth": 3}, "reorder_depth", "no effect without network.reorder"),
         ({"up.reorder_wait": "3ms", "down.reorder": "1%"}, "up.reorder_wait", "without network.up.reorder"),
         ({"jitter_correlation": "25%"}, "jitter_correlation", "no effect without network.jitter"),
+        ({"reorder_above": "1440B"}, "reorder_above", "no effect without network.reorder"),
+        ({"loss": "burst(1%, 3)", "loss_above": "1440B"}, "loss_above", "needs losses that are independent"),
         ({"jitter_law": "normal"}, "jitter_law", "no effect without network.jitter"),
         ({"mtu_icmp": True}, "mtu_icmp", 'no effect without network.mtu: write for example network.mtu = "1400B"'),
         ({"mtu_claimed": "576B"}, "mtu_claimed", "no effect without network.mtu"),
@@ -277,6 +282,7 @@ def test_settings_that_contradict_each_other(settings: dict[str, Any], key: str,
 def test_what_is_off_may_keep_its_details() -> None:
     """Levels of a factor switch it on and off; the details stand once."""
     assert link(reorder="0%", reorder_depth=5, mtu="off", mtu_icmp=False) == link()
+    assert link(loss="burst(1%, 3)", loss_above="off") == link(loss="burst(1%, 3)")
     assert link(**{"down.reorder": "1%", "reorder_depth": 5}).down[-1].parameters["depth_packets"] == 5
 
 

@@ -3,6 +3,7 @@
 use super::delay::MAX_DELAY_NS;
 use crate::distribution::{bits_of, normal_probability, normal_quantile, open_unit, standard_pareto_quantile};
 use crate::parameters::{Bounds, Fallback, ParameterSpec, Varies};
+use crate::size_condition::{ABOVE_BYTES, SizeCondition};
 use crate::stage::{Built, Order, Outcome, Recipe, Stage, StageSpec, Transit, unconstrained};
 use crate::stream::{Stream, mix, symmetric};
 use crate::varying::Varying;
@@ -11,7 +12,7 @@ const LAWS: &[&str] = &["uniform", "normal", "pareto"];
 
 pub(super) const SPEC: StageSpec = StageSpec {
     kind: "jitter",
-    law: "adds a random offset to the delay right before it, never leaving before that delay was reached",
+    law: "adds a random offset to the delay right before it of packets above the size, never leaving before that delay was reached",
     parameters: &[
         ParameterSpec::new(
             "jitter_ns",
@@ -35,6 +36,7 @@ pub(super) const SPEC: StageSpec = StageSpec {
             "of the normal scores of one packet's offset and the next one's",
         )
         .or(Fallback::Number(0.0)),
+        ABOVE_BYTES,
     ],
     drop_reasons: &[],
     check: unconstrained,
@@ -55,6 +57,7 @@ struct Jitter {
     law: Law,
     correlation: f64,
     innovation: f64,
+    concerned: SizeCondition,
     /// The normal score of the packet before, once there was one.
     score: Option<f64>,
     last_ns: u64,
@@ -73,6 +76,7 @@ fn build(recipe: &Recipe<'_>) -> Built {
         },
         correlation,
         innovation: (1.0 - correlation * correlation).sqrt(),
+        concerned: SizeCondition::of(recipe.values),
         score: None,
         last_ns: 0,
         stream: recipe.stream(),
@@ -109,7 +113,7 @@ impl Stage for Jitter {
     }
 
     fn pass(&mut self, packet: &mut Transit, draw: u64) -> Outcome {
-        let offset_ns = self.offset_ns(packet.at_ns, draw);
+        let offset_ns = if self.concerned.holds(packet) { self.offset_ns(packet.at_ns, draw) } else { 0 };
         packet.at_ns = packet.at_ns.saturating_add_signed(offset_ns).max(packet.floor_ns);
         if !self.reorder {
             self.last_ns = self.last_ns.max(packet.at_ns);

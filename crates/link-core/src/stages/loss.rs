@@ -1,6 +1,7 @@
 //! Independent (Bernoulli) loss.
 
 use crate::parameters::{Bounds, ParameterSpec, Varies};
+use crate::size_condition::{ABOVE_BYTES, SizeCondition};
 use crate::stage::{Built, Outcome, Recipe, Stage, StageSpec, Transit, unconstrained};
 use crate::stream::{Stream, unit};
 use crate::varying::Varying;
@@ -9,9 +10,12 @@ const REASON: &str = "loss";
 
 pub(super) const SPEC: StageSpec = StageSpec {
     kind: "loss",
-    law: "each packet is dropped with the given probability, independently of all others",
-    parameters: &[ParameterSpec::new("probability", "1", Bounds::Number(0.0, 1.0), "share of packets that are lost")
-        .varying(Varies::WithTime)],
+    law: "each packet above the size is dropped with the given probability, independently of all others",
+    parameters: &[
+        ParameterSpec::new("probability", "1", Bounds::Number(0.0, 1.0), "share of packets that are lost")
+            .varying(Varies::WithTime),
+        ABOVE_BYTES,
+    ],
     drop_reasons: &[REASON],
     check: unconstrained,
     bottleneck: false,
@@ -20,11 +24,16 @@ pub(super) const SPEC: StageSpec = StageSpec {
 
 struct Loss {
     probability: Varying,
+    concerned: SizeCondition,
     stream: Stream,
 }
 
 fn build(recipe: &Recipe<'_>) -> Built {
-    Built::Instant(Box::new(Loss { probability: recipe.varying("probability"), stream: recipe.stream() }))
+    Built::Instant(Box::new(Loss {
+        probability: recipe.varying("probability"),
+        concerned: SizeCondition::of(recipe.values),
+        stream: recipe.stream(),
+    }))
 }
 
 impl Stage for Loss {
@@ -35,6 +44,7 @@ impl Stage for Loss {
     fn pass(&mut self, packet: &mut Transit, draw: u64) -> Outcome {
         packet.floor_ns = packet.at_ns;
         // `unit` never reaches 1, so a probability of 1 drops every packet and one of 0 none.
-        if unit(draw) < self.probability.at(packet.at_ns) { Outcome::Drop(REASON) } else { Outcome::Pass }
+        let lost = self.concerned.holds(packet) && unit(draw) < self.probability.at(packet.at_ns);
+        if lost { Outcome::Drop(REASON) } else { Outcome::Pass }
     }
 }

@@ -4,13 +4,14 @@ use std::collections::VecDeque;
 
 use super::delay::MAX_DELAY_NS;
 use crate::parameters::{Bounds, ParameterSpec, Varies};
+use crate::size_condition::{ABOVE_BYTES, SizeCondition};
 use crate::stage::{Built, Exit, Holder, Recipe, StageSpec, Transit, unconstrained};
 use crate::stream::{Stream, unit};
 use crate::varying::Varying;
 
 pub(super) const SPEC: StageSpec = StageSpec {
     kind: "reorder",
-    law: "a packet chosen with the given probability waits until depth_packets later ones have passed it, at most wait_ns; the others pass at once",
+    law: "a packet above the size that is chosen with the given probability waits until depth_packets later ones have passed it, at most wait_ns; the others pass at once",
     parameters: &[
         ParameterSpec::new("probability", "1", Bounds::Number(0.0, 1.0), "share of packets that are chosen")
             .varying(Varies::WithTime),
@@ -26,6 +27,7 @@ pub(super) const SPEC: StageSpec = StageSpec {
             Bounds::Integer(0, MAX_DELAY_NS),
             "longest that a chosen one waits for them",
         ),
+        ABOVE_BYTES,
     ],
     drop_reasons: &[],
     check: unconstrained,
@@ -41,6 +43,7 @@ struct Waiting {
 
 struct Reorder {
     probability: Varying,
+    concerned: SizeCondition,
     depth: u64,
     wait_ns: u64,
     /// How many packets have passed at once. Whatever passes a waiting packet passes all that wait, so they leave in
@@ -53,6 +56,7 @@ struct Reorder {
 fn build(recipe: &Recipe<'_>) -> Built {
     Built::Holding(Box::new(Reorder {
         probability: recipe.varying("probability"),
+        concerned: SizeCondition::of(recipe.values),
         depth: recipe.values.integer("depth_packets"),
         wait_ns: recipe.values.integer("wait_ns"),
         passed: 0,
@@ -79,7 +83,7 @@ impl Holder for Reorder {
 
     fn enter(&mut self, packet: Transit, draw: u64, exits: &mut Vec<Exit>) {
         let now_ns = packet.at_ns;
-        if unit(draw) < self.probability.at(now_ns) {
+        if self.concerned.holds(&packet) && unit(draw) < self.probability.at(now_ns) {
             let (until_passed, until_ns) = (self.passed + self.depth, now_ns + self.wait_ns);
             self.waiting.push_back(Waiting { packet, until_passed, until_ns });
         } else {

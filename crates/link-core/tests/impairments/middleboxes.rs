@@ -52,6 +52,30 @@ proptest! {
     }
 
     #[test]
+    fn a_size_condition_spares_small_packets_and_changes_no_draw(
+        seed: u64, traffic in traffic(), above_bytes in 0..1_600_u32,
+    ) {
+        for (kind, parameters) in [
+            ("loss", json!({"probability": 0.5})),
+            ("jitter", json!({"jitter_ns": 900_000, "reorder": true})),
+            ("reorder", json!({"probability": 0.5, "depth_packets": u32::MAX, "wait_ns": 500_000})),
+        ] {
+            let mut conditional = parameters.clone();
+            conditional["above_bytes"] = json!(above_bytes);
+            let delay = stage("delay", &json!({"delay_ns": 1_000_000}));
+            let arrivals = packets(&traffic);
+            let calm = fates_of(seed, &[delay.clone()], &arrivals);
+            let all = fates_of(seed, &[delay.clone(), stage(kind, &parameters)], &arrivals);
+            let found = fates_of(seed, &[delay, stage(kind, &conditional)], &arrivals);
+            for (number, (_, size_bytes, _)) in traffic.iter().enumerate() {
+                let expected = if *size_bytes > above_bytes { &all[number] } else { &calm[number] };
+                prop_assert_eq!(found[number].reason(), expected.reason());
+                prop_assert_eq!(found[number].due_ns(), expected.due_ns());
+            }
+        }
+    }
+
+    #[test]
     fn a_cutoff_counts_each_flow_for_itself(traffic in traffic(), protocol in protocol(), count in 1..30_usize) {
         let cutoff = stage("cutoff", &json!({"protocol": protocol, "packets": count}));
         let fates = fates_of(1, &[cutoff], &packets(&traffic));

@@ -193,6 +193,7 @@ def test_links_that_cannot_be_integrated_say_why() -> None:
     varying = Stage("loss", {"probability": {"steps": []}})
     cases: list[tuple[Callable[[], Link], str]] = [
         (lambda: Link((), (varying,)), "depends on time"),
+        (lambda: Link((), (Stage("loss", {"probability": 0.1, "above_bytes": 1440}),)), "depends on packets' sizes"),
         (lambda: Link((), ()), "no packet is lost"),
         (lambda: Link((), (Stage("burst_loss", {"probability": 0.1, "packets": 1000}),)), "more than 64"),
         (lambda: Link((), (Stage("surgery", {"drop": ((3, 3),)}), LAWS["independent"])), "single packets itself"),
