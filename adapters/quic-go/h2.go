@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	handshakeLimit = 10 * time.Second
 	closeLimit     = 200 * time.Millisecond
+	handshakeLimit = 24 * time.Hour // net/http's own server has none: between planets a handshake takes hours
 )
 
 var errListenerClosed = errors.New("the listener is closed")

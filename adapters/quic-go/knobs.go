@@ -48,7 +48,7 @@ var (
 	eitherOnly = []string{protocolEither}
 )
 
-var commonKnobs = mergedKnobs(windowKnobs, packetKnobs, patchedKnobs)
+var commonKnobs = mergedKnobs(windowKnobs, packetKnobs, timeoutKnobs, patchedKnobs)
 
 var serverKnobs = mergedKnobs(earlyDataKnobs, altSvcKnobs, map[string]knob{
 	"max_incoming_streams": {all, countKnob(func(s *settings, n uint64) {

@@ -41,6 +41,8 @@ pub struct Settings {
     stream_window: Option<u64>,
     connection_window: Option<u64>,
     initial_rtt: Option<Duration>,
+    idle_timeout: Option<Duration>,
+    keep_alive: Option<Duration>,
     max_udp_payload: Option<u64>,
     disable_pmtud: bool,
     gso: Option<bool>,
@@ -133,7 +135,9 @@ impl Settings {
         self.time_threshold = knobs.ratio("time_threshold", 1.0..=16.0)?;
         self.stream_window = knobs.count("initial_stream_window", 1..=LARGEST)?;
         self.connection_window = knobs.count("initial_connection_window", 1..=LARGEST)?;
-        self.initial_rtt = knobs.seconds("initial_rtt", 0.001..=10.0)?;
+        self.initial_rtt = knobs.seconds("initial_rtt", 0.001..=86_400.0)?;
+        self.idle_timeout = knobs.seconds("idle_timeout", 0.1..=31_536_000.0)?;
+        self.keep_alive = knobs.seconds("keep_alive", 0.1..=86_400.0)?;
         self.max_udp_payload = knobs.count("max_udp_payload", LEAST_PAYLOAD..=MOST_PAYLOAD)?;
         self.disable_pmtud = knobs.flag("disable_pmtud")?.unwrap_or(false);
         self.gso = knobs.flag("gso")?;
@@ -176,6 +180,12 @@ impl Settings {
         }
         if let Some(rtt) = self.initial_rtt {
             transport.initial_rtt(rtt);
+        }
+        if let Some(silence) = self.idle_timeout {
+            transport.max_idle_timeout(Some(whole(silence.as_millis() as u64).into()));
+        }
+        if self.keep_alive.is_some() {
+            transport.keep_alive_interval(self.keep_alive);
         }
         if let Some(on) = self.gso {
             transport.enable_segmentation_offload(on);

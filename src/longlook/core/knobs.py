@@ -64,6 +64,19 @@ MAX_ACK_DELAY = Knob(
 INITIAL_RTT = Knob(
     float, "seconds", None, "round-trip time assumed before the first is measured", minimum=0.001, maximum=10
 )
+LONGEST_RTT_S = 86_400
+"""The longest initial RTT of stacks that can hold one between planets."""
+IDLE_TIMEOUT = Knob(
+    float, "seconds", None, "silence after which the connection ends, as the peer learns",
+    minimum=0.1, maximum=31_536_000,
+)  # fmt: skip
+KEEP_ALIVE = Knob(
+    float, "seconds", None, "silence after which this end sends a packet that keeps the connection",
+    minimum=0.1, maximum=86_400,
+)  # fmt: skip
+HANDSHAKE_TIMEOUT = Knob(
+    float, "seconds", None, "silence during the handshake after which it is given up", minimum=0.1, maximum=31_536_000
+)
 PERSISTENT_CONGESTION_THRESHOLD = Knob(
     int, "timeouts", None, "probe timeouts that losses must span to end in the smallest window", minimum=1, maximum=1000
 )

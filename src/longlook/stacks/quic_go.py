@@ -125,7 +125,7 @@ _TUNED = {
         minimum=1, maximum=1_000_000, usual=256,
     ),
     "pto_factor": with_default(knobs.PTO_FACTOR, "stack: 1", usual=1.0),
-    "initial_rtt": with_default(knobs.INITIAL_RTT, "stack: 0.1", usual=0.1),
+    "initial_rtt": with_default(knobs.INITIAL_RTT, "stack: 0.1", usual=0.1, maximum=knobs.LONGEST_RTT_S),
     "ack_threshold": with_default(knobs.ACK_THRESHOLD, "stack: 2", usual=2),
     "max_ack_delay": with_default(knobs.MAX_ACK_DELAY, "stack: 0.026", minimum=0.002),
 }  # fmt: skip
@@ -149,6 +149,12 @@ _KNOBS = {
         knobs.GSO, "stack: where the kernel has it", help="UDP segmentation offload on sending", since="0.40.1"
     ),
     "ecn": Knob(bool, None, None, "QUIC: ECN marking (stack: on)", since="0.40.1", protocols=_QUIC),
+    "idle_timeout": _over_quic(knobs.IDLE_TIMEOUT, "stack: 30", usual=30.0, since="0.58.0"),
+    "keep_alive": _over_quic(knobs.KEEP_ALIVE, "stack: never", maximum=20, since="0.58.0"),
+    "handshake_timeout": _over_quic(
+        knobs.HANDSHAKE_TIMEOUT, "stack: 5", usual=5.0, since="0.58.0",
+        help="silence during the handshake after which it is given up, as after twice this time in all",
+    ),
     "allow_0rtt": _over_quic(knobs.ALLOW_0RTT, "adapter: yes", default=None, since="0.32.0"),
     "max_incoming_streams": with_default(
         knobs.MAX_INCOMING_STREAMS, "stack: 100 over h3, 250 over h2", maximum=None

@@ -33,7 +33,9 @@ _OF_QUIC = {
     "initial_connection_window": with_default(
         knobs.INITIAL_CONNECTION_WINDOW, "stack: unlimited", help="connection window, which never grows"
     ),
-    "initial_rtt": with_default(knobs.INITIAL_RTT, "stack: 0.333", usual=0.333),
+    "initial_rtt": with_default(knobs.INITIAL_RTT, "stack: 0.333", usual=0.333, maximum=knobs.LONGEST_RTT_S),
+    "idle_timeout": with_default(knobs.IDLE_TIMEOUT, "stack: 30", usual=30.0),
+    "keep_alive": with_default(knobs.KEEP_ALIVE, "stack: never"),
     "max_udp_payload": with_default(
         knobs.MAX_UDP_PAYLOAD, "stack: 1452", maximum=1452,
         help="largest UDP payload: where discovery ends, or with disable_pmtud all",

@@ -15,6 +15,7 @@ MOST_PACKETS = 1_000  # more than any buffer of the start can hold
 _MOST_SSTHRESH_PACKETS = 100_000
 _LEAST_MSS_BYTES, _MOST_MSS_BYTES = 256, 1460  # Linux's net.ipv4.route.min_adv_mss; 1500 bytes without headers
 _LONGEST_RTO_NS = 10_000_000_000
+_MOST_RETRIES = 127  # of Linux
 _MIB = 1 << 20
 
 MULTIPATH, MULTIPATH_BACKUP = "tcp_multipath", "tcp_multipath_backup"
@@ -59,6 +60,12 @@ def _timeout(value: object) -> Scalar:
     return units.print_time(time_ns)
 
 
+def _retries(value: object) -> Scalar:
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= _MOST_RETRIES:
+        raise units.UnitError(f"must be a whole number from 1 to {_MOST_RETRIES}")
+    return value
+
+
 def _share(value: object) -> Scalar:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0.1 <= value <= 0.99:
         raise units.UnitError("must be a share from 0.1 to 0.99")
@@ -94,6 +101,8 @@ SETTINGS: Mapping[str, Callable[[object], Scalar]] = {
     "tcp_timestamps": _switch,
     "tcp_mss": _segment,
     "tcp_mtu_probing": _switch,
+    "tcp_syn_retries": _retries,
+    "tcp_data_retries": _retries,
     "tcp_ecn": _ecn,
     MULTIPATH: _switch,
     MULTIPATH_BACKUP: _switch,
@@ -120,6 +129,8 @@ USUAL: Mapping[str, Scalar] = {
     "tcp_timestamps": True,
     "tcp_mss": "1460B",
     "tcp_mtu_probing": False,
+    "tcp_syn_retries": 6,
+    "tcp_data_retries": 15,
 }
 """The settings of a trial's TCP if nothing is set, as canonical values: Linux's own, except the buffers, which are the
 laboratory's. No first threshold is as good as the largest one."""

@@ -145,7 +145,7 @@ def test_studies_draw_but_those_that_check_the_laboratory_compare_rounds_find_a_
     assert at_the_point == {
         *("engines-agree", "exactness", "phase-effects", "players-agree", "rules-agree"),
         *("kakhki2017-fig13-processor", "mishra-conformance", "mishra-conformance-bbr", "mishra-conformance-reno"),
-        *("certify-strata", "single-losses"),
+        *("certify-strata", "single-losses", "deep-space"),
     }
 
 

@@ -16,7 +16,7 @@ var patchedKnobs = map[string]knob{
 	"congestion_control":   {quicOnly, setCongestionControl},
 	"emulated_connections": {quicOnly, countInEnvironment("QUIC_GO_EMULATED_CONNECTIONS", 1, 64)},
 	"hystart":              {quicOnly, boolInEnvironment("QUIC_GO_HYSTART")},
-	"initial_rtt":          {quicOnly, numberInEnvironment("QUIC_GO_INITIAL_RTT", 0.001, 10)},
+	"initial_rtt":          {quicOnly, numberInEnvironment("QUIC_GO_INITIAL_RTT", 0.001, 86_400)},
 	"initial_ssthresh":     {quicOnly, countInEnvironment("QUIC_GO_INITIAL_SSTHRESH", 2, 10_000)},
 	"initial_window":       {quicOnly, countInEnvironment("QUIC_GO_INITIAL_WINDOW", 1, 10_000)},
 	"max_ack_delay":        {quicOnly, numberInEnvironment("QUIC_GO_MAX_ACK_DELAY", 0.002, 16)},

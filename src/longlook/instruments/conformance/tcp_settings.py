@@ -5,7 +5,7 @@ congestion control. `study.tcp.SETTINGS` has the settings, and `checks` is the e
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from longlook.core import Link, Scalar, Stage
 from longlook.instruments.conformance import wire
@@ -52,12 +52,14 @@ class _Proof:
 
 @dataclass(frozen=True)
 class _Rescue:
-    """A setting with which an object arrives over a path, and without which it does not."""
+    """Settings with which an object arrives over a path, and others, usually none, with which it does not."""
 
     setting: Mapping[str, Scalar]
     link: Link
     object_bytes: int
     path: str
+    words: tuple[str, str] = ("when on", "when off")
+    against: Mapping[str, Scalar] = field(default_factory=dict)
 
     def check(self, setting: str, server: str, client: str) -> Check:
         """Return the check of this proof for a pair of stacks."""
@@ -65,12 +67,13 @@ class _Rescue:
         def judge(seen: Mapping[str, Seen]) -> CheckFinding:
             arrives = {name: found.ok and bool(len(found.packets.of("server"))) for name, found in seen.items()}
             said = {name: "arrives" if each else "does not arrive" for name, each in arrives.items()}
-            text = f"{self.path}: an object {said['with']} when on, {said['without']} when off"
+            one, other = self.words
+            text = f"{self.path}: an object {said['with']} {one}, {said['without']} {other}"
             return verdict(arrives["with"] and not arrives["without"], text)
 
         wants = {
             name: Want(PROTOCOL, self.link, transfer(self.object_bytes), endpoint(server), endpoint(client), tcp=tcp)
-            for name, tcp in (("with", self.setting), ("without", {}))
+            for name, tcp in (("with", self.setting), ("without", self.against))
         }
         return Check(f"setting {setting} ({PROTOCOL})", wants, judge, setting, "server")
 
@@ -93,6 +96,11 @@ def _lost(*indexes: int, rtt_s: float = _RTT_S) -> Link:
 def _hello_lost() -> Link:
     """Return a link that loses the client's first data: behind SYN and ACK, the two packets of its TLS ClientHello."""
     return path(20, _SHORT_RTT_S, up=(Stage("loss_index", {"indexes": (2, 3)}),))
+
+
+def _silent_at_first(first: int) -> Link:
+    """Return a link that loses eight of the client's packets in turn: from 0 on its SYNs, from 2 on its first data."""
+    return path(20, _SHORT_RTT_S, up=(Stage("loss_index", {"indexes": tuple(range(first, first + 8))}),))
 
 
 def _accurate_answers(seen: Seen) -> float | None:
@@ -262,6 +270,13 @@ PROOFS: Mapping[str, _Proof | _Rescue] = {
     "tcp_mtu_probing": _Rescue(
         {"tcp_mtu_probing": True}, path(20, _SHORT_RTT_S, up=(_SILENT_MTU,), down=(_SILENT_MTU,)), 100_000,
         "an MTU of 1300 bytes without ICMP",
+    ),
+    "tcp_syn_retries": _Rescue(
+        {"tcp_syn_retries": 10}, _silent_at_first(0), 20_000, "the first 8 SYNs are lost", words=("with 10", "with 6"),
+    ),
+    "tcp_data_retries": _Rescue(
+        {}, _silent_at_first(2), 20_000, "the client's first 8 packets of data are lost",
+        words=("with 15", "with 2"), against={"tcp_data_retries": 2},
     ),
     'tcp_ecn = "accecn"': _Proof(
         {"tcp_ecn": "accecn"}, {"tcp_ecn": True}, usual(), 100_000, _accurate_answers,

@@ -6,7 +6,7 @@ and Linux's own defaults for the rest. Some settings belong to the namespace (sy
 of Cubic's module belong to the whole kernel: they may be set only in a guest, in which one trial runs at a time.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,18 +18,21 @@ _LEAST_BYTES, _RECEIVE_AT_FIRST_BYTES, _SEND_AT_FIRST_BYTES = 4096, 131_072, 65_
 _LARGEST_SEGMENT_BYTES = 1460
 _ROOT, _HANDLE = 0xFFFFFFFF, 0x10000
 
-_SYSCTLS: Mapping[str, tuple[str, int, Callable[[Scalar], int]]] = {
-    "idle_restart": ("tcp_slow_start_after_idle", 1, int),
-    "reordering_packets": ("tcp_reordering", 3, int),
-    "adaptive_reordering": ("tcp_recovery", 1, lambda on: 1 if on else 1 | 2),  # 1: RACK; 2: its window is constant
-    "sack": ("tcp_sack", 1, int),
-    "dsack": ("tcp_dsack", 1, int),
-    "tail_loss_probe": ("tcp_early_retrans", 3, lambda on: 3 if on else 0),
-    "timestamps": ("tcp_timestamps", 1, int),
-    "mtu_probing": ("tcp_mtu_probing", 0, int),  # 1: once retransmissions time out
-    "ecn": ("tcp_ecn", 2, lambda value: _ACCURATE_ECN if value == "accecn" else int(value)),  # 2: where the peer asks
-}
-"""Setting → (sysctl, Linux's default, the number that stands for a value)."""
+_SYSCTLS: Sequence[tuple[str, str, int, Callable[[Scalar], int]]] = (
+    ("idle_restart", "tcp_slow_start_after_idle", 1, int),
+    ("reordering_packets", "tcp_reordering", 3, int),
+    ("adaptive_reordering", "tcp_recovery", 1, lambda on: 1 if on else 1 | 2),  # 1: RACK; 2: its window is constant
+    ("sack", "tcp_sack", 1, int),
+    ("dsack", "tcp_dsack", 1, int),
+    ("tail_loss_probe", "tcp_early_retrans", 3, lambda on: 3 if on else 0),
+    ("timestamps", "tcp_timestamps", 1, int),
+    ("mtu_probing", "tcp_mtu_probing", 0, int),  # 1: once retransmissions time out
+    ("syn_retries", "tcp_syn_retries", 6, int),
+    ("syn_retries", "tcp_synack_retries", 5, int),
+    ("data_retries", "tcp_retries2", 15, int),
+    ("ecn", "tcp_ecn", 2, lambda value: _ACCURATE_ECN if value == "accecn" else int(value)),  # 2: where the peer asks
+)
+"""Rows of setting, sysctl, Linux's default, and the number that stands for a value."""
 
 _ACCURATE_ECN = 3  # AccECN is asked for and answered; a peer without it gets ECN as it was
 
@@ -93,7 +96,7 @@ def apply(namespace: Namespace, device: str, tcp: Mapping[str, Scalar]) -> None:
     with namespace.inside():
         _write("tcp_rmem", _LEAST_BYTES, min(at_first, receive), receive)
         _write("tcp_wmem", _LEAST_BYTES, min(_SEND_AT_FIRST_BYTES, send), send)
-        for name, (sysctl, default, number) in _SYSCTLS.items():
+        for name, sysctl, default, number in _SYSCTLS:
             _write(sysctl, number(tcp[name]) if name in tcp else default)
         _set_multipath(wanted=bool(tcp.get("multipath", False)))
     _pace(namespace, device, wanted=bool(tcp.get("pacing", False)))

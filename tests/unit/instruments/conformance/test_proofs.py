@@ -29,6 +29,7 @@ KNOBS: Mapping[str, Knob] = {
     "dont_fragment": knob(str, choices=("set", "unset", "kernel")),
     **{name: knob(float) for name in ("on", "off", "window_after_loss", "pto_factor", "fallback_delay")},
     **{name: knob(float) for name in ("stall_timeout", "move_at", "move_after_silence")},
+    **{name: knob(float) for name in ("idle_timeout", "keep_alive", "handshake_timeout")},
 }
 SIBLINGS = {name: knob(minimum=1) for name in ("packet_threshold", "requested_ack_threshold")}
 
@@ -124,6 +125,8 @@ def test_first_windows_are_read_in_the_peers_log() -> None:
 def test_ack_delay_is_a_parameter_in_milliseconds() -> None:
     good = {"default": offered("max_ack_delay", 25), "set": offered("max_ack_delay", 47)}
     assert judged("max_ack_delay", good).status is CheckStatus.PASSED
+    good = {"default": offered("max_idle_timeout", 30_000), "set": offered("max_idle_timeout", 47_000)}
+    assert judged("idle_timeout", good).status is CheckStatus.PASSED
 
 
 def in_round_trips(sizes: list[int], rtt_s: float, first_s: float = 0.0) -> list[float]:
@@ -392,6 +395,23 @@ def test_a_retry_costs_a_round_trip() -> None:
 
 def again(after_s: float) -> Seen:
     return seen(packets(data([0.0, 0.0001, after_s, after_s * 3])), **FAILED)
+
+
+def test_an_end_that_keeps_its_connection_is_never_silent_for_long() -> None:
+    kept, silent = (seen(packets(data(times))) for times in ([0, 0.1, 2.1, 4.1, 6.1, 8.1, 10.1, 12.1], [0, 0.1, 12.1]))
+    assert judged("keep_alive", {"on": kept, "off": silent}).status is CheckStatus.PASSED
+    assert judged("keep_alive", {"on": silent, "off": silent}).status is CheckStatus.FAILED
+    assert judged("keep_alive", {"on": kept, "off": kept}).status is CheckStatus.FAILED
+
+
+def test_the_time_for_a_handshake_decides_over_a_far_path() -> None:
+    arrived, gave_up = alike(), seen(**FAILED)
+    assert judged("handshake_timeout", {"on": arrived, "off": gave_up}).status is CheckStatus.PASSED
+    assert judged("handshake_timeout", {"on": gave_up, "off": gave_up}).status is CheckStatus.FAILED
+    assert judged("handshake_timeout", {"on": arrived, "off": arrived}).status is CheckStatus.FAILED
+    wants = wants_of("handshake_timeout")
+    assert not wants["off"].server.knobs
+    assert wants["off"].client.knobs == wants["on"].client.knobs == wants["on"].server.knobs
 
 
 def test_assumed_round_trip_sets_the_first_timer() -> None:

@@ -19,6 +19,7 @@ from longlook.instruments.conformance.proofs import (
     moving,
     playing,
     racing,
+    silence,
     start,
     traffic,
     windows,
@@ -29,7 +30,7 @@ Proof = Callable[[Ask], Check]
 
 PROOFS: Mapping[str, Proof] = {
     name: proof
-    for module in (windows, congestion, acknowledgements, datagrams, start, racing, moving, traffic, playing)
+    for module in (windows, congestion, acknowledgements, datagrams, start, silence, racing, moving, traffic, playing)
     for name, proof in module.PROOFS.items()
 }
 

@@ -1,0 +1,3 @@
+package main
+
+var timeoutKnobs map[string]knob
