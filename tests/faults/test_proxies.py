@@ -10,7 +10,7 @@ from longlook.core.job import Job
 from longlook.core.links import BEHIND
 from longlook.core.model import Endpoint, Outcome
 from longlook.engines.live import LiveEngine
-from longlook.lab.topology import MIDDLE_ADDRESS
+from longlook.lab.addresses import IPV4
 from tests.faults.harness import FAST, Home
 
 pytestmark = [pytest.mark.lab, pytest.mark.realtime]
@@ -43,7 +43,7 @@ def test_a_proxy_carries_the_load_over_both_links(home: Home, engine: LiveEngine
     job = proxied(home, "through", "none")
     run = engine.run(job)
     assert (run.outcome, run.reason) == (Outcome.OK, None)
-    assert remotes(job) == {MIDDLE_ADDRESS}
+    assert remotes(job) == {IPV4.middle}
     files = {path.name for path in Path(job.folder).iterdir()}
     assert {"link.bin", "link-behind.bin", "proxy.jsonl", "proxy.stderr"} <= files
     for way in ("up", "down", "behind.up", "behind.down"):

@@ -18,7 +18,7 @@ from longlook.lab.environment import Environment
 from longlook.lab.linux import cpuquota, receive_cost
 from longlook.lab.linux.namespace import Namespace
 from longlook.lab.linux.netlink import NetlinkError
-from longlook.lab.topology import PACKET, SERVER, TUN
+from longlook.lab.topology import CLIENT, PACKET, SERVER, TUN
 from tests.support.link_host import wait_for
 
 pytestmark = [pytest.mark.lab, pytest.mark.realtime]
@@ -50,7 +50,7 @@ def parts(tmp_path: Path) -> Iterator[ExitStack]:
 
 def slow_side(parts: ExitStack, folder: Path, router: Namespace, path: str = PACKET) -> SlowSide:
     environment = Environment(folder, MARKER)
-    return parts.enter_context(SlowSide(router, path, Slow(SHARE, link_program().path), environment, "one"))
+    return parts.enter_context(SlowSide(CLIENT, router, path, Slow(SHARE, link_program().path), environment, "one"))
 
 
 def as_server(router: Namespace, device: str) -> None:
@@ -109,7 +109,7 @@ def test_a_side_that_cannot_be_made_leaves_no_group(parts: ExitStack, tmp_path: 
     router = parts.enter_context(Namespace())
     slow_side(parts, tmp_path, router)
     with pytest.raises(NetlinkError):  # the router has such a device already
-        SlowSide(router, PACKET, Slow(SHARE, link_program().path), Environment(tmp_path, MARKER), "two")
+        SlowSide(CLIENT, router, PACKET, Slow(SHARE, link_program().path), Environment(tmp_path, MARKER), "two")
     assert not (cpuquota.controller().folder / f"longlook-{MARKER}-two").exists()
 
 

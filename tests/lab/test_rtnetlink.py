@@ -1,12 +1,15 @@
 """What the laboratory asks of the kernel's network arrives as asked, read back through pyroute2's own socket."""
 
 import errno
+import time
+from pathlib import Path
 
 import pytest
 
+from longlook.lab.addresses import IPV6
 from longlook.lab.linux.namespace import Namespace
 from longlook.lab.linux.netlink import NetlinkError
-from longlook.lab.topology import CLIENT, PACKET, SERVER, EndpointNamespace
+from longlook.lab.topology import CLIENT, PACKET, SERVER, EndpointNamespace, server_of
 
 pytestmark = pytest.mark.lab
 
@@ -53,3 +56,24 @@ def test_drops_are_counted_by_device() -> None:
         counters = link.get_attr("IFLA_STATS64")
         names = ("tx_dropped", "rx_dropped", "tx_errors", "rx_errors")
         assert side.namespace.drops(CLIENT.device) == {name: counters[name] for name in names}
+
+
+def test_an_end_over_ipv6_has_its_addresses_and_sends_nothing_by_itself() -> None:
+    with Namespace() as router, EndpointNamespace(server_of(IPV6), router, PACKET) as side:
+        side.add_address("2001:2::4", "2001:2::3", None, {})
+        netlink, device = side.namespace.netlink, side.namespace.index(SERVER.device)
+        found = {a.get_attr("IFA_ADDRESS"): (a["prefixlen"], a["flags"]) for a in netlink.get_addr(index=device)}
+        permanent_without_detection = 0x80 | 0x02
+        assert found.keys() == {IPV6.server, "2001:2::4"}  # no address of the link
+        assert {text: bits for text, (bits, _) in found.items()} == {IPV6.server: 64, "2001:2::4": 128}
+        assert all(flags & 0xFF == permanent_without_detection for _, flags in found.values())
+        known = [n.get_attr("NDA_DST") for n in netlink.get_neighbours(ifindex=device) if n["state"] == 0x80]
+        assert sorted(known) == [IPV6.client, "2001:2::3"]
+        assert side.namespace.udp_errors() == 0
+        time.sleep(1.2)  # longer than reports of groups, and detection of duplicates, are put off (RFC 3810, 9.3)
+        assert router.received(SERVER.router_device) == 0
+
+
+def test_an_end_over_ipv4_has_no_ipv6() -> None:
+    with Namespace() as router, EndpointNamespace(SERVER, router, PACKET) as side, side.namespace.inside():
+        assert Path("/proc/sys/net/ipv6/conf", SERVER.device, "disable_ipv6").read_text().strip() == "1"

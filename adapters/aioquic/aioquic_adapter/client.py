@@ -38,10 +38,12 @@ async def run(job: Job) -> None:
 
 async def _connection(job: Job, settings: QuicConfiguration, *, primes: bool) -> Connection:
     """Return a connection that is not open yet, with a socket on the address that the kernel would send from."""
-    remote = (job.address, job.port)
-    sock = socket.socket(family_of(job.address), socket.SOCK_DGRAM)
+    family = family_of(job.address)
+    sock = socket.socket(family, socket.SOCK_DGRAM)
     sock.setblocking(False)
-    sock.bind((source_address(remote), 0))
+    sock.bind((source_address((job.address, job.port)), 0))
+    # As the socket names the sender of a datagram: aioquic takes any other form for another path, which it distrusts.
+    remote = (job.address, job.port, 0, 0) if family == socket.AF_INET6 else (job.address, job.port)
     tickets: asyncio.Queue[SessionTicket] = asyncio.Queue()
     quic = QuicConnection(configuration=settings, session_ticket_handler=tickets.put_nowait)
     local = endpoint(sock.getsockname())

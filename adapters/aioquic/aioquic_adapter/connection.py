@@ -24,7 +24,7 @@ class Connection(QuicConnectionProtocol):  # type: ignore[misc]  # the linter do
         quic: QuicConnection,
         authority: str,
         tickets: asyncio.Queue[SessionTicket],
-        remote: tuple[str, int],
+        remote: tuple[str, int] | tuple[str, int, int, int],
         local: str,
         *,
         primes: bool,

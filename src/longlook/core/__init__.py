@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from longlook.core import trust as trust
     from longlook.core import units as units
     from longlook.core import versions as versions
+    from longlook.core.addresses import address_in as address_in
+    from longlook.core.addresses import with_port as with_port
     from longlook.core.calibration import MODULE as MODULE
     from longlook.core.calibration import TABLE as TABLE
     from longlook.core.calibration import calibration_code_digest as calibration_code_digest
@@ -270,6 +272,7 @@ else:
     __all__, __getattr__ = lazy(
         __name__,
         {
+            "addresses": "address_in with_port",
             "calibration": "MODULE TABLE calibration_code_digest certificate_entry certificate_folder",
             "codec": "content_hash encode",
             "content_store": "ContentStore",

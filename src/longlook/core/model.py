@@ -446,6 +446,7 @@ class Trial:
     further: Mapping[str, Link] = field(default_factory=dict, metadata=_LATER)  # links beside `link`, by name
     proxy: Endpoint | None = field(default=None, metadata=_LATER)  # in the middle, before the link `behind`
     stratum: str = field(default="", metadata=_LATER)  # of losses that are integrated: none, one or more inside
+    ip: int = field(default=0, metadata=_LATER)  # the version of IP, 6; 0: 4
 
     @property
     def links(self) -> Mapping[str, Link]:

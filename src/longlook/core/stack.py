@@ -264,6 +264,8 @@ class Stack:
     installed: Callable[[str], bool] = lambda _version: False
     repeats: bool = True  # its trials are deterministic: in virtual time the same trial gives the same bytes
     one_certificate: bool = False  # its session refuses another certificate that has the serial number of one it saw
+    ipv6: bool = True  # its programs serve and connect over IPv6
+    ipv4_knobs: tuple[str, ...] = ()  # those that do nothing over IPv6
     busy_waits: bool = False  # it spins until time has passed: then CPU costs time in virtual time too, inexactly
     several_connections: bool = False  # the client opens as many connections as its ClientJob has
     early_data_protocols: tuple[str, ...] = ("h3",)  # over which a `0rtt` connection can be made

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from longlook.lab import judge_knobs as judge_knobs
     from longlook.lab import judge_settings as judge_settings
     from longlook.lab import link_options as link_options
+    from longlook.lab.addresses import SERVER_PORT as SERVER_PORT
+    from longlook.lab.addresses import plan_of as plan_of
     from longlook.lab.artefacts import digests as digests
     from longlook.lab.artefacts import raise_if_full as raise_if_full
     from longlook.lab.artefacts import seal as seal
@@ -67,20 +69,16 @@ if TYPE_CHECKING:
     from longlook.lab.stale_state import start_ticks as start_ticks
     from longlook.lab.timing import Timing as Timing
     from longlook.lab.topology import CLIENT as CLIENT
-    from longlook.lab.topology import CLIENT_ADDRESS as CLIENT_ADDRESS
     from longlook.lab.topology import PACKET as PACKET
-    from longlook.lab.topology import SECOND_CLIENT_ADDRESS as SECOND_CLIENT_ADDRESS
     from longlook.lab.topology import SERVER as SERVER
-    from longlook.lab.topology import SERVER_ADDRESS as SERVER_ADDRESS
-    from longlook.lab.topology import SERVER_PORT as SERVER_PORT
     from longlook.lab.topology import TUN as TUN
     from longlook.lab.topology import EndpointNamespace as EndpointNamespace
-    from longlook.lab.topology import addresses_of as addresses_of
     from longlook.lab.topology import datapath as datapath
 else:
     __all__, __getattr__ = lazy(
         __name__,
         {
+            "addresses": "SERVER_PORT plan_of",
             "artefacts": "digests raise_if_full seal write_json write_lines",
             "capability": "has_realtime_priority",
             "guest": (
@@ -99,10 +97,7 @@ else:
             "router": "launch refusal",
             "stale_state": "boot_id clear_stale_state is_same_process start_ticks",
             "timing": "Timing",
-            "topology": (
-                "CLIENT CLIENT_ADDRESS EndpointNamespace PACKET SECOND_CLIENT_ADDRESS SERVER SERVER_ADDRESS "
-                "SERVER_PORT TUN addresses_of datapath"
-            ),
+            "topology": "CLIENT EndpointNamespace PACKET SERVER TUN datapath",
         },
         "capability judge_knobs judge_settings link_options linux.isolation linux.system",
     )

@@ -10,12 +10,13 @@ from pathlib import Path
 
 from longlook.core import LonglookError, MachineError
 from longlook.lab import cpu_profiler
+from longlook.lab.addresses import IPV6
 from longlook.lab.linux import cpufreq, isolation, limit_groups, system
 from longlook.lab.linux.compartment import start_init
 from longlook.lab.linux.namespace import Namespace
 from longlook.lab.linux.seccomp import filters_here, refuse_administration
 from longlook.lab.linux.users import FIRST_USER, USERS, can_be_others
-from longlook.lab.topology import CLIENT, OFFLOAD, PACKET, TUN, EndpointNamespace, datapath
+from longlook.lab.topology import CLIENT, OFFLOAD, PACKET, TUN, EndpointNamespace, client_of, datapath
 
 _ROUTER_PRIORITY = 50
 _UDP_BUFFER_BYTES = 2 << 20
@@ -132,6 +133,14 @@ def _optional() -> Iterator[Capability]:
         else "run as root, or: echo '* - rtprio 50' > /etc/security/limits.d/longlook.conf (then log in again)",
         required=False,
     )
+    without = _failure_of(_use_ipv6)
+    yield Capability(
+        "IPv6",
+        without is None,
+        without or "for trials in real time; those in virtual time always have it",
+        None if without is None else 'boot without ipv6.disable=1; network.ip = "6" needs --engine virtual until then',
+        required=False,
+    )
     refused = cpu_profiler.failure()
     yield Capability(
         "profiles of CPU time",
@@ -179,6 +188,11 @@ def _use_packet() -> None:
 
 def _use_tun(path: str) -> None:
     with Namespace() as router, EndpointNamespace(CLIENT, router, path):
+        pass
+
+
+def _use_ipv6() -> None:
+    with Namespace() as router, EndpointNamespace(client_of(IPV6), router, PACKET):
         pass
 
 

@@ -1,8 +1,8 @@
 """The job of a client, from the job of its trial."""
 
 from longlook.core import ClientJob, Content, Identity, Trial, has_second_address
+from longlook.lab.addresses import SERVER_PORT, plan_of
 from longlook.lab.programs import stack_of
-from longlook.lab.topology import SECOND_CLIENT_ADDRESS, SERVER_PORT
 
 
 def client_job(trial: Trial, content: Content, identity: Identity, server: str) -> ClientJob:
@@ -18,7 +18,7 @@ def client_job(trial: Trial, content: Content, identity: Identity, server: str) 
         timeout_s=trial.timeout_s,
         connections=content.connections,
         waits_s=content.waits_s,
-        second_address=SECOND_CLIENT_ADDRESS if has_second_address(trial) else "",
+        second_address=plan_of(trial).second_client if has_second_address(trial) else "",
         video=content.video,
         echo=content.echo,
     )

@@ -23,7 +23,7 @@ from longlook.lab.linux.cpuquota import CpuQuota
 from longlook.lab.linux.namespace import Namespace
 from longlook.lab.linux.offload import switch_off
 from longlook.lab.process import Process, start, watch
-from longlook.lab.topology import CLIENT, PACKET, EndpointNamespace, join
+from longlook.lab.topology import PACKET, End, EndpointNamespace, join
 from longlook.network import linger_of, link_config
 
 BACKLOG_PACKETS = 1024  # as many as Linux lets wait for a CPU (net.core.netdev_max_backlog is 1,000)
@@ -50,7 +50,7 @@ class SlowSide(EndpointNamespace):
 
     quota: CpuQuota
 
-    def __init__(self, router: Namespace, path: str, slow: Slow, environment: Environment, name: str) -> None:
+    def __init__(self, end: End, router: Namespace, path: str, slow: Slow, environment: Environment, name: str) -> None:
         if path != PACKET:
             raise MachineError(
                 f"client_cpu limits what the client's kernel does, which LONGLOOK_DATAPATH={path} does not allow",
@@ -66,7 +66,7 @@ class SlowSide(EndpointNamespace):
             self._between = undo.enter_context(Namespace())
             own = Namespace()
             self._parts = undo.pop_all()
-        super().__init__(CLIENT, router, path, own)  # which closes this side where it fails
+        super().__init__(end, router, path, own)  # which closes this side where it fails
         try:
             self._start_relay(slow.relay, environment)
         except BaseException:

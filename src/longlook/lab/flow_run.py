@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from longlook.core import Content, Flow, Job, Scalar, Trial, watched_s
+from longlook.lab.addresses import SERVER_PORT, Addresses
 from longlook.lab.client_jobs import client_job
 from longlook.lab.clients import Client
 from longlook.lab.judge import succeeded
 from longlook.lab.observations import FlowKind, Observations, Span
 from longlook.lab.process import Process
-from longlook.lab.topology import SERVER_PORT, Addresses
 
 _TAIL_BYTES = 1 << 16
 _LINES = 3

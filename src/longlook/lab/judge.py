@@ -10,7 +10,7 @@ Pure: nothing here touches the machine or imports `lab.linux`.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from longlook.core import ExpectedAnswer, Outcome
+from longlook.core import ExpectedAnswer, Outcome, address_in
 from longlook.lab import judge_connections as connections
 from longlook.lab.judge_knobs import knobs
 from longlook.lab.judge_lines import lines
@@ -407,7 +407,7 @@ def _proxy_carried(case: FlowCase, address: str) -> Judgement | None:
     """Check that the load came to the server through the proxy, whose address is given."""
     if case.trial.proxy is None:
         return None
-    remotes = [str(line.get("remote")).rpartition(":")[0] for line in case.server.events("connection")]
+    remotes = [address_in(str(line.get("remote"))) for line in case.server.events("connection")]
     if not remotes:
         return Judgement(
             Outcome.INVALID if not case.server_reports_state else Outcome.FAILED,

@@ -4,6 +4,7 @@ Columns are cut out of the file by strides, in C, and only if they are asked for
 """
 
 import json
+import socket
 import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -25,7 +26,7 @@ OPENING_FORMS = (2, 3)
 """Values of `quic_form`: Initial, 0-RTT."""
 CORRUPTED = 2
 """A bit of `edits`: the packet was corrupted."""
-_WORD_BYTES = 8
+_WORD_BYTES, _ADDRESS_BYTES = 8, 16
 
 _MAGIC = b"LLLINK2\n"
 _LENGTH = struct.Struct("<I")
@@ -96,6 +97,10 @@ class Records:
         whole = bytes(self["edits"]).translate(_WHOLE)
         return self.every(self.equal("direction", DOWN), self.equal("verdict", DELIVERED), whole)
 
+    def ip_versions(self) -> frozenset[int]:
+        """Return the versions of IP of its packets; what is no IP packet has none."""
+        return frozenset(bytes(self["ip_version"])) - {0}
+
     def flows(self) -> Iterator[bytes]:
         """Yield for each flow a byte for each record: 1 if its packet belongs to it, else 0."""
         offset, _ = self.places["flow"]
@@ -124,7 +129,7 @@ def _equal(column: bytes | memoryview, value: int) -> bytes:
 
 
 def read_link_log(path: Path, client_address: str = "") -> Records:
-    """Return the records of a log; if an IPv4 address of a client is given, only the records of its packets.
+    """Return the records of a log; if an address of a client is given, only the records of its packets.
 
     A last record that was cut off is left out. Raise LinkLogError for a foreign or damaged file, OSError if it cannot
     be opened.
@@ -143,10 +148,16 @@ def read_link_log(path: Path, client_address: str = "") -> Records:
     found = Records(body, stride, places, offset_ns)
     if not client_address:
         return found
-    (own,) = struct.unpack("=I", bytes(map(int, client_address.split("."))))
-    address = found[_ADDRESS]
-    chosen = [body[index * stride : (index + 1) * stride] for index, each in enumerate(address) if each == own]
+    own = _packed(client_address)
+    begins = range(places[_ADDRESS][0], len(body), stride)
+    ours = (index for index, at in enumerate(begins) if body[at : at + _ADDRESS_BYTES] == own)
+    chosen = [body[index * stride : (index + 1) * stride] for index in ours]
     return replace(found, body=memoryview(b"".join(chosen)), _words={})
+
+
+def _packed(address: str) -> bytes:
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    return socket.inet_pton(family, address).ljust(_ADDRESS_BYTES, b"\0")
 
 
 def _header(path: Path, data: bytes) -> tuple[dict[str, Any], int]:

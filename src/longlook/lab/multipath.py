@@ -8,10 +8,10 @@ use plain TCP.
 from collections.abc import Iterable, Mapping
 
 from longlook.core import Outcome, Trial, over_several_paths
+from longlook.lab.addresses import plan_of
 from longlook.lab.linux import mptcp
 from longlook.lab.linux.namespace import Namespace
 from longlook.lab.observations import Judgement, Observations
-from longlook.lab.topology import SECOND_CLIENT_ADDRESS
 
 SETTING, BACKUP = "multipath", "multipath_backup"
 """Keys of `Trial.tcp`."""
@@ -28,7 +28,7 @@ def variables(trial: Trial) -> Mapping[str, str]:
 def prepare(trial: Trial, client: Namespace) -> None:
     """Let the client's kernel open a subflow over the second link; raise MachineError if it cannot."""
     if trial.tcp.get(SETTING):
-        mptcp.add_subflow_endpoint(client, SECOND_CLIENT_ADDRESS, backup=bool(trial.tcp.get(BACKUP)))
+        mptcp.add_subflow_endpoint(client, plan_of(trial).second_client, backup=bool(trial.tcp.get(BACKUP)))
 
 
 def counts(trial: Trial, server: Namespace, clients: Iterable[Observations]) -> dict[str, float]:

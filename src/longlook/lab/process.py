@@ -394,11 +394,14 @@ def end_everything() -> None:
 
 
 def _listens(pid: int, port: int) -> bool:
-    """Return whether a socket of UDP is bound to a port in the network namespace of a process (proc(5), net/udp)."""
-    try:
-        rows = Path(f"/proc/{pid}/net/udp").read_text().splitlines()[1:]
-    except OSError:
-        return False
+    """Return whether a socket of UDP is bound to a port in the network namespace of a process (proc(5), net/udp).
+
+    One of IPv6 counts, too: it may serve both versions.
+    """
+    rows = []
+    for name in ("udp", "udp6"):
+        with suppress(OSError):
+            rows += Path(f"/proc/{pid}/net/{name}").read_text().splitlines()[1:]
     return any(row.split()[1].endswith(f":{port:04X}") for row in rows)
 
 

@@ -22,12 +22,13 @@ from longlook.core import (
     registry,
 )
 from longlook.lab import multipath
+from longlook.lab.addresses import SERVER_PORT, plan_of
 from longlook.lab.clients import PlainClient, Prepared
 from longlook.lab.environment import Environment
 from longlook.lab.host_paths import job_paths
 from longlook.lab.process import Process
 from longlook.lab.sandbox import Sandbox
-from longlook.lab.topology import SECOND_SERVER_ADDRESS, SERVER_PORT, EndpointNamespace
+from longlook.lab.topology import EndpointNamespace
 from longlook.lab.trace_folders import TracePlaces
 
 _TRACES_IN_ROOT = {"QLOGDIR": "logs/qlog", "SSLKEYLOGFILE": "logs/keys.log"}
@@ -203,7 +204,7 @@ def _variables(job: Job, role: str, launch: Launch) -> tuple[Mapping[str, str], 
     source = {"LONGLOOK_SEED": str(job.trial.seed), "LONGLOOK_FLOW": name} if name else {}
     own, traces = _capture_variables(job, role, launch)
     prefers = role == "server" and offers_preferred_address(job.trial)
-    second = {_SECOND_ADDRESS: SECOND_SERVER_ADDRESS} if prefers else {}
+    second = {_SECOND_ADDRESS: plan_of(job.trial).second_server} if prefers else {}
     return {**own, **source, **multipath.variables(job.trial), **second}, traces
 
 

@@ -5,19 +5,20 @@ that never runs.
 from collections.abc import Iterator
 from dataclasses import replace
 
-from longlook.core import Job, Trial
+from longlook.core import Job, Trial, with_port
+from longlook.lab.addresses import SERVER_PORT, plan_of
 from longlook.lab.flow_run import observations_of
 from longlook.lab.observations import Observations
 from longlook.lab.process import Process
 from longlook.lab.programs import Launch, stack_of, start_proxy, start_relay
-from longlook.lab.topology import CLIENT_ADDRESS, MIDDLE_ADDRESS, SERVER_ADDRESS, SERVER_PORT
 
 
 def connected_to(trial: Trial) -> str:
     """Return the address that a trial's client connects to: the server's, a proxy's, or a nearby relay's."""
+    addresses = plan_of(trial)
     if trial.proxy is None:
-        return SERVER_ADDRESS
-    return MIDDLE_ADDRESS if stack_of(trial.proxy).relay_command is None else CLIENT_ADDRESS
+        return addresses.server
+    return addresses.middle if stack_of(trial.proxy).relay_command is None else addresses.client
 
 
 class ProxyRun:
@@ -31,7 +32,8 @@ class ProxyRun:
 
         Yield each process when it is started; the caller closes it.
         """
-        at, server = f"{MIDDLE_ADDRESS}:{SERVER_PORT}", f"{SERVER_ADDRESS}:{SERVER_PORT}"
+        addresses = plan_of(job.trial)
+        at, server = (with_port(each, SERVER_PORT) for each in (addresses.middle, addresses.server))
         self.processes.append(start_proxy(job, server, middle))
         yield self.processes[-1]
         if (relay := start_relay(job, at, server, client)) is not None:

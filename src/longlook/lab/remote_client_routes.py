@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from longlook.core import MachineError
+from longlook.lab.addresses import IPV4
 from longlook.lab.linux import system
 from longlook.lab.linux.namespace import CurrentNamespace, Namespace
 from longlook.lab.linux.nat import Nat
 from longlook.lab.linux.netlink import NetlinkError
 from longlook.lab.linux.offload import switch_off
-from longlook.lab.topology import CLIENT, SERVER_ADDRESS, EndpointNamespace
+from longlook.lab.topology import CLIENT, EndpointNamespace
 
 _INSIDE, _OUTSIDE = "in0", "ll-phone"
 _OUTSIDE_ADDRESS, _INSIDE_ADDRESS, _PREFIX = "169.254.108.1", "169.254.108.2", 30
@@ -85,7 +86,7 @@ class WayIn(EndpointNamespace):
                 (_CONF / device / "forwarding").write_text("1")
             namespace.netlink.addr("add", index=index, address=address, prefixlen=_PREFIX)
             namespace.netlink.link("set", index=index, state="up")
-        self.outside.netlink.route("add", dst=f"{SERVER_ADDRESS}/32", gateway=_INSIDE_ADDRESS)
+        self.outside.netlink.route("add", dst=f"{IPV4.server}/32", gateway=_INSIDE_ADDRESS)
         self.namespace.netlink.route("add", dst="default", gateway=_OUTSIDE_ADDRESS)
         with self.namespace.inside():
             (_CONF / self.end.device / "forwarding").write_text("1")
@@ -123,9 +124,9 @@ def _raise_if_taken(outside: Namespace) -> None:
         if (to := route.get_attr("RTA_DST")) is None:
             continue
         network = ipaddress.IPv4Network(f"{to}/{route['dst_len']}")
-        if ipaddress.IPv4Address(SERVER_ADDRESS) in network:
+        if ipaddress.IPv4Address(IPV4.server) in network:
             raise MachineError(
-                f"this machine has a route to {network} already, and {SERVER_ADDRESS} is the server behind the link",
+                f"this machine has a route to {network} already, and {IPV4.server} is the server behind the link",
                 "end the other run that has a phone, or the network (a VPN?) that has these addresses",
             )
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from longlook.core import Capture, Identity, Program, Stack, file_digest
+from longlook.lab.addresses import IPV4, AddressPlan
 from longlook.lab.cpu_limit import Slow, SlowSide
 from longlook.lab.environment import Environment
 from longlook.lab.linux.namespace import Namespace
@@ -12,7 +13,7 @@ from longlook.lab.process import Process, start, stop
 from longlook.lab.remote_client_routes import WayIn, namespace_outside
 from longlook.lab.sandbox import Sandbox
 from longlook.lab.timing import unix_minus_monotonic_ns
-from longlook.lab.topology import CLIENT, EndpointNamespace
+from longlook.lab.topology import End, EndpointNamespace, client_of
 
 
 @dataclass
@@ -33,15 +34,15 @@ class ClientSession:
     clock_ns: int = field(default_factory=unix_minus_monotonic_ns)  # when it was started
 
 
-Key = tuple[str, str, str, Capture, Slow | None]
+Key = tuple[str, str, str, Capture, Slow | None, int]
 
 
 class Sessions:
     """All session clients of a laboratory.
 
-    Trials share a client if stack, program, authority, captured traces and share of a CPU agree, and the server's
-    certificate, if the client can have only one. `outside` is a descriptor of the network namespace that the laboratory
-    was started in, for clients on other machines; `outlets` a folder for their standard error.
+    Trials share a client if stack, program, authority, captured traces, share of a CPU and version of IP agree, and the
+    server's certificate, if the client can have only one. `outside` is a descriptor of the network namespace that the
+    laboratory was started in, for clients on other machines; `outlets` a folder for their standard error.
     """
 
     def __init__(
@@ -53,18 +54,27 @@ class Sessions:
         self._started = 0
 
     def get(
-        self, stack: Stack, program: Program, identity: Identity, *, capture: Capture, slow: Slow | None = None
+        self,
+        stack: Stack,
+        program: Program,
+        identity: Identity,
+        *,
+        capture: Capture,
+        slow: Slow | None = None,
+        addresses: AddressPlan = IPV4,
     ) -> ClientSession:
         """Return the running client, or a new one that is not ready yet."""
         capture = replace(capture, tcp=False, cpu=False)  # recorded outside of the client
-        key = (stack.name, program.path, identity.spki_sha256, capture, slow)
+        key = (stack.name, program.path, identity.spki_sha256, capture, slow, addresses.version)
         certificate = file_digest(Path(identity.certificate)) if stack.one_certificate else ""
         session = self._open.get(key)
         if session is not None:
             if session.certificate == certificate and not session.process.has_ended():
                 return session
             self.drop(session)
-        self._open[key] = session = self._start(stack, program, identity, certificate, capture=capture, slow=slow)
+        self._open[key] = session = self._start(
+            stack, program, identity, certificate, capture=capture, slow=slow, end=client_of(addresses)
+        )
         return session
 
     def drop(self, session: ClientSession) -> None:
@@ -97,6 +107,7 @@ class Sessions:
         *,
         capture: Capture,
         slow: Slow | None,
+        end: End,
     ) -> ClientSession:
         if stack.session_command is None:
             raise ValueError(f"{stack.name} has no session client")
@@ -116,11 +127,11 @@ class Sessions:
         command = stack.session_command(program, identity)
         with ExitStack() as undo:
             router = undo.enter_context(Namespace())
-            side = undo.enter_context(self._side(stack, router, slow))
+            side = undo.enter_context(self._side(stack, router, slow, end))
             with side.quota.inside() if side.quota else nullcontext():
                 process = start(
                     "client",
-                    command.argv,
+                    (*command.argv, *_address(end)),
                     side.outside if isinstance(side, WayIn) else side.namespace,
                     self._environment.variables(own, command.env),
                     stdout_log=None,
@@ -131,10 +142,15 @@ class Sessions:
             undo.pop_all()
         return ClientSession(process, router, side, folder, stderr, certificate, keys, netlogs, capture, stack.remote)
 
-    def _side(self, stack: Stack, router: Namespace, slow: Slow | None) -> EndpointNamespace:
+    def _side(self, stack: Stack, router: Namespace, slow: Slow | None, end: End) -> EndpointNamespace:
         """Return the client's side; where the client is another machine, the way from there."""
         if stack.remote:
             return WayIn(router, self._path, namespace_outside(self._outside))
         if slow is not None:
-            return SlowSide(router, self._path, slow, self._environment, f"session-{self._started}")
-        return EndpointNamespace(CLIENT, router, self._path)
+            return SlowSide(end, router, self._path, slow, self._environment, f"session-{self._started}")
+        return EndpointNamespace(end, router, self._path)
+
+
+def _address(end: End) -> tuple[str, ...]:
+    """Return the argument that names a server which is not at its usual address (adapters/CONTRACT.md)."""
+    return () if end.peer_address == IPV4.server else ("--address", end.peer_address)

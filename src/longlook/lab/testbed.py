@@ -10,6 +10,7 @@ from typing import Self
 
 from longlook.core import FLOWS_FILE, Flow, Job, Program, Trial, flow_folder, phases_of, program_role
 from longlook.lab import link_options, multipath, trial_files
+from longlook.lab.addresses import SERVER_PORT, Addresses, plan_of
 from longlook.lab.artefacts import write_json
 from longlook.lab.client_jobs import client_job
 from longlook.lab.clients import Client, SessionClient
@@ -29,7 +30,7 @@ from longlook.lab.sandbox import Sandbox
 from longlook.lab.session import Sessions
 from longlook.lab.tcp_recorder import TcpRecorder
 from longlook.lab.timing import Timing
-from longlook.lab.topology import CLIENT, SERVER_PORT, Addresses, EndpointNamespace, addresses_of
+from longlook.lab.topology import EndpointNamespace, client_of
 from longlook.lab.trace_folders import TracePlaces
 from longlook.lab.trial_path import TrialPath
 from longlook.lab.watcher import Watcher
@@ -300,17 +301,18 @@ class Testbed:
                 job.identity,
                 capture=trial.capture,
                 slow=self._slow(),
+                addresses=plan_of(trial),
             )
             self.client_side = session.side
             client = SessionClient(session, self._sessions, self._folder)
             self._undo.callback(lambda: client.finish(trusted=False))
             return client
         network = self._undo.enter_context(Namespace())
-        slow = self._slow()
+        slow, end = self._slow(), client_of(plan_of(trial))
         self.client_side = self._undo.enter_context(
-            EndpointNamespace(CLIENT, network, self._datapath)
+            EndpointNamespace(end, network, self._datapath)
             if slow is None
-            else SlowSide(network, self._datapath, slow, self._environment, f"trial-{self._serial}")
+            else SlowSide(end, network, self._datapath, slow, self._environment, f"trial-{self._serial}")
         )
         return None
 
@@ -329,7 +331,7 @@ class Testbed:
         for flow in trial.each_flow():
             first_of_slots.setdefault(flow.address_slot, flow)
         for slot, flow in first_of_slots.items():
-            where, settings = addresses_of(slot), tcp_of(trial, flow)
+            where, settings = plan_of(trial).of_slot(slot), tcp_of(trial, flow)
             self.client_side.add_address(where.client, where.server, flow.congestion_control, settings)
             self.path.server.add_address(where.server, where.client, flow.congestion_control, settings)
 
@@ -342,7 +344,7 @@ class Testbed:
 
     def _add_flow_run(self, flow: Flow, servers: dict[int, Process], session_client: SessionClient | None) -> None:
         """Add the run of a flow; `servers` has the servers that run already, by address slot."""
-        job, where = self._job, addresses_of(flow.address_slot)
+        job, where = self._job, plan_of(self._job.trial).of_slot(flow.address_slot)
         trial, folder = job.trial.with_only(flow), flow_folder(self._folder, flow)
         if flow.competes:
             folder.mkdir(parents=True)

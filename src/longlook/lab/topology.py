@@ -1,20 +1,19 @@
 """The topology: client — router — server, three network namespaces joined by two veth pairs or two TUN devices.
 
 Client and server share a subnet; the router moves whole packets between its two sides, so no address of it exists.
-The subnet is for measurements (198.18.0.0/15, RFC 2544). Firefox begins no connection to private addresses (RFC 1918)
-of its own accord, and so would not fall back to TCP as it does on the Internet.
 """
 
 import fcntl
 import os
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from longlook.core import MachineError, Scalar
+from longlook.lab.addresses import IPV4, AddressPlan, alone
 from longlook.lab.linux import tcp
 from longlook.lab.linux.cpuquota import CpuQuota
 from longlook.lab.linux.namespace import Namespace
@@ -22,17 +21,6 @@ from longlook.lab.linux.netlink import NetlinkError
 from longlook.lab.linux.offload import switch_off
 from longlook.lab.linux.rtnetlink import MAIN_TABLE
 
-CLIENT_ADDRESS = "198.18.0.1"
-SERVER_ADDRESS = "198.18.0.2"
-SECOND_CLIENT_ADDRESS = "198.18.254.1"
-"""The address of a client that moves, or has a second link: in the subnet, and no address of a slot."""
-SECOND_SERVER_ADDRESS = "198.18.254.2"
-"""The address of a server that prefers it: at the second link if there is one, else at the first."""
-MIDDLE_ADDRESS = "198.18.255.1"
-"""The address of the middle of a path of two links, outside the pairs of competing flows: two blocks at most."""
-SUBNET = "198.18.0.0/16"
-_PAIRS_A_BLOCK = 127  # of the addresses .1 to .254
-SERVER_PORT = 443
 _MTU_BYTES = 1500
 _QUEUE_PACKETS = 10_000  # of the devices: never the bottleneck
 _LOCK_CONGESTION_CONTROL = 1 << 16  # RTAX_LOCK: bit RTAX_CC_ALGO
@@ -56,31 +44,23 @@ class End:
     mac: str
     peer_address: str
     peer_mac: str
-    subnet: str = SUBNET
+    subnet: str
     table: int = MAIN_TABLE  # of the routes for packets from its address
 
 
-@dataclass(frozen=True)
-class Addresses:
-    """The addresses of a flow's client and server."""
-
-    client: str
-    server: str
-
-
-def addresses_of(address_slot: int) -> Addresses:
-    """Return the pair of addresses of a slot: odd for the client, even for the server.
-
-    Each competing flow has a slot of its own, so that routes can set the TCP of each separately.
-    """
-    block, pair = divmod(address_slot, _PAIRS_A_BLOCK)
-    network = f"198.18.{block}"
-    return Addresses(f"{network}.{2 * pair + 1}", f"{network}.{2 * pair + 2}")
-
-
 _CLIENT_MAC, _SERVER_MAC = "02:00:00:00:00:01", "02:00:00:00:00:02"
-CLIENT = End("client", "c0", "rc", "02:00:00:00:01:01", CLIENT_ADDRESS, _CLIENT_MAC, SERVER_ADDRESS, _SERVER_MAC)
-SERVER = End("server", "s0", "rs", "02:00:00:00:01:02", SERVER_ADDRESS, _SERVER_MAC, CLIENT_ADDRESS, _CLIENT_MAC)
+CLIENT = End("client", "c0", "rc", "02:00:00:00:01:01", IPV4.client, _CLIENT_MAC, IPV4.server, _SERVER_MAC, IPV4.subnet)
+SERVER = End("server", "s0", "rs", "02:00:00:00:01:02", IPV4.server, _SERVER_MAC, IPV4.client, _CLIENT_MAC, IPV4.subnet)
+
+
+def client_of(plan: AddressPlan) -> End:
+    """Return the client's end with the addresses of a plan."""
+    return replace(CLIENT, address=plan.client, peer_address=plan.server, subnet=plan.subnet)
+
+
+def server_of(plan: AddressPlan) -> End:
+    """Return the server's end with the addresses of a plan."""
+    return replace(SERVER, address=plan.server, peer_address=plan.client, subnet=plan.subnet)
 
 
 def datapath() -> str:
@@ -179,14 +159,14 @@ class EndpointNamespace:
         """
         index = self.namespace.index(self.end.device)
         if own != self.end.address:
-            self.namespace.routes.add_address(index, own, 32)
+            self.namespace.routes.add_address(index, own)
         if self.tun is None and peer != self.end.peer_address:
             self._add_neighbour(index, peer)
-        self._route(f"{peer}/32", own, algorithm, tcp.route_metrics(settings))
+        self._route(alone(peer), own, algorithm, tcp.route_metrics(settings))
 
     def add_second_address(self, address: str) -> None:
         """Give this side a second address on its device, from which programs may send that ask for it."""
-        self.namespace.routes.add_address(self.namespace.index(self.end.device), address, 32)
+        self.namespace.routes.add_address(self.namespace.index(self.end.device), address)
 
     def know_second_address(self, address: str) -> None:
         """Let this side reach the peer's second address, as it reaches the first."""
@@ -196,7 +176,7 @@ class EndpointNamespace:
     def lead(self, peer: str, source: str, table: int = MAIN_TABLE) -> None:
         """Lead packets for a further address of the peer over this side's device; they come from address `source`."""
         self.know_second_address(peer)
-        self._route(f"{peer}/32", source, None, {}, table)
+        self._route(alone(peer), source, None, {}, table)
 
     def drain(self) -> None:
         """Discard what a TUN device has queued while no router read it."""
@@ -266,7 +246,11 @@ class EndpointNamespace:
         if path != OFFLOAD:
             with self.namespace.inside():
                 switch_off(self.end.device)
-        routes.set_up(index)
+        if ":" in self.end.address:
+            self.namespace.allow_ipv6(self.end.device)
+            routes.set_up_silent(index)
+        else:
+            routes.set_up(index)
         prefix = int(self.end.subnet.rpartition("/")[2])
         # The kernel's own route would have no congestion control; ours replaces it.
         routes.add_address(index, self.end.address, prefix, _IFA_F_NOPREFIXROUTE)

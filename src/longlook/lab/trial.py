@@ -7,8 +7,9 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from longlook.core import BEHIND, LOAD_FILE, Job, Outcome, Run, endpoints_of, link_file, stop_after_s
+from longlook.core import BEHIND, LOAD_FILE, Job, Outcome, Run, endpoints_of, link_file, stop_after_s, with_port
 from longlook.lab import artefacts, guard, multipath
+from longlook.lab.addresses import SERVER_PORT, plan_of
 from longlook.lab.congestion_proof import CongestionProof
 from longlook.lab.flow_run import FlowRun, FlowSchedule, tcp_of
 from longlook.lab.guard import CounterReading
@@ -21,7 +22,7 @@ from longlook.lab.process import watch
 from longlook.lab.programs import stack_of
 from longlook.lab.testbed import Facilities, Testbed
 from longlook.lab.timing import Timing, unix_minus_monotonic_ns
-from longlook.lab.topology import MIDDLE_ADDRESS, SERVER_PORT, EndpointNamespace
+from longlook.lab.topology import EndpointNamespace
 
 GRACE_S = 1.0
 """Time beyond the trial's limit, for a client that ends by itself and reports what had arrived."""
@@ -184,7 +185,7 @@ def _judge(
             started=not flow_run.flow.competes or flow_run.began_unix_ns is not None,
             remote=flow_run.client.remote,
             virtual=virtual,
-            middle_address=MIDDLE_ADDRESS,
+            middle_address=plan_of(job.trial).middle,
             client_span=flow_run.span,
             server_span=trial_span,
             log=log,
@@ -211,13 +212,29 @@ def _judge(
             Outcome.INVALID, f"the link emulator left no summary{teardown.link.cause()}", "see link.stderr"
         )
     found = guard.findings(observed, guard.limits(limited_client=job.trial.client_cpu_share is not None))
-    if not found and (plain := multipath.judge(job.trial, observed)) is not None:
-        return plain
+    if not found and (other := multipath.judge(job.trial, observed) or _of_another_version(job)) is not None:
+        return other
     if found:
         reasons = [judgement.reason] if judgement.reason is not None else []
         reasons += [item.reason for item in found]
         return Judgement(Outcome.INVALID, "; ".join(reasons), found[0].hint)
     return judgement
+
+
+def _of_another_version(job: Job) -> Judgement | None:
+    """Check that a trial over IPv6 had packets of IPv6 alone; over IPv4, its namespaces have no other version."""
+    wanted = plan_of(job.trial).version
+    if wanted == 4:
+        return None
+    for name in job.trial.links:
+        file = link_file(name, ".bin")
+        if (seen := read_link_log(Path(job.folder) / file).ip_versions()) - {wanted}:
+            versions = " and ".join(f"IPv{version}" for version in sorted(seen))
+            reason = f"packets on the link were {versions}, not IPv{wanted} alone"
+            return Judgement(
+                Outcome.INVALID, reason, f"see {file}: a program used addresses that the job does not have"
+            )
+    return None
 
 
 def _log_of(job: Job, flow_run: FlowRun) -> LinkLog:
@@ -233,7 +250,7 @@ def _load_of(job: Job, flow_run: FlowRun, client: Observations, log: LinkLog | N
     load = load_of(flow_run.trial, flow_run.content(job), client, log, until_ns)
     if load is not None:
         where = flow_run.addresses
-        lines = load_lines(load, where.client, f"{where.server}:{SERVER_PORT}", flow_run.trial.protocol)
+        lines = load_lines(load, where.client, with_port(where.server, SERVER_PORT), flow_run.trial.protocol)
         artefacts.write_lines(flow_run.folder / LOAD_FILE, list(lines))
     return load
 

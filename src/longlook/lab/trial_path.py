@@ -36,6 +36,7 @@ from longlook.core import (
     offers_preferred_address,
 )
 from longlook.lab import multipath
+from longlook.lab.addresses import alone, plan_of
 from longlook.lab.environment import Environment
 from longlook.lab.flow_run import observations_of
 from longlook.lab.guard import together
@@ -43,17 +44,7 @@ from longlook.lab.linux.namespace import Namespace
 from longlook.lab.observations import Observations
 from longlook.lab.process import Process
 from longlook.lab.router import Router, finish
-from longlook.lab.topology import (
-    CLIENT,
-    CLIENT_ADDRESS,
-    MIDDLE_ADDRESS,
-    SECOND_CLIENT_ADDRESS,
-    SECOND_SERVER_ADDRESS,
-    SERVER,
-    SERVER_ADDRESS,
-    End,
-    EndpointNamespace,
-)
+from longlook.lab.topology import CLIENT, SERVER, End, EndpointNamespace, client_of, server_of
 
 _MIDDLE = "proxy"
 """The role of the middle's devices."""
@@ -73,24 +64,24 @@ class HopPlan:
 
 def hops_of(trial: Trial, router_device: str) -> tuple[HopPlan, ...]:
     """Return the hops of a trial's path, the client's first; `router_device` faces the far end of the first link."""
-    far = replace(SERVER, router_device=router_device)
+    plan = plan_of(trial)
+    client, server = client_of(plan), server_of(plan)
+    far = replace(server, router_device=router_device)
     if BEHIND in trial.links:
-        towards_client = replace(far, role=_MIDDLE, device="m0", address=MIDDLE_ADDRESS, subnet=f"{CLIENT_ADDRESS}/32")
-        towards_server = replace(
-            CLIENT, role=_MIDDLE, device="m1", address=MIDDLE_ADDRESS, subnet=f"{SERVER_ADDRESS}/32"
-        )
-        return HopPlan(MAIN, CLIENT, towards_client), HopPlan(BEHIND, towards_server, SERVER)
-    main = HopPlan(MAIN, CLIENT, far)
+        towards_client = replace(far, role=_MIDDLE, device="m0", address=plan.middle, subnet=alone(plan.client))
+        towards_server = replace(client, role=_MIDDLE, device="m1", address=plan.middle, subnet=alone(plan.server))
+        return HopPlan(MAIN, client, towards_client), HopPlan(BEHIND, towards_server, server)
+    main = HopPlan(MAIN, client, far)
     if SECOND not in trial.links:
         return (main,)
     client_mac, server_mac = _SECOND_MACS
     near = replace(
-        CLIENT, device="c1", address=SECOND_CLIENT_ADDRESS, mac=client_mac, peer_mac=server_mac,
-        subnet=f"{SERVER_ADDRESS}/32", table=_TABLE,
+        client, device="c1", address=plan.second_client, mac=client_mac, peer_mac=server_mac,
+        subnet=alone(plan.server), table=_TABLE,
     )  # fmt: skip
     far = replace(
-        SERVER, device="s1", mac=server_mac, peer_address=SECOND_CLIENT_ADDRESS, peer_mac=client_mac,
-        subnet=f"{SECOND_CLIENT_ADDRESS}/32",
+        server, device="s1", mac=server_mac, peer_address=plan.second_client, peer_mac=client_mac,
+        subnet=alone(plan.second_client),
     )  # fmt: skip
     return main, HopPlan(SECOND, near, far)
 
@@ -114,7 +105,7 @@ class TrialPath:
 
     def __init__(self, trial: Trial, client: EndpointNamespace, datapath: str, router_device: str) -> None:
         self._trial, self._datapath = trial, datapath
-        self._plans = hops_of(trial, router_device)
+        self._plans, self._addresses = hops_of(trial, router_device), plan_of(trial)
         self._nodes = {client.end.role: client.namespace}
         self._undo = ExitStack()
         self._routers: dict[str, Router] = {}
@@ -125,6 +116,7 @@ class TrialPath:
         with ExitStack() as undo:
             for plan in self._plans:
                 self.hops.append(self._make_hop(plan, undo))
+            self._forward_in_the_middle()
             self._undo = undo.pop_all()
         return self
 
@@ -141,11 +133,16 @@ class TrialPath:
 
     def _make_side(self, end: End, router: Namespace, undo: ExitStack) -> EndpointNamespace:
         if end.role not in self._nodes:
-            self._nodes[end.role] = node = undo.enter_context(Namespace())
-            if end.role == _MIDDLE:
-                with node.inside():
-                    Path("/proc/sys/net/ipv4/ip_forward").write_text("1")
+            self._nodes[end.role] = undo.enter_context(Namespace())
         return undo.enter_context(EndpointNamespace(end, router, self._datapath, self._nodes[end.role], shared=True))
+
+    def _forward_in_the_middle(self) -> None:
+        """Let the middle forward. Its devices are up by now, so that over IPv6 they join no group of routers."""
+        if (middle := self._nodes.get(_MIDDLE)) is None:
+            return
+        forwarding = "ipv6/conf/all/forwarding" if self._addresses.version == 6 else "ipv4/ip_forward"
+        with middle.inside():
+            Path("/proc/sys/net", forwarding).write_text("1")
 
     @property
     def server(self) -> EndpointNamespace:
@@ -176,7 +173,7 @@ class TrialPath:
             side.set_tcp(algorithm, settings)
         if self.middle is not None:
             for side in (self.client, self.server):
-                side.add_address(side.end.address, MIDDLE_ADDRESS, algorithm, settings)
+                side.add_address(side.end.address, self._addresses.middle, algorithm, settings)
 
     def start_links(self, job: Job, environment: Environment, options: Sequence[str]) -> None:
         """Start the link of every hop; `options` are further options of `longlook-link`."""
@@ -190,22 +187,22 @@ class TrialPath:
 
         Raise MachineError if the kernel cannot open a second subflow.
         """
-        second, server = self.second, self.server
+        second, server, addresses = self.second, self.server, self._addresses
         if second is not None:
             multipath.prepare(self._trial, self.client.namespace)
         elif has_second_address(self._trial):
-            self.client.add_second_address(SECOND_CLIENT_ADDRESS)
-            server.know_second_address(SECOND_CLIENT_ADDRESS)
+            self.client.add_second_address(addresses.second_client)
+            server.know_second_address(addresses.second_client)
         if not offers_preferred_address(self._trial):
             return
         if second is None:
-            server.add_second_address(SECOND_SERVER_ADDRESS)
-            self.client.know_second_address(SECOND_SERVER_ADDRESS)
+            server.add_second_address(addresses.second_server)
+            self.client.know_second_address(addresses.second_server)
         else:  # the second path alone leads to it, and the client reaches it from its first address
-            second.far.add_second_address(SECOND_SERVER_ADDRESS)
-            second.far.namespace.routes.add_rule(SECOND_SERVER_ADDRESS, _TABLE)
-            second.far.lead(CLIENT_ADDRESS, SECOND_SERVER_ADDRESS, _TABLE)
-            second.near.lead(SECOND_SERVER_ADDRESS, CLIENT_ADDRESS)
+            second.far.add_second_address(addresses.second_server)
+            second.far.namespace.routes.add_rule(addresses.second_server, _TABLE)
+            second.far.lead(addresses.client, addresses.second_server, _TABLE)
+            second.near.lead(addresses.second_server, addresses.client)
 
     @property
     def processes(self) -> list[Process]:

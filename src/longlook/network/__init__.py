@@ -13,6 +13,7 @@ from longlook.core import lazy
 
 if TYPE_CHECKING:
     from longlook.network import extra_links as extra_links
+    from longlook.network import ip as ip
     from longlook.network import settings as settings
     from longlook.network import surgery as surgery
     from longlook.network import trace_store as trace_store
@@ -75,5 +76,5 @@ else:
             "values": "call",
             "varying": "mean resolved",
         },
-        "extra_links settings surgery trace_store",
+        "extra_links ip settings surgery trace_store",
     )

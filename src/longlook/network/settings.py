@@ -24,6 +24,7 @@ from fractions import Fraction
 
 from longlook.core import Json, Link, Scalar, SettingError, nearest, units
 from longlook.network import marks, surgery, values
+from longlook.network.ip import IP, ip_text
 from longlook.network.loss import loss_text
 from longlook.network.presets import PRESET, PRESETS, with_preset
 from longlook.network.router_check import violation_of
@@ -234,6 +235,7 @@ _SHARED: Mapping[str, Callable[[object], Scalar]] = {
 
 SETTINGS: Mapping[str, Callable[[object], Scalar]] = {
     PRESET: _choice(PRESETS),
+    IP: ip_text,
     **{f"network.{name}": check for name, check in _SHARED.items()},
     "network.rtt": _varying(values.TIME),
     "network.rebind_at": _or_off(_rebind_at),

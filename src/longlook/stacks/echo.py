@@ -25,6 +25,7 @@ STACK = Stack(
             protocols=(UDP_ECHO.name,),
         )
     },
+    ipv6=False,  # its sizes, and what fragments them, mean IPv4
     log_formats=(),
     install=_ADAPTER.install,
     server_command=python_server,

@@ -41,6 +41,7 @@ STACK = Stack(
     connections=tuple(ConnectionState),  # the ends' own: the tunnel carries their packets as they are
     versions=(Version("0.65.0", "2026-11-03", note="the version is quic-go's"),),
     knobs=_KNOBS,
+    ipv6=False,  # it puts addresses and ports together without brackets
     log_formats=(),
     install=install,
     proxy_command=command,

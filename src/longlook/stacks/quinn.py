@@ -64,12 +64,15 @@ _KNOBS = {
     "fast_open": knobs.FAST_OPEN,
 }
 
-STACK = cargo_stack(
-    "quinn",
-    "quinn: HTTP/3, and HTTP/2 of hyper, from one program",
-    _VERSIONS,
-    _KNOBS,
-    protocols=("h3", "h2"),
-    libraries=("quinn", "quinn-proto", "quinn-udp"),
-    early_data_protocols=("h3", "h2"),
+STACK = replace(
+    cargo_stack(
+        "quinn",
+        "quinn: HTTP/3, and HTTP/2 of hyper, from one program",
+        _VERSIONS,
+        _KNOBS,
+        protocols=("h3", "h2"),
+        libraries=("quinn", "quinn-proto", "quinn-udp"),
+        early_data_protocols=("h3", "h2"),
+    ),
+    ipv4_knobs=("preferred_address",),
 )

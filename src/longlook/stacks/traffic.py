@@ -50,6 +50,7 @@ STACK = Stack(
     versions=(Version("1.0", "2026-11-21"),),
     knobs=_KNOBS,
     log_formats=(),
+    ipv6=False,
     install=install,
     server_command=server_command,
     client_command=client_command,

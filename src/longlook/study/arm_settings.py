@@ -21,6 +21,7 @@ from longlook.core import (
     names_in,
     units,
 )
+from longlook.network import ip
 from longlook.network import settings as network
 from longlook.study import processors
 from longlook.study.catalogue import Catalogue
@@ -72,6 +73,8 @@ class PathSettings:
     further: Mapping[str, str]
     main_is_own: bool  # the arm itself sets the main link
     further_is_own: bool  # the arm itself sets a further link
+    ip: int  # `Trial.ip`
+    ip_is_own: bool  # the arm itself sets the version of IP
 
     @classmethod
     def of(cls, settings: Mapping[str, Scalar], arm: Arm) -> "PathSettings":
@@ -79,8 +82,10 @@ class PathSettings:
         return cls(
             settings=settings,
             further={name: next(key for key in settings if link_of(key) == name) for name in names_in(settings)},
-            main_is_own=any(key.startswith(MAIN_SETTINGS) for key in arm.settings),
+            main_is_own=any(key.startswith(MAIN_SETTINGS) and key != ip.IP for key in arm.settings),
             further_is_own=bool(names_in(arm.settings)),
+            ip=ip.version(settings),
+            ip_is_own=ip.IP in arm.settings,
         )
 
 

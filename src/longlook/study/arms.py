@@ -17,7 +17,7 @@ from longlook.core import (
     Study,
     find_protocol,
 )
-from longlook.network import extra_links
+from longlook.network import extra_links, ip
 from longlook.network import settings as network
 from longlook.study import tcp
 from longlook.study.arm_settings import CLIENT_CPU, ArmSettings
@@ -44,6 +44,7 @@ class ResolvedArm:
     groups: tuple[FlowGroup, ...] = ()
     link: Link | None = None  # None: the cell's
     further: Mapping[str, Link] = field(default_factory=dict)  # `Trial.further`; empty: the cell's
+    ip: int | None = None  # `Trial.ip`; None: the cell's
     engine: str | None = None  # None: the one that the run was started with
     tcp: Mapping[str, Scalar] = field(default_factory=dict)  # `Trial.tcp`
     client_cpu_share: float | None = None  # of one CPU; None: no limit
@@ -77,6 +78,7 @@ def resolve_arm(
     costs = processors(own.processors, programs, over_tcp=over_tcp_alone)
     further = extra_links.links(own.path.settings, make_link) if own.path.further_is_own else {}
     _check_path(own, catalogue)
+    _check_ip(own, catalogue)
     groups: tuple[FlowGroup, ...] = ()
     kind = own.workload.kind
     if kind.competes or (kind.plays and own.has_flows):
@@ -93,6 +95,7 @@ def resolve_arm(
         groups=groups,
         link=link,
         further=further,
+        ip=own.path.ip if own.path.ip_is_own else None,
         engine=own.engine,
         tcp=own.tcp.parameters() if over_tcp else {},
         client_cpu_share=own.client_cpu_share,
@@ -142,6 +145,18 @@ def _check_path(own: ArmSettings, catalogue: Catalogue) -> None:
     if keys and client is not None and client.remote:
         message = f"client {client.name} is another machine, whose path has one link here: leave [behind] out"
         raise SettingError(keys[BEHIND], message)
+
+
+def _check_ip(own: ArmSettings, catalogue: Catalogue) -> None:
+    """Raise SettingError if the laboratory has a part of an arm's path over IPv4 alone."""
+    if own.path.ip != 6:
+        return
+    if SECOND in own.path.further:
+        message = f'routes by the source of packets, which the guest kernel does over IPv4 alone: use {ip.IP} = "4"'
+        raise SettingError(own.path.further[SECOND], message)
+    client = catalogue.stacks.get((own.client.stack or "").partition("@")[0])
+    if client is not None and client.remote:
+        raise SettingError(ip.IP, f'client {client.name} is another machine, reached over IPv4 alone: use "4"')
 
 
 def _check_multipath_quic(own: ArmSettings) -> None:

@@ -252,6 +252,7 @@ class _CellPlanner:
             certificate_padding_bytes=here.draw.certificate_padding_bytes,
             randomness_of=randomness_of,
             further=arm.further or conditions.further,
+            ip=conditions.ip if arm.ip is None else arm.ip,
             proxy=setup.proxy,
         )
 
@@ -293,6 +294,7 @@ def _hashes_of_overrides(arm: ResolvedArm) -> list[str]:
         *(("link", arm.link), ("engine", arm.engine), ("tcp", arm.tcp), ("client_cpu", arm.client_cpu_share)),
         *(("split", arm.split if arm.split > 1 else None), ("processors", arm.processors), ("further", arm.further)),
         ("flows", _encoded(arm.groups)),
+        ("ip", "" if arm.ip is None else str(arm.ip or 4)),
     )
     return [codec.content_hash([name, value]) for name, value in overrides if value]
 

@@ -32,7 +32,7 @@ from longlook.core import (
     link_of,
     units,
 )
-from longlook.network import extra_links, largest_rate_bps
+from longlook.network import extra_links, ip, largest_rate_bps
 from longlook.network import settings as network
 from longlook.study import tcp
 from longlook.study.arm_settings import ArmSettings, EndpointSettings, WorkloadSettings
@@ -64,6 +64,7 @@ class Conditions:
     link: Link
     workload: Workload
     further: Mapping[str, Link] = field(default_factory=dict, metadata={"omitted_when_empty": True})
+    ip: int = field(default=0, metadata={"omitted_when_empty": True})  # `Trial.ip`
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,8 @@ def resolve_conditions(settings: Mapping[str, Scalar], catalogue: Catalogue, *, 
     link = make_link(settings)
     if kind.competes and DURATION in parameters:
         parameters[ENDLESS] = _more_than_passes(link, float(parameters[DURATION]))
-    return Conditions(link, Workload(kind.name, parameters), extra_links.links(settings, make_link))
+    further = extra_links.links(settings, make_link)
+    return Conditions(link, Workload(kind.name, parameters), further, ip.version(settings))
 
 
 def _more_than_passes(link: Link, duration_s: float) -> int:
@@ -148,6 +150,7 @@ def resolve_flow_setup(arm: ArmSettings, catalogue: Catalogue) -> FlowSetup:
     endpoints = {}
     for end in (arm.server, arm.client):
         stack, version = find_stack(end.role, str(end.stack), catalogue)
+        check_ip(end, stack, arm)
         _check_abilities(end.role, stack, version, protocol, connection)
         if end is arm.client:
             _check_connections(stack, arm, catalogue)
@@ -178,6 +181,7 @@ def _proxy(arm: ArmSettings, protocol: str, connection: ConnectionState, catalog
             raise SettingError(end.key(next(iter(end.knobs))), message)
         return None
     stack, version = find_stack(PROXY, end.stack, catalogue)
+    check_ip(end, stack, arm)
     if BEHIND not in arm.path.further:
         message = "stands between two links: add the table [behind], with rate and rtt of the link to the server"
         raise SettingError(PROXY, message)
@@ -216,6 +220,18 @@ def _check_abilities(role: str, stack: Stack, version: str, protocol: str, conne
         raise SettingError("protocol", f"{program} does not speak it, but {', '.join(own)}")
     if connection not in connections:
         raise SettingError("connection", f"{program} cannot do this over {protocol}, but {', '.join(connections)}")
+
+
+def check_ip(end: EndpointSettings, stack: Stack, arm: ArmSettings) -> None:
+    """Raise SettingError if the path has a version of IP that a program, or its use here, does not have."""
+    if arm.path.ip != 6:
+        return
+    if not stack.ipv6:
+        raise SettingError(ip.IP, f'{end.role} {stack.name} has IPv4 alone: take another, or network.ip = "4"')
+    if lacking := [name for name in stack.ipv4_knobs if end.knobs.get(name)]:
+        raise SettingError(
+            end.key(lacking[0]), f'{stack.name} does this over IPv4 alone: leave it out, or network.ip = "4"'
+        )
 
 
 def _check_config(server: Stack, catalogue: Catalogue) -> None:

@@ -22,7 +22,7 @@ from longlook.core import (
     link_of,
     units,
 )
-from longlook.network import call, extra_links, surgery
+from longlook.network import call, extra_links, ip, surgery
 from longlook.network import settings as network
 from longlook.provision import ServerConfigError, server_configs
 from longlook.study import processors, tcp
@@ -65,10 +65,12 @@ ENDPOINT_KEYS = (
     STALE_TICKETS,
 )
 ARM_CONDITIONS = (
+    ip.IP,
     *("network.access_delay", "network.up.access_delay", "network.down.access_delay"),
     *(f"{surgery.PREFIX}{direction}" for direction in ("up", "down")),
 )
-"""Settings of the path that an arm may make: how senders are measured, and experiments on single packets."""
+"""Settings of the path that an arm may make: the version of IP, how senders are measured, and experiments on single
+packets."""
 
 ENGINES = ("virtual", "live")
 KNOB_PREFIXES = ("server_knobs.", "client_knobs.", "proxy_knobs.")
@@ -179,6 +181,8 @@ def start_setting(value: object) -> Scalar:
 def network_setting(key: str, value: object) -> Scalar:
     """Return the canonical value of a setting of the emulated path, e.g. `network.rate` or `behind.up.loss`."""
     if name := link_of(key):
+        if as_main(key) == ip.IP:
+            raise SettingError(key, f"is of the whole path: set {ip.IP}")
         try:
             return network_setting(as_main(key), value)
         except SettingError as error:

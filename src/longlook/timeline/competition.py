@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from longlook.core import address_in
 from longlook.timeline.payload import new_payload_bytes
 from longlook.timeline.timeline import Kind, Timeline
 
@@ -331,7 +332,7 @@ def _flow_of(rows: pa.Table, flows: Sequence[LinkFlow]) -> Integers:
 
 def server_of(flow: str | None) -> str:
     """Return the server's address of `tcp CLIENT SERVER`."""
-    return (flow or "").rpartition(" ")[2].rpartition(":")[0]
+    return address_in((flow or "").rpartition(" ")[2])
 
 
 def _within(packets: Packets, window_ns: tuple[int, int]) -> npt.NDArray[np.bool_]:

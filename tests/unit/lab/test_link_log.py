@@ -1,9 +1,12 @@
 """The laboratory's own reader of the link's log: the same values as the reader of timelines, and clear errors."""
 
+from ipaddress import ip_address
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from longlook.lab.link_log import LinkLog, LinkLogError, TcpSegment, read_link_log
 from longlook.timeline.normalise.link_log import read_link_log as read_with_numpy
@@ -48,6 +51,28 @@ def test_a_flow_has_the_packets_of_its_own_client(tmp_path: Path) -> None:
     packets = (*DOWN[:2], packet_2(1, 2, **OTHER))
     for client, count in (("", 3), ("10.8.0.1", 2), ("10.8.0.3", 1)):
         assert len(log_of(tmp_path, *packets, client=client).logs[0]["flow"]) == count
+
+
+@pytest.mark.parametrize("version", [4, 6])
+@given(st.lists(st.integers(1, 3), min_size=1, max_size=20))
+def test_a_client_is_found_by_all_of_its_address(
+    tmp_path_factory: pytest.TempPathFactory, version: int, hosts: list[int]
+) -> None:
+    """Addresses of IPv6 differ in their last bytes alone, those of IPv4 in their first four."""
+    begins = "198.18.0." if version == 4 else "2001:2::"
+    packed = {host: ip_address(f"{begins}{host}").packed.ljust(16, b"\0") for host in (1, 2, 3)}
+    packets = [
+        packet_2(index, index + 1, ip_version=version, client_address=packed[host]) for index, host in enumerate(hosts)
+    ]
+    folder = tmp_path_factory.mktemp("log")
+    for host in (1, 2, 3):
+        assert len(log_of(folder, *packets, client=f"{begins}{host}").logs[0]["flow"]) == hosts.count(host)
+
+
+def test_versions_of_ip_are_those_of_ip_packets(tmp_path: Path) -> None:
+    packets = [packet_2(index, index + 1, ip_version=version) for index, version in enumerate((6, 0, 6))]
+    assert log_of(tmp_path, *packets).logs[0].ip_versions() == {6}
+    assert log_of(tmp_path, *packets, packet_2(9, 10, ip_version=4)).logs[0].ip_versions() == {4, 6}
 
 
 def test_openings_are_those_of_the_client(tmp_path: Path) -> None:

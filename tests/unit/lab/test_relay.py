@@ -5,8 +5,8 @@ from dataclasses import replace
 from longlook.core.job import Identity, Program
 from longlook.core.model import Endpoint
 from longlook.core.stack import ProxyJob, RelayJob
+from longlook.lab.addresses import IPV4
 from longlook.lab.proxy_run import connected_to
-from longlook.lab.topology import CLIENT_ADDRESS, MIDDLE_ADDRESS, SERVER_ADDRESS
 from longlook.stacks.masque import STACK
 from tests.data.trials import trial
 
@@ -16,9 +16,9 @@ IDENTITY = Identity(host="www.example.test", ca="ca.pem", certificate="c.pem", k
 def test_a_client_that_tunnels_connects_to_the_relay_beside_it() -> None:
     plain = trial()
     through = {name: replace(plain, proxy=Endpoint(name, "1")) for name in ("masque", "envoy")}
-    assert connected_to(plain) == SERVER_ADDRESS
-    assert connected_to(through["envoy"]) == MIDDLE_ADDRESS
-    assert connected_to(through["masque"]) == CLIENT_ADDRESS
+    assert connected_to(plain) == IPV4.server
+    assert connected_to(through["envoy"]) == IPV4.middle
+    assert connected_to(through["masque"]) == IPV4.client
 
 
 def test_the_relay_is_told_of_the_proxy_and_of_the_server() -> None:

@@ -11,7 +11,8 @@ import pytest
 from longlook.core.links import BEHIND, MAIN, SECOND
 from longlook.core.model import Trial
 from longlook.lab import trial_path
-from longlook.lab.topology import CLIENT, MIDDLE_ADDRESS, SECOND_CLIENT_ADDRESS, SERVER
+from longlook.lab.addresses import IPV4
+from longlook.lab.topology import CLIENT, SERVER
 from longlook.lab.trial_path import TrialPath, hops_of
 from tests.data.trials import TRIAL
 
@@ -68,7 +69,7 @@ def test_a_middle_ends_the_first_link_and_begins_the_second() -> None:
     first, second = hops_of(PATHS["a middle"], "rs1")
     assert (first.link, second.link) == (MAIN, BEHIND)
     assert (first.near, second.far) == (CLIENT, SERVER)
-    assert first.far.address == second.near.address == MIDDLE_ADDRESS
+    assert first.far.address == second.near.address == IPV4.middle
     assert (first.far.router_device, second.near.router_device) == ("rs1", "rc")
     assert (first.far.mac, second.near.mac) == (SERVER.mac, CLIENT.mac)
 
@@ -77,7 +78,7 @@ def test_a_second_path_joins_the_ends_once_more() -> None:
     first, second = hops_of(PATHS["two paths"], "rs1")
     assert (first.link, second.link) == (MAIN, SECOND)
     assert (second.near.role, second.far.role) == (CLIENT.role, SERVER.role)
-    assert (second.near.address, second.far.address) == (SECOND_CLIENT_ADDRESS, SERVER.address)
+    assert (second.near.address, second.far.address) == (IPV4.second_client, SERVER.address)
     assert len({end.mac for hop in (first, second) for end in (hop.near, hop.far)}) == 4
 
 

@@ -18,11 +18,13 @@ from longlook.core import (
     Job,
     Outcome,
     Run,
+    address_in,
     counter_name,
     find_protocol,
     flow_folder,
     link_file,
     stop_after_s,
+    with_port,
 )
 from longlook.engines.fake.collectors import write_profile, write_server_trace
 from longlook.engines.fake.lines import FIRST_PORT, Reported, client_lines, server_lines
@@ -30,12 +32,9 @@ from longlook.engines.fake.link_log import TCP, UDP, ConnectionLoad, packets_of,
 from longlook.engines.fake.path import EPOCH_NS, FakePath, path_of
 from longlook.engines.sequential import SequentialEngine
 from longlook.lab import (
-    CLIENT_ADDRESS,
-    SECOND_CLIENT_ADDRESS,
-    SERVER_ADDRESS,
     SERVER_PORT,
-    addresses_of,
     digests,
+    plan_of,
     seal,
     write_json,
     write_lines,
@@ -46,7 +45,6 @@ _UNEQUAL = 0.2
 """By how much a flow's part may differ from the equal one."""
 _HANDSHAKE_ROUND_TRIPS = {"h3": 1, "h2": 2}
 _LINGER_NS = 100_000_000
-_SERVER = f"{SERVER_ADDRESS}:{SERVER_PORT}"
 _QUIET = {"late_share": 0.0, "late_packets": 0.0, "max_gap_ms": 0.1, "max_late_ms": 0.1, "steal_share": 0.0}
 """The validity guard of a machine on which nothing else runs."""
 
@@ -55,7 +53,7 @@ def write_flows(job: Job, path: FakePath, *, arrived: bool) -> list[ConnectionLo
     """Write what the laboratory leaves of each flow of a trial; return what each carried, in their order."""
     folder, found, records = Path(job.folder), [], []
     for flow, load in _loads_of_flow(job, path):
-        client, server = (address.rpartition(":")[0] for address in (load.client, load.server))
+        client, server = (address_in(address) for address in (load.client, load.server))
         place = flow_folder(folder, flow)
         place.mkdir(parents=True)
         reported = _reported(job, flow, load, arrived=arrived)
@@ -94,13 +92,13 @@ def _loads_of_flow(job: Job, path: FakePath) -> Iterator[tuple[Flow, ConnectionL
         else:
             end_ns = max(first_ns, EPOCH_NS + round((stop_s or 1.0) * 1e9))
             size_bytes = round(own_bps * (end_ns - first_ns) / 8e9)
-        addresses = addresses_of(flow.address_slot)
+        addresses = plan_of(trial).of_slot(flow.address_slot)
         quic = flow.congestion_control is None and not find_protocol(flow.protocol).cross_traffic
         yield (
             flow,
             ConnectionLoad(
-                client=f"{addresses.client}:{FIRST_PORT + number}",
-                server=f"{addresses.server}:{SERVER_PORT}",
+                client=with_port(addresses.client, FIRST_PORT + number),
+                server=with_port(addresses.server, SERVER_PORT),
                 ip_protocol=UDP if flow.congestion_control is None else TCP,
                 quic=quic,
                 began_ns=began_ns,
@@ -215,11 +213,11 @@ def _loads(job: Job, load_s: float) -> list[ConnectionLoad]:
     """Return what each connection of a trial's only flow carries."""
     trial, path = job.trial, path_of(job, job.trial.link)
     secure_ns, end_ns = EPOCH_NS + _round_trips(job) * path.rtt_ns, EPOCH_NS + round(load_s * 1e9)
-    over_tcp = trial.congestion_control is not None
+    over_tcp, addresses = trial.congestion_control is not None, plan_of(trial)
     return [
         ConnectionLoad(
-            client=f"{CLIENT_ADDRESS}:{FIRST_PORT + number}",
-            server=_SERVER,
+            client=with_port(addresses.client, FIRST_PORT + number),
+            server=with_port(addresses.server, SERVER_PORT),
             ip_protocol=TCP if over_tcp else UDP,
             quic=not over_tcp,
             began_ns=EPOCH_NS,
@@ -227,7 +225,7 @@ def _loads(job: Job, load_s: float) -> list[ConnectionLoad]:
             first_byte_ns=(secure_ns + end_ns) // 2,
             end_ns=end_ns,
             size_bytes=sum(expected.bytes for expected in job.content.expected.values()),
-            moves_to=f"{SECOND_CLIENT_ADDRESS}:{FIRST_PORT + number}" if trial.has_second_path else "",
+            moves_to=with_port(addresses.second_client, FIRST_PORT + number) if trial.has_second_path else "",
         )
         for number in range(job.content.connections)
     ]

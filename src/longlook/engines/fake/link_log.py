@@ -3,17 +3,20 @@ loads."""
 
 import json
 import random
+import socket
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from longlook.core import address_in
 from longlook.engines.fake.path import EPOCH_NS, FakePath
 
 UP, DOWN = 0, 1
 TCP, UDP = 6, 17
 _IP_AND_TRANSPORT_BYTES = {TCP: 52, UDP: 28}
+_MORE_OVER_IPV6_BYTES = 20
 _MONOTONIC_NS = 1_000_000_000  # when the trial began
 _MAGIC = b"LLLINK2\n"
 _VERDICTS = {"delivered": 0, "queued": 1, "dropped_loss": 2}
@@ -116,7 +119,7 @@ def write_link_log(path: Path, packets: Iterable[_Packet], config: Mapping[str, 
         counted = counts["down" if packet.direction == DOWN else "up"]
         flow = flows.setdefault((packet.client, packet.load.server), len(flows))
         records.append(_record(packet, counted["arrived"], flow))
-        size_bytes = packet.payload_bytes + _IP_AND_TRANSPORT_BYTES[packet.load.ip_protocol]
+        size_bytes = packet.payload_bytes + _headers_bytes(packet.load)
         counted["arrived"] += 1
         counted["arrived_bytes"] += size_bytes
         if packet.departure_ns is None:
@@ -140,7 +143,7 @@ def _record(packet: _Packet, sequence: int, flow: int) -> bytes:
         "due_ns": departure_ns,
         "departure_ns": departure_ns,
         "sequence": sequence,
-        "size_bytes": packet.payload_bytes + _IP_AND_TRANSPORT_BYTES[load.ip_protocol],
+        "size_bytes": packet.payload_bytes + _headers_bytes(load),
         "transport_sequence": packet.transport_sequence % 2**32 if is_tcp else 0,
         "acknowledgement": packet.acknowledgement % 2**32 if is_tcp else 0,
         "flow": flow,
@@ -153,7 +156,7 @@ def _record(packet: _Packet, sequence: int, flow: int) -> bytes:
         "ip_protocol": load.ip_protocol,
         "tcp_flags": flags if is_tcp else 0,
         "quic_form": 0 if is_tcp else form,
-        "ip_version": 4,
+        "ip_version": 6 if _over_ipv6(load) else 4,
         "client_address": _address(packet.client),
         "server_address": _address(load.server),
     }
@@ -178,12 +181,21 @@ def _header(config: Mapping[str, object]) -> bytes:
     return _MAGIC + struct.pack("<I", len(text)) + text
 
 
+def _over_ipv6(load: ConnectionLoad) -> bool:
+    return ":" in address_in(load.server)
+
+
+def _headers_bytes(load: ConnectionLoad) -> int:
+    return _IP_AND_TRANSPORT_BYTES[load.ip_protocol] + (_MORE_OVER_IPV6_BYTES if _over_ipv6(load) else 0)
+
+
 def _port(address: str) -> int:
     return int(address.rpartition(":")[2])
 
 
 def _address(address: str) -> bytes:
-    return bytes(map(int, address.rpartition(":")[0].split("."))).ljust(16, b"\0")
+    host = address_in(address)
+    return socket.inet_pton(socket.AF_INET6 if ":" in host else socket.AF_INET, host).ljust(16, b"\0")
 
 
 def through(packets: Sequence[_Packet], path: FakePath) -> list[_Packet]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from longlook.core import MachineError
 from longlook.lab.linux import system
 from longlook.lab.linux.netlink import open_routes
 from longlook.lab.linux.rtnetlink import RouteSocket
@@ -30,10 +31,21 @@ _SETTINGS: Mapping[str, str] = {
 """Set in each namespace, whatever the host has; limits of UDP buffers belong to the host alone
 (docs/explanation/lab.md)."""
 
+_IPV6: Mapping[str, str] = {
+    "addr_gen_mode": "1",  # no address of the link's own
+    "accept_dad": "0",
+    "accept_ra": "0",
+    "autoconf": "0",
+    "disable_ipv6": "0",
+}
+"""Set for a device that is to have addresses of IPv6: no others, and no packets that no program asked for."""
+
 _LOOPBACK = 1  # the index of loopback in every namespace
 _DEVICE_COUNTERS: Mapping[str, int] = {"rx_errors": 2, "rx_dropped": 3, "tx_errors": 10, "tx_dropped": 11}
 """Counter → its column in /proc/net/dev."""
 _RECEIVED_PACKETS = 1  # the column beside these
+_FULL = "RcvbufErrors", "MemErrors"
+"""Counters of datagrams for which a buffer had no room."""
 
 
 class Namespace:
@@ -41,6 +53,8 @@ class Namespace:
 
     `paced` has the devices whose queueing discipline paces TCP (`lab.linux.tcp` adds and removes it).
     """
+
+    has_ipv6 = False
 
     def __init__(self) -> None:
         self.paced: set[str] = set()
@@ -78,6 +92,20 @@ class Namespace:
         self._undo.callback(opened.close)
         return opened
 
+    def allow_ipv6(self, device: str) -> None:
+        """Let a device that is down, and loopback, have addresses of IPv6; MachineError if the kernel has no IPv6."""
+        conf = Path("/proc/sys/net/ipv6/conf")
+        with self.inside():
+            if not conf.exists():
+                raise MachineError(
+                    "this kernel has no IPv6",
+                    'use --engine virtual, whose kernel has it; boot without ipv6.disable=1; or use network.ip = "4"',
+                )
+            for name, value in _IPV6.items():
+                (conf / device / name).write_text(value)
+            (conf / "lo" / "disable_ipv6").write_text("0")
+        self.has_ipv6 = True
+
     def index(self, device: str) -> int:
         """Return the index of an interface of this namespace; raise OSError if there is none."""
         with self.inside():
@@ -106,9 +134,11 @@ class Namespace:
         """
         with self.inside():
             lines = Path("/proc/thread-self/net/snmp").read_text().splitlines()
+            more = Path("/proc/thread-self/net/snmp6").read_text().splitlines() if self.has_ipv6 else []
         names, values = (line.split()[1:] for line in lines if line.startswith("Udp:"))
-        counters = dict(zip(names, values, strict=True))
-        return sum(int(counters.get(name, 0)) for name in ("RcvbufErrors", "MemErrors"))
+        counters = {f"Udp{name}": value for name, value in zip(names, values, strict=True)}
+        counters |= {name: value for name, value in map(str.split, more) if name.startswith("Udp6")}
+        return sum(int(counters.get(f"{of}{name}", 0)) for of in ("Udp", "Udp6") for name in _FULL)
 
     def close(self) -> None:
         """Close the descriptor. The kernel destroys the namespace and its devices once its programs have ended too."""

@@ -17,8 +17,9 @@ _NEW_LINK, _NEW_ADDRESS, _NEW_ROUTE, _NEW_NEIGHBOUR, _NEW_RULE = 16, 20, 24, 28,
 _TO_TABLE = 1  # FR_ACT_TO_TBL
 _REQUEST, _ACK, _REPLACE, _EXCLUSIVE, _CREATE = 0x1, 0x4, 0x100, 0x200, 0x400  # NLM_F_…
 _ERROR = 2  # NLMSG_ERROR, which is the acknowledgement, too
-_IFF_UP = 0x1
+_IFF_UP, _IFF_NOARP, _IFF_MULTICAST = 0x1, 0x80, 0x1000
 _NUD_PERMANENT, _SCOPE_LINK, MAIN_TABLE, _PROTOCOL_STATIC, _UNICAST = 0x80, 253, 254, 4, 1
+_NO_DUPLICATES = 0x02  # IFA_F_NODAD: an address of IPv6 counts at once, as one of IPv4
 _ANSWER_BYTES = 1 << 16
 _HEADER = struct.Struct("=IHHIIi")  # of an answer: length, type, flags, sequence number, port, error number
 
@@ -27,7 +28,7 @@ class RouteSocket:
     """A socket to the routing tables of the network namespace in which it is made. Close it.
 
     Each call returns when the kernel has done it, and raises NetlinkError with the kernel's error number if it refuses.
-    Devices are named by their index, addresses are IPv4.
+    Devices are named by their index; an address is of IPv6 if it has a colon.
     """
 
     def __init__(self) -> None:
@@ -42,6 +43,14 @@ class RouteSocket:
         """Switch a device on."""
         self._change(ifinfmsg, _NEW_LINK, 0, {"index": device, "flags": _IFF_UP, "change": _IFF_UP})
 
+    def set_up_silent(self, device: int) -> None:
+        """Switch a device on whose neighbours are all known, and which joins no groups.
+
+        So the kernel neither looks for neighbours of IPv6 on it nor reports groups (MLD), which both would be packets.
+        """
+        flags = _IFF_UP | _IFF_NOARP
+        self._change(ifinfmsg, _NEW_LINK, 0, {"index": device, "flags": flags, "change": flags | _IFF_MULTICAST})
+
     def set_sizes(self, device: int, mtu_bytes: int, queue_packets: int) -> None:
         """Set a device's largest packet and how many may wait in it."""
         sizes = {"IFLA_MTU": mtu_bytes, "IFLA_TXQLEN": queue_packets}
@@ -53,15 +62,21 @@ class RouteSocket:
         kind = {"attrs": [("IFLA_INFO_KIND", "veth"), ("IFLA_INFO_DATA", {"attrs": [("VETH_INFO_PEER", peer)]})]}
         self._change(ifinfmsg, _NEW_LINK, _CREATE | _EXCLUSIVE, {}, {**near, "IFLA_LINKINFO": kind})
 
-    def add_address(self, device: int, address: str, prefix_bits: int, flags: int = 0) -> None:
-        """Give a device an address; `flags` are IFA_F_…."""
-        attributes: dict[str, Any] = {"IFA_LOCAL": address, "IFA_ADDRESS": address, "IFA_FLAGS": flags}
-        fields = {"family": socket.AF_INET, "index": device, "prefixlen": prefix_bits}
+    def add_address(self, device: int, address: str, prefix_bits: int | None = None, flags: int = 0) -> None:
+        """Give a device an address, alone in its subnet unless `prefix_bits` are given; `flags` are IFA_F_…."""
+        family, bits = _family(address)
+        attributes: dict[str, Any] = {
+            "IFA_LOCAL": address,
+            "IFA_ADDRESS": address,
+            "IFA_FLAGS": flags | (0 if bits == 32 else _NO_DUPLICATES),
+        }
+        fields = {"family": family, "index": device, "prefixlen": bits if prefix_bits is None else prefix_bits}
         self._change(ifaddrmsg, _NEW_ADDRESS, _CREATE | _EXCLUSIVE, fields, attributes)
 
     def add_rule(self, source: str, table: int) -> None:
         """Let a table of routes decide where packets from an address go, before the main one does."""
-        fields = {"family": socket.AF_INET, "src_len": 32, "table": table, "action": _TO_TABLE}
+        family, bits = _family(source)
+        fields = {"family": family, "src_len": bits, "table": table, "action": _TO_TABLE}
         self._change(fibmsg, _NEW_RULE, _CREATE | _EXCLUSIVE, fields, {"FRA_SRC": source})
 
     def replace_route(
@@ -77,7 +92,7 @@ class RouteSocket:
         if metrics:
             attributes["RTA_METRICS"] = {"attrs": [(f"RTAX_{name.upper()}", value) for name, value in metrics.items()]}
         fields = {
-            "family": socket.AF_INET,
+            "family": _family(network)[0],
             "dst_len": int(bits),
             "table": table,
             "proto": _PROTOCOL_STATIC,
@@ -88,7 +103,7 @@ class RouteSocket:
 
     def replace_neighbour(self, device: int, address: str, mac: str) -> None:
         """Say once and for all which hardware address an address has."""
-        fields = {"family": socket.AF_INET, "ifindex": device, "state": _NUD_PERMANENT}
+        fields = {"family": _family(address)[0], "ifindex": device, "state": _NUD_PERMANENT}
         self._change(ndmsg, _NEW_NEIGHBOUR, _CREATE | _REPLACE, fields, {"NDA_DST": address, "NDA_LLADDR": mac})
 
     def _change(
@@ -114,3 +129,8 @@ class RouteSocket:
             raise RuntimeError(f"netlink answered with message {answer} to request {sequence}, not to {self._sequence}")
         if error:
             raise NetlinkError(-error, os.strerror(-error))  # type: ignore[no-untyped-call]
+
+
+def _family(address: str) -> tuple[int, int]:
+    """Return the family of an address, and how many bits it has."""
+    return (socket.AF_INET6, 128) if ":" in address else (socket.AF_INET, 32)

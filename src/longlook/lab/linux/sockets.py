@@ -21,7 +21,7 @@ _HEADER = struct.Struct("=IHHII")
 _REQUEST = struct.Struct("=BBBxI48x")
 _MESSAGE_BYTES = 72  # inet_diag_msg
 _LOCAL = 8  # where the local address begins in it
-_LOOPBACK = 127
+_LOOPBACK = "127.", "::1"
 
 
 class SocketProbe:
@@ -31,13 +31,14 @@ class SocketProbe:
         with namespace.inside():
             self._socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, _NETLINK_SOCK_DIAG)
         self._socket.settimeout(1.0)
+        self._family = socket.AF_INET6 if namespace.has_ipv6 else socket.AF_INET
 
     def congestion_controls(self) -> dict[str, set[str]]:
         """Return the congestion controls of the TCP connections that exist now, by their address in this namespace.
 
         Loopback is left out; connections that are over cannot be seen.
         """
-        body = _REQUEST.pack(socket.AF_INET, socket.IPPROTO_TCP, 1 << (_INET_DIAG_CONG - 1), _CONNECTED)
+        body = _REQUEST.pack(self._family, socket.IPPROTO_TCP, 1 << (_INET_DIAG_CONG - 1), _CONNECTED)
         self._socket.send(_HEADER.pack(_HEADER.size + len(body), _SOCK_DIAG_BY_FAMILY, _REQUEST_DUMP, 1, 0) + body)
         found: dict[str, set[str]] = {}
         with suppress(TimeoutError):
@@ -45,8 +46,9 @@ class SocketProbe:
                 for kind, message in _messages(self._socket.recv(1 << 16)):
                     if kind in (_DONE, _ERROR):
                         return found
-                    address = socket.inet_ntoa(message[_LOCAL : _LOCAL + 4])
-                    if message[_LOCAL] != _LOOPBACK:
+                    local = message[_LOCAL : _LOCAL + (16 if self._family == socket.AF_INET6 else 4)]
+                    address = socket.inet_ntop(self._family, local)
+                    if not address.startswith(_LOOPBACK):
                         found.setdefault(address, set()).update(_congestion_control(message))
         return found
 

@@ -17,7 +17,7 @@ from typing import Any
 import pyarrow.compute as pc
 
 from longlook import __version__
-from longlook.core import FLOWS_FOLDER, InputError, Outcome, Run, Trial
+from longlook.core import FLOWS_FOLDER, InputError, Outcome, Run, Trial, address_in
 from longlook.timeline.export.trials import trial_of
 from longlook.timeline.normalise.lines import Line, read_lines, text
 from longlook.timeline.timeline import Kind, Timeline
@@ -178,7 +178,7 @@ def _is_between(flow: str | None, client_address: str, server_address: str) -> b
     if flow is None:
         return False
     _, client, server = flow.split(" ")
-    return client.rpartition(":")[0] == client_address and server.rpartition(":")[0] == server_address
+    return address_in(client) == client_address and address_in(server) == server_address
 
 
 @dataclass(frozen=True)
@@ -393,7 +393,7 @@ def _phases(timings: Timings) -> dict[str, float]:
 def _ends(flow: str) -> dict[str, str]:
     """Return the server's address and the client's port of a flow's name, as far as it has them."""
     _, client, server = flow.split(" ")
-    address, port = server.rpartition(":")[0].strip("[]"), client.rpartition(":")[2]
+    address, port = address_in(server), client.rpartition(":")[2]
     return {
         **({"serverIPAddress": address} if address else {}),
         **(

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from longlook.core import LOAD_FILE, Vantage, find_protocol
+from longlook.core import LOAD_FILE, Vantage, find_protocol, with_port
 from longlook.timeline.normalise.lines import (
     MAX_UNIX_NS,
     Account,
@@ -174,7 +174,7 @@ class _Client:
         local, remote, server_address = text(line, "local"), text(line, "remote"), None
         if self._addresses is not None:
             client_address, server_address = self._addresses
-            local, remote = f"{client_address}:{port_of(local)}", f"{server_address}:{port_of(remote)}"
+            local, remote = with_port(client_address, port_of(local)), with_port(server_address, port_of(remote))
         flow = flow_name(protocol, local, remote)
         offered = {name: count(line, f"http2_{name}_window") for name in ("stream", "connection")}
         if any(bytes_ is not None for bytes_ in offered.values()):

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from longlook.core import Vantage
+from longlook.core import Vantage, with_port
 from longlook.timeline.competition import MARKED
 from longlook.timeline.normalise.endpoint import Connection
 from longlook.timeline.normalise.link_log import DELIVERED, QUEUED, TAG_FIELDS, PacketLog, address_text
@@ -220,7 +220,7 @@ def _end(row: Any, side: str) -> str:
     if "ip_version" not in row.dtype.names:
         return f"*:{row[f'{side}_port']}"
     address = address_text(int(row["ip_version"]), row[f"{side}_address"].tobytes()) or "*"
-    return f"[{address}]:{row[f'{side}_port']}" if ":" in address else f"{address}:{row[f'{side}_port']}"
+    return with_port(address, int(row[f"{side}_port"]))
 
 
 def _reasons(verdicts: Mapping[int, str], highest: int) -> list[str | None]:
