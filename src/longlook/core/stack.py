@@ -277,6 +277,7 @@ class Stack:
     rules by which it may choose rungs.
     """
     lacks_decoder: bool = False  # of their videos: Longlook fetches one for it (provision/decoder.py)
+    paints: bool = False  # the client shows pages, and its `page` line says when
     check_decoder: Callable[[], None] = lambda: None  # raises MachineError where their videos cannot be decoded here
     server_reports_state: bool = True  # it prints `connection` lines; where not, the client's lines prove the state
     of_images: bool = False  # its versions are images that the user brings; only guests give them their root

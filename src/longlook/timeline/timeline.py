@@ -32,6 +32,8 @@ class Kind(StrEnum):
     PAGE_STARTED = "page_started"
     PAGE_FIRST_BYTE = "page_first_byte"
     PAGE_LOADED = "page_loaded"
+    FIRST_CONTENTFUL_PAINT = "first_contentful_paint"
+    LARGEST_CONTENTFUL_PAINT = "largest_contentful_paint"
     PACKET_DELIVERED = "packet_delivered"
     PACKET_DROPPED = "packet_dropped"
     PACKET_QUEUED = "packet_queued"
@@ -58,6 +60,8 @@ KINDS: Mapping[Kind, str] = {
     Kind.PAGE_STARTED: "client, browsers: navigation start; name = path",
     Kind.PAGE_FIRST_BYTE: "client, browsers: first byte of the document; name = path",
     Kind.PAGE_LOADED: "client, browsers: the load event started; name = path",
+    Kind.FIRST_CONTENTFUL_PAINT: "client, browsers: the page first showed a text or a picture; name = path",
+    Kind.LARGEST_CONTENTFUL_PAINT: "client, browsers: the page showed the largest text or picture; name = path",
     Kind.PACKET_DELIVERED: "link: a packet left the router (time = departure); all packet columns, "
     "value = wait in the rate queue in s",
     Kind.PACKET_DROPPED: "link: a packet was dropped (time = arrival); name = reason, packet columns but due_ns",

@@ -243,6 +243,9 @@ class _Client:
             self._add(first_byte, Kind.PAGE_FIRST_BYTE, common)
         if loaded is not None:
             self._add(loaded, Kind.PAGE_LOADED, common)
+        for kind in (Kind.FIRST_CONTENTFUL_PAINT, Kind.LARGEST_CONTENTFUL_PAINT):
+            if (painted := optional_time_ns(line, f"t_{kind}_ns")) is not None:
+                self._add(painted, kind, common)
 
     def _add(self, unix_ns: int, kind: Kind, row: Mapping[str, Any]) -> None:
         self._latest_ns = max(unix_ns, self._latest_ns or 0)
