@@ -53,7 +53,8 @@ class Kind(StrEnum):
 KINDS: Mapping[Kind, str] = {
     Kind.CONNECTION_STARTED: "client: it began to open a connection; flow, protocol",
     Kind.HANDSHAKE_DONE: "client, server: the connection is secure; flow, protocol, name = cold, resumed, 0rtt or null",
-    Kind.REQUEST_SENT: "client: the caller issued a request; name = path, protocol",
+    Kind.REQUEST_SENT: "client: the caller issued a request; name = path, protocol, detail = its header field "
+    "`priority` (RFC 9218), if it has one",
     Kind.FIRST_BYTE: "client: the first byte of an answer arrived; name = path, protocol",
     Kind.OBJECT_DONE: "client: the last byte arrived; name = path, protocol, size_bytes = body, value = HTTP status",
     Kind.OBJECT_FAILED: "client: an object did not arrive; name = path, detail = error; see below on its time",

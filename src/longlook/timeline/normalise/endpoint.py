@@ -221,7 +221,9 @@ class _Client:
             _LOCAL: text(line, "local"),
         }
         if stamps["t_start_ns"] is not None:
-            self._add(stamps["t_start_ns"], Kind.REQUEST_SENT, common)
+            priority = text(line, "priority")
+            asked = common if priority is None else common | {"detail": priority}
+            self._add(stamps["t_start_ns"], Kind.REQUEST_SENT, asked)
         if stamps["t_first_byte_ns"] is not None:
             self._add(stamps["t_first_byte_ns"], Kind.FIRST_BYTE, common)
         if error is None and ended is not None:
