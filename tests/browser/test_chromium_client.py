@@ -87,6 +87,8 @@ def test_every_object_arrives_whole_by_the_protocol_asked_for(
     (shown,) = of(lines, "page")
     assert asked_ns < shown["t_start_ns"] < objects["/index.html"]["t_start_ns"] + 200_000
     assert shown["t_start_ns"] < shown["t_first_byte_ns"] < shown["t_loaded_ns"] < done_ns
+    for paint in ("first", "largest"):
+        assert shown["t_first_byte_ns"] < shown[f"t_{paint}_contentful_paint_ns"] < done_ns
     assert shown["t_first_byte_ns"] == objects["/index.html"]["t_first_byte_ns"]
     assert max(line["t_end_ns"] for line in objects.values()) < done_ns
 

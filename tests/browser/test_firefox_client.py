@@ -62,6 +62,8 @@ def test_every_object_arrives_whole_by_the_protocol_asked_for(
 
     (shown,) = of(lines, "page")
     assert asked_ns - 2_000_000 < shown["t_start_ns"] < shown["t_first_byte_ns"] < shown["t_loaded_ns"] < done_ns
+    for paint in ("first", "largest"):
+        assert shown["t_first_byte_ns"] < shown[f"t_{paint}_contentful_paint_ns"] < done_ns
     (connection,) = of(lines, "connection")
     assert connection["remote"] == f"{HOST}:{session.port}"
     assert connection["t_start_ns"] < connection["t_handshake_ns"] <= shown["t_first_byte_ns"] + 1_000_000

@@ -48,6 +48,6 @@ async def _connection(job: Job, settings: QuicConfiguration, *, primes: bool) ->
     quic = QuicConnection(configuration=settings, session_ticket_handler=tickets.put_nowait)
     local = endpoint(sock.getsockname())
     _, connection = await asyncio.get_running_loop().create_datagram_endpoint(
-        lambda: Connection(quic, job.authority, tickets, remote, local, primes=primes), sock=sock
+        lambda: Connection(quic, job, tickets, remote, local, primes=primes), sock=sock
     )
     return connection

@@ -11,6 +11,7 @@ from aioquic.quic.events import HandshakeCompleted, QuicEvent, StreamReset
 from aioquic.tls import SessionTicket
 from longlook_adapter.clock import now_ns
 from longlook_adapter.fetching import Answer, FetchError, fail
+from longlook_adapter.job import Job
 from longlook_adapter.lines import emit, endpoint
 
 from aioquic_adapter import versions
@@ -22,7 +23,7 @@ class Connection(QuicConnectionProtocol):  # type: ignore[misc]  # the linter do
     def __init__(
         self,
         quic: QuicConnection,
-        authority: str,
+        job: Job,
         tickets: asyncio.Queue[SessionTicket],
         remote: tuple[str, int] | tuple[str, int, int, int],
         local: str,
@@ -31,7 +32,7 @@ class Connection(QuicConnectionProtocol):  # type: ignore[misc]  # the linter do
     ) -> None:
         super().__init__(quic)
         self.local = local
-        self._authority, self._tickets, self._remote, self._primes = authority, tickets, remote, primes
+        self._job, self._tickets, self._remote, self._primes = job, tickets, remote, primes
         self._t_start_ns = 0
         self._http: H3Connection | None = None
         self._answers: dict[int, Answer] = {}
@@ -76,9 +77,11 @@ class Connection(QuicConnectionProtocol):  # type: ignore[misc]  # the linter do
         headers = [
             (b":method", b"GET"),
             (b":scheme", b"https"),
-            (b":authority", self._authority.encode()),
+            (b":authority", self._job.authority.encode()),
             (b":path", answer.path.encode()),
         ]
+        if (priority := self._job.priorities.get(answer.path)) is not None:
+            headers.append((b"priority", priority.encode()))
         self._http.send_headers(stream_id, headers, end_stream=True)
         self._answers[stream_id] = answer
 

@@ -41,6 +41,7 @@ async def run(context: Context, target: Target, job: BrowserJob, deadline_s: flo
     load = await tab.navigate(page, deadline_s, lambda protocol: _locals(job, protocol))
     if load.is_download:
         raise UnsupportedError(f"{job.paths[0]} is not a page: the browser would save it to a file")
+    await tab.read_paints(load)
     _report_connections(load, primes=False, has_tickets=job.memory != NOTHING)
     return report_load(load, page, job)
 

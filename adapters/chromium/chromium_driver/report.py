@@ -65,6 +65,8 @@ def report_load(load: Load, url: str, job: BrowserJob) -> bool:
         t_start_ns=unix_ns(load.t_start_s),
         t_first_byte_ns=unix_ns(load.t_first_byte_s),
         t_loaded_ns=unix_ns(load.t_loaded_s),
+        t_first_contentful_paint_ns=unix_ns(load.t_first_contentful_paint_s),
+        t_largest_contentful_paint_ns=unix_ns(load.t_largest_contentful_paint_s),
         error=load.error,
     )
     return ok

@@ -113,6 +113,7 @@ class Session:
             load = await tab.navigate(url, deadline_s, lambda _protocol: self._locals(job))
             if load.is_download:
                 raise UnsupportedError(f"{job.paths[0]} is not a page: the browser would save it to a file")
+            await tab.read_paints(load)
             report_connections(load, primes=False, has_tickets=job.primes)
             return report_load(load, url, job)
 

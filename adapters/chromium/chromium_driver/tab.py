@@ -1,10 +1,13 @@
 """One tab of one browser context, and one load in it."""
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
+
+from longlook_adapter.paint import LIMIT_S, PAINTS, Paints
 
 from chromium_driver.cdp import CallError, Cdp
 from chromium_driver.recorder import Recorder
@@ -29,6 +32,8 @@ class Load:
     t_start_s: float | None = None
     t_first_byte_s: float | None = None
     t_loaded_s: float | None = None
+    t_first_contentful_paint_s: float | None = None
+    t_largest_contentful_paint_s: float | None = None
 
 
 class Tab:
@@ -67,9 +72,9 @@ class Tab:
         """Call a method of this tab."""
         return await self._cdp.call(method, self._session, **params)
 
-    async def evaluate(self, expression: str) -> Any:
-        """Return the value of a JavaScript expression in the page."""
-        answer = await self.call("Runtime.evaluate", expression=expression, returnByValue=True)
+    async def evaluate(self, expression: str, *, awaits: bool = False) -> Any:
+        """Return the value of a JavaScript expression in the page, or of the promise that it `awaits`."""
+        answer = await self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=awaits)
         if "exceptionDetails" in answer:
             raise CallError(f"{expression}: {answer['exceptionDetails'].get('text')}")
         return answer["result"].get("value")
@@ -99,6 +104,16 @@ class Tab:
         if load.error is not None:
             load.recorder.give_up(load.error)
         return load
+
+    async def read_paints(self, load: Load) -> None:
+        """Note when this tab showed the contents of a load that it made. Nothing is noted of one that failed."""
+        if load.t_start_s is None:
+            return
+        with contextlib.suppress(CallError, TimeoutError):  # the load itself is there
+            async with asyncio.timeout(LIMIT_S):
+                paints = Paints.read(await self.evaluate(PAINTS, awaits=True))
+                load.t_first_contentful_paint_s = _after(load.t_start_s, paints.first_contentful_ms)
+                load.t_largest_contentful_paint_s = _after(load.t_start_s, paints.largest_contentful_ms)
 
     async def close(self) -> None:
         """Close the tab."""
@@ -140,6 +155,10 @@ class Tab:
             if identity not in load.ends_by_connection:
                 load.ends_by_connection[identity] = self._ends(connection.protocol)
                 load.ends = load.ends or load.ends_by_connection[identity]
+
+
+def _after(start_s: float, milliseconds: float | None) -> float | None:
+    return None if milliseconds is None else start_s + milliseconds / 1e3
 
 
 def _place(load: Load, response_start_ms: float, load_event_start_ms: float) -> None:

@@ -27,10 +27,13 @@ PATIENCE_S = 30.0
 
 @dataclass(frozen=True)
 class Context:
-    """A user context: how to load a URL in a new tab within a time (s), and to close the tab and all connections."""
+    """A user context: how to load a URL in a new tab within a time (s), to close the tab and all connections, and to
+    note when the tab showed the contents of its load.
+    """
 
     load: Callable[[str, float], Awaitable[Load]]
     leave: Callable[[], Awaitable[None]]
+    read_paints: Callable[[Load], Awaitable[None]]
 
 
 async def run(context: Context, job: BrowserJob, origin: str) -> bool:
@@ -53,6 +56,7 @@ async def run(context: Context, job: BrowserJob, origin: str) -> bool:
         _report_earlier(await earlier(job.paths[0], min(left_s, PATIENCE_S), READING_S))
     load = await context.load(origin + job.paths[0], deadline_s - loop.time())
     _report_connections(load, job, primes=False, has_tickets=job.memory != NOTHING)
+    await context.read_paints(load)
     return report_load(load, job)
 
 

@@ -21,6 +21,8 @@ class Load:
     t_start_ns: int | None = None
     t_first_byte_ns: int | None = None
     t_loaded_ns: int | None = None
+    t_first_contentful_paint_ns: int | None = None
+    t_largest_contentful_paint_ns: int | None = None
 
 
 def report_connections(load: Load, remote: str, local: str | None) -> None:
@@ -61,6 +63,8 @@ def report_load(load: Load, job: BrowserJob) -> bool:
         t_start_ns=load.t_start_ns,
         t_first_byte_ns=load.t_first_byte_ns,
         t_loaded_ns=load.t_loaded_ns,
+        t_first_contentful_paint_ns=load.t_first_contentful_paint_ns,
+        t_largest_contentful_paint_ns=load.t_largest_contentful_paint_ns,
         error=load.error,
     )
     arrived = all(exchange is not None and exchange.error is None for exchange in chosen.values())

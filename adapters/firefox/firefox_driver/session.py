@@ -1,11 +1,13 @@
 """A session: one warm browser, one job after another, each in a user context of its own."""
 
 import asyncio
+import contextlib
 import json
 from collections.abc import Callable, Coroutine
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+from longlook_adapter import paint
 from longlook_adapter.browserjob import HTTPS_RECORD, NOTHING, BrowserJob, PlayJob
 from longlook_adapter.either import EITHER
 from longlook_adapter.errors import DriverError, UnsupportedError
@@ -109,6 +111,7 @@ class Session:
         tab = await self._open_tab(user)
         load = await self._load(tab, self._target.url(job.protocol, job.paths[0]), job.timeout_s)
         report(load)
+        await self._read_paints(tab, load)
         return report_load(load, job)
 
     async def _play(self, job: BrowserJob, play: PlayJob, script: str, user: str) -> bool:
@@ -145,7 +148,11 @@ class Session:
             await self._browser.notify("net:cancel-all-connections")
             await ends.until_closed()
 
-        return await choosing.run(choosing.Context(load, leave), job, self._target.url(job.protocol, ""))
+        async def read_paints(load: Load) -> None:
+            await self._read_paints(tabs[-1], load)
+
+        context = choosing.Context(load, leave, read_paints)
+        return await choosing.run(context, job, self._target.url(job.protocol, ""))
 
     async def _open_tab(self, user: str) -> str:
         made = await self._browser.bidi.call("browsingContext.create", type="tab", userContext=user)
@@ -181,9 +188,26 @@ class Session:
         load.t_first_byte_ns = _ns(origin_ms + first_ms)
         load.t_loaded_ns = _ns(origin_ms + loaded_ms)
 
+    async def _read_paints(self, tab: str, load: Load) -> None:
+        """Note when a tab showed the contents of a load that it made. Nothing is noted of one that failed."""
+        if load.t_start_ns is None:
+            return
+        with contextlib.suppress(CallError, TimeoutError):  # the load itself is there
+            async with asyncio.timeout(paint.LIMIT_S):
+                answer = await self._browser.bidi.call(
+                    "script.evaluate", expression=paint.PAINTS, target={"context": tab}, awaitPromise=True
+                )
+                paints = paint.Paints.read(answer["result"]["value"])
+                load.t_first_contentful_paint_ns = _after(load.t_start_ns, paints.first_contentful_ms)
+                load.t_largest_contentful_paint_ns = _after(load.t_start_ns, paints.largest_contentful_ms)
+
     def _locals(self, job: BrowserJob) -> list[str]:
         """Return local addresses of TCP connections; none of UDP, whose sockets Firefox does not connect."""
         return [] if job.protocol == "h3" else connections(job.protocol, job.address, job.port)
+
+
+def _after(start_ns: int, milliseconds: float | None) -> int | None:
+    return None if milliseconds is None else start_ns + _ns(milliseconds)
 
 
 def _ns(milliseconds: float) -> int:

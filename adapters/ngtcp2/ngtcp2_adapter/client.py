@@ -12,7 +12,8 @@ async def run(job: Job) -> None:
     """Do a job; ReportedError where something did not arrive, which the lines have reported."""
     credentials = Credentials()
     credentials.trust(job.ca)
-    target = Target((job.address, job.port), job.host, job.authority, credentials, choices(job.knobs, server=False))
+    wanted = choices(job.knobs, server=False)
+    target = Target((job.address, job.port), job.host, job.authority, job.priorities, credentials, wanted)
 
     async def connect(ticket: Ticket | None, *, primes: bool) -> ClientConnection:
         return ClientConnection(target, ticket, early=job.connection == EARLY, primes=primes)

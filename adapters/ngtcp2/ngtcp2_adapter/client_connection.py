@@ -3,6 +3,7 @@
 import asyncio
 import ctypes as c
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,6 +39,7 @@ class Target:
     address: tuple[str, int]
     host: str
     authority: str
+    priorities: Mapping[str, str]
     credentials: Credentials
     wanted: Choices
 
@@ -110,6 +112,8 @@ class ClientConnection(Connection):
                 b":authority": self._target.authority.encode(),
                 b":path": answer.path.encode(),
             }
+            if (priority := self._target.priorities.get(answer.path)) is not None:
+                headers[b"priority"] = priority.encode()
             fields = header_fields(headers)
             http.nghttp3_conn_submit_request(self._http, stream.value, fields, len(fields), None, None)
             self._answers[stream.value] = answer

@@ -71,4 +71,5 @@ def _report(job: Job, transfer: Transfer, local: str | None, error: str | None) 
         bytes=transfer.bytes,
         digest=transfer.digest,
         error=error,
+        **job.reported_priority(transfer.path),
     )

@@ -50,6 +50,8 @@ def new_handle(job: Job, path: str, tickets: pycurl.CurlShare, *, early: bool) -
     handle.setopt(pycurl.PIPEWAIT, 1)  # for the one connection, instead of opening more
     handle.setopt(pycurl.NOSIGNAL, 1)
     handle.setopt(pycurl.SHARE, tickets)
+    if (priority := job.priorities.get(path)) is not None:
+        handle.setopt(pycurl.HTTPHEADER, [f"priority: {priority}"])
     if early:
         handle.setopt(pycurl.SSL_OPTIONS, pycurl.SSLOPT_EARLYDATA)
     return handle

@@ -171,6 +171,8 @@ if TYPE_CHECKING:
     from longlook.core.paths import outermost_new as outermost_new
     from longlook.core.paths import packed_file as packed_file
     from longlook.core.paths import plugin_paths as plugin_paths
+    from longlook.core.priority import BLOCKING_URGENCY as BLOCKING_URGENCY
+    from longlook.core.priority import parse_priority as parse_priority
     from longlook.core.problems import Problems as Problems
     from longlook.core.problems import SettingError as SettingError
     from longlook.core.problems import allowed as allowed
@@ -310,6 +312,7 @@ else:
                 "DerivedCache adapter_dir adapter_from adapters_dir cache_dir cache_root ignore_in_git kernel_dir "
                 "outermost_new packed_file plugin_paths"
             ),
+            "priority": "BLOCKING_URGENCY parse_priority",
             "problems": "Problems SettingError allowed flatten shown",
             "processes": "children_of cpu_of_tree process_table tree_of",
             "programs": "ask_link box_program link_program trace_program wheel_programs",

@@ -45,6 +45,8 @@ class Content:
     expected: Mapping[str, ExpectedAnswer]  # URL path → expected answer
     connections: int = 1  # opened at the same moment; each fetches all phases
     waits_s: tuple[float, ...] = ()  # before each phase, the first counted from the completed handshake; empty: none
+    priorities: Mapping[str, str] = field(default_factory=dict)
+    """Path → value of the header field `priority` with which it is asked for; of others no such field is sent."""
     video: Mapping[str, Scalar] = field(default_factory=dict)
     """The video that a player is asked to play, and how (adapters/CONTRACT.md, Video); empty: the load of the phases.
     With a video `connections` is the number of connections over which each segment is fetched, and `expected` also has

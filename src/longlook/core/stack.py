@@ -195,12 +195,13 @@ class ClientJob:
     connections: int = 1  # opened at the same moment; each fetches all phases
     waits_s: tuple[float, ...] = ()  # before each phase, the first counted from the completed handshake; empty: none
     second_address: str = ""  # the client's, from which it may continue; empty: it has one address only
+    priorities: Mapping[str, str] = field(default_factory=dict)  # path → value of its header field `priority`
     video: Mapping[str, Scalar] = field(default_factory=dict)  # what to play, and how; empty: fetch the phases
     echo: Echo | None = None  # what to send to a server that answers with the same; None: fetch the phases
 
     def data(self) -> dict[str, Any]:
         """Return the job as plain JSON data; without `connections` if it is 1, and without `waits_s`, `second_address`,
-        `video` and `echo` if there are none, because most programs know no others.
+        `priorities`, `video` and `echo` if there are none, because most programs know no others.
         """
         entries: dict[str, Any] = codec.encode(self)
         if self.connections == 1:
@@ -209,6 +210,8 @@ class ClientJob:
             del entries["waits_s"]
         if not self.second_address:
             del entries["second_address"]
+        if not self.priorities:
+            del entries["priorities"]
         if not self.video:
             del entries["video"]
         if self.echo is None:
@@ -273,12 +276,14 @@ class Stack:
     proxy_protocols: tuple[str, ...] | None = None  # of `protocols`, those that its proxy carries; None: all
     either: bool = False  # over h3-or-h2 the server speaks both on one port, and the client chooses
     waits: bool = False  # the client waits before phases as its ClientJob says
+    priorities: bool = False  # the client sends header fields `priority` as its ClientJob says
     plays: bool = False  # the client plays video as its ClientJob says
     players: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """For a client that plays a video of pictures by a player, which its knob `player` names: the player's name → the
     rules by which it may choose rungs.
     """
     lacks_decoder: bool = False  # of their videos: Longlook fetches one for it (provision/decoder.py)
+    paints: bool = False  # the client shows pages, and its `page` line says when
     check_decoder: Callable[[], None] = lambda: None  # raises MachineError where their videos cannot be decoded here
     server_reports_state: bool = True  # it prints `connection` lines; where not, the client's lines prove the state
     of_images: bool = False  # its versions are images that the user brings; only guests give them their root

@@ -19,6 +19,7 @@ def client_job(trial: Trial, content: Content, identity: Identity, server: str) 
         connections=content.connections,
         waits_s=content.waits_s,
         second_address=plan_of(trial).second_client if has_second_address(trial) else "",
+        priorities=content.priorities,
         video=content.video,
         echo=content.echo,
     )

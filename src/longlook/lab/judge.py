@@ -239,7 +239,8 @@ def _objects(case: FlowCase) -> Judgement | None:
     for path, expected in case.content.expected.items():
         found = objects.get(path, [{"error": "the client never reported it"}])
         for line in found:
-            if (wrong := _wrong_answer(line, expected)) is not None:
+            wrong = _wrong_answer(line, expected) or _wrong_priority(line, case.content.priorities.get(path))
+            if wrong is not None:
                 return Judgement(Outcome.FAILED, f"{path}: {wrong}", "see client.jsonl and server.stderr")
         if len(found) != wanted:
             once = "once" if wanted == 1 else f"once for each of {wanted} connections"
@@ -252,6 +253,11 @@ def _objects(case: FlowCase) -> Judgement | None:
         if page.get("t_loaded_ns") is None:
             return Judgement(Outcome.FAILED, f"the page {page.get('url')} never finished loading", "see client.jsonl")
     return None
+
+
+def _wrong_priority(line: Line, asked: str | None) -> str | None:
+    sent = line.get("priority")
+    return None if sent == asked else f"the client asked with priority {str(sent)[:_LONGEST]!r}, not {asked!r}"
 
 
 def _done_without_objects(case: FlowCase) -> Judgement | None:

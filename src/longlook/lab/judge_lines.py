@@ -88,6 +88,8 @@ _PAGE = (
     Field("t_start_ns", TIME, Needed.always),
     Field("t_first_byte_ns", TIME, Needed.never),
     Field("t_loaded_ns", TIME, Needed.never),
+    Field("t_first_contentful_paint_ns", TIME, Needed.never),
+    Field("t_largest_contentful_paint_ns", TIME, Needed.never),
 )
 
 CLIENT_FIELDS: Mapping[str, tuple[Field, ...]] = {
@@ -140,7 +142,12 @@ SERVER_FIELDS: Mapping[str, tuple[Field, ...]] = {"connection": (Field("t_handsh
 IN_ORDER: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "connection": (("t_start_ns", "t_handshake_ns"),),
     "object": (("t_start_ns", "t_end_ns"), ("t_start_ns", "t_first_byte_ns", "t_end_ns")),
-    "page": (("t_start_ns", "t_loaded_ns"), ("t_start_ns", "t_first_byte_ns", "t_loaded_ns")),
+    "page": (
+        ("t_start_ns", "t_loaded_ns"),
+        ("t_start_ns", "t_first_byte_ns", "t_loaded_ns"),
+        ("t_start_ns", "t_first_contentful_paint_ns"),
+        ("t_start_ns", "t_largest_contentful_paint_ns"),
+    ),
     "move": (("t_start_ns", "t_end_ns"),),
     "segment": (("t_start_ns", "t_end_ns"),),
     "echo": (("t_start_ns", "t_answer_ns", "t_end_ns"),),

@@ -61,4 +61,5 @@ STACK = Stack(
     installed=_ADAPTER.installed,
     from_sources=python_sources(_NAME),
     several_connections=True,
+    priorities=True,
 )

@@ -150,6 +150,7 @@ STACK = Stack(
     players=players.RULES,
     check_decoder=check_decoder,
     either=True,
+    paints=True,
     log_formats=(),
     install=install,
     session_command=session_command,

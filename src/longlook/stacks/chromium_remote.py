@@ -163,6 +163,7 @@ STACK = Stack(
     connections=(ConnectionState.COLD, ConnectionState.RESUMED, ConnectionState.ZERO_RTT),
     versions=tuple(Version(name, "") for name in _PHONES),
     knobs={},
+    paints=True,
     log_formats=(),
     install=install,
     session_command=session_command,

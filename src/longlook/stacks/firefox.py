@@ -106,6 +106,7 @@ STACK = Stack(
     lacks_decoder=True,
     check_decoder=check_decoder,
     either=True,
+    paints=True,
     log_formats=(),
     install=install,
     session_command=session_command,

@@ -259,4 +259,5 @@ STACK = Stack(
         unneeded=("tests/munit", "third-party/urlparse"),
     ),
     several_connections=True,
+    priorities=True,
 )

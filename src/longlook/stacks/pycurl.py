@@ -27,6 +27,7 @@ STACK = Stack(
     versions=_VERSIONS,
     knobs={},
     either=True,
+    priorities=True,
     log_formats=("qlog",),
     install=_ADAPTER.install,
     client_command=python_client,

@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from longlook.study.tcp import parameters as parameters
     from longlook.study.virtual_time import VIRTUAL as VIRTUAL
     from longlook.study.virtual_time import check_live as check_live
+    from longlook.study.virtual_time import check_paints as check_paints
     from longlook.study.virtual_time import check_remote as check_remote
     from longlook.study.virtual_time import check_roots as check_roots
     from longlook.study.virtual_time import check_virtual as check_virtual
@@ -100,7 +101,9 @@ else:
                 "network_setting"
             ),
             "tcp": "OF_KNOB parameters",
-            "virtual_time": "VIRTUAL check_live check_remote check_roots check_virtual default_around default_losses",
+            "virtual_time": (
+                "VIRTUAL check_live check_paints check_remote check_roots check_virtual default_around default_losses"
+            ),
         },
         "catalogue laws tcp",
     )

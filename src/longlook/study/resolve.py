@@ -155,6 +155,7 @@ def resolve_flow_setup(arm: ArmSettings, catalogue: Catalogue) -> FlowSetup:
         if end is arm.client:
             _check_connections(stack, arm, catalogue)
             _check_waits(stack, connection, arm.workload, catalogue)
+            _check_priorities(stack, arm.workload, catalogue)
             _check_plays(stack, protocol, connection, arm, catalogue)
             check_requests(stack, arm, catalogue)
         if end.config is not None:
@@ -191,6 +192,7 @@ def _proxy(arm: ArmSettings, protocol: str, connection: ConnectionState, catalog
 
 _PLAYER = "player"
 _IDLE, _WARM = "idle", "warm"
+_PRIORITIES = "priorities"
 _HELP = {
     "protocol": "h3 or h2, or another that a stack declares (longlook stacks list)",
     "connection": "cold, resumed or 0rtt",
@@ -316,6 +318,17 @@ def _check_waits(client: Stack, connection: ConnectionState, workload: WorkloadS
             raise SettingError(key, f"client {client.name} never waits; clients that do: {', '.join(able) or 'none'}")
         if parameter == _WARM and connection is ConnectionState.ZERO_RTT:
             raise SettingError(key, "a warm connection has its handshake behind it; allowed with it: cold, resumed")
+
+
+def _check_priorities(client: Stack, workload: WorkloadSettings, catalogue: Catalogue) -> None:
+    if _PRIORITIES not in workload.values or client.priorities:
+        return
+    able = [name for name, stack in catalogue.stacks.items() if stack.priorities]
+    own = "chooses the priorities of its requests itself" if client.paints else "sends no priorities"
+    raise SettingError(
+        workload.key(_PRIORITIES),
+        f"client {client.name} {own}; clients that send what a study sets: {', '.join(able) or 'none'}",
+    )
 
 
 def _knobs(end: EndpointSettings, stack: Stack, version: str, protocol: str) -> dict[str, Scalar]:

@@ -1,4 +1,4 @@
-"""Refuse trials that an engine, or a client on another machine, cannot run, before anything runs. Pure."""
+"""Refuse trials that an engine or a client cannot run, before anything runs. Pure."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -11,6 +11,7 @@ from longlook.study.expectations import metrics_expected
 from longlook.study.laws import NONE, STANDARD
 from longlook.study.plan import make_plan
 from longlook.study.schema import SAMPLED, STRATA
+from longlook.timeline import Kind
 
 FASTEST_BPS = 200e6
 """Beyond it a real endpoint's CPU decides what is measured, and in a guest CPU costs nothing. It is a limit of what a
@@ -137,6 +138,23 @@ def check_remote(study: Study, plan: Plan, engine: str) -> None:
         names = sorted({end.stack for end in endpoints_of(trial) if registry.stack(end.stack).remote})
         for wrong, hint in _problems_of_remote_client(trial, trial.engine or engine) if names else ():
             raise InputError(f"study {study.id}, arm {trial.arm}: {names[0]} {wrong}", hint)
+
+
+_PAINTS = frozenset({Kind.FIRST_CONTENTFUL_PAINT, Kind.LARGEST_CONTENTFUL_PAINT})
+
+
+def check_paints(study: Study, plan: Plan) -> None:
+    """Raise InputError if a study asks when pages are shown, and a trial has a client that shows none."""
+    names = (*study.metrics, *metrics_expected(study))
+    asked = [name for name in names if not _PAINTS.isdisjoint(find_metric(name).needs)]
+    blind = [trial for trial in plan.trials if not registry.stack(trial.client.stack).paints] if asked else []
+    if blind:
+        able = [name for name, stack in registry.stacks().items() if stack.paints]
+        raise InputError(
+            f"study {study.id} asks for {' and '.join(asked)}, and client {blind[0].client.stack} of arm "
+            f"{blind[0].arm} shows no pages",
+            f"leave the metric out, or take a browser as client: {', '.join(able)}",
+        )
 
 
 def _problems_of_remote_client(trial: Trial, engine: str) -> Iterator[tuple[str, str]]:

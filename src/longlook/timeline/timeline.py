@@ -32,6 +32,8 @@ class Kind(StrEnum):
     PAGE_STARTED = "page_started"
     PAGE_FIRST_BYTE = "page_first_byte"
     PAGE_LOADED = "page_loaded"
+    FIRST_CONTENTFUL_PAINT = "first_contentful_paint"
+    LARGEST_CONTENTFUL_PAINT = "largest_contentful_paint"
     PACKET_DELIVERED = "packet_delivered"
     PACKET_DROPPED = "packet_dropped"
     PACKET_QUEUED = "packet_queued"
@@ -51,13 +53,16 @@ class Kind(StrEnum):
 KINDS: Mapping[Kind, str] = {
     Kind.CONNECTION_STARTED: "client: it began to open a connection; flow, protocol",
     Kind.HANDSHAKE_DONE: "client, server: the connection is secure; flow, protocol, name = cold, resumed, 0rtt or null",
-    Kind.REQUEST_SENT: "client: the caller issued a request; name = path, protocol",
+    Kind.REQUEST_SENT: "client: the caller issued a request; name = path, protocol, detail = its header field "
+    "`priority` (RFC 9218), if it has one",
     Kind.FIRST_BYTE: "client: the first byte of an answer arrived; name = path, protocol",
     Kind.OBJECT_DONE: "client: the last byte arrived; name = path, protocol, size_bytes = body, value = HTTP status",
     Kind.OBJECT_FAILED: "client: an object did not arrive; name = path, detail = error; see below on its time",
     Kind.PAGE_STARTED: "client, browsers: navigation start; name = path",
     Kind.PAGE_FIRST_BYTE: "client, browsers: first byte of the document; name = path",
     Kind.PAGE_LOADED: "client, browsers: the load event started; name = path",
+    Kind.FIRST_CONTENTFUL_PAINT: "client, browsers: the page first showed a text or a picture; name = path",
+    Kind.LARGEST_CONTENTFUL_PAINT: "client, browsers: the page showed the largest text or picture; name = path",
     Kind.PACKET_DELIVERED: "link: a packet left the router (time = departure); all packet columns, "
     "value = wait in the rate queue in s",
     Kind.PACKET_DROPPED: "link: a packet was dropped (time = arrival); name = reason, packet columns but due_ns",

@@ -34,12 +34,17 @@ def prepare(parameters: Mapping[str, Scalar]) -> Content:
 
 def write_page(to: Writer, sizes: Sequence[int], order: int) -> tuple[tuple[str, ...], ...]:
     """Write a page and its images, each of its size in bytes, and return what is asked for in each phase."""
-    images = tuple(f"/i/{number:03d}.png" for number in range(len(sizes)))
+    images = tuple(map(image_path, range(len(sizes))))
     in_order = tuple(images[number] for number in permutation(len(sizes), order))
     to.add("/index.html", html(in_order))
     for number, (path, size) in enumerate(zip(images, sizes, strict=True)):
         to.add(path, png(number, size))
     return ("/index.html",), in_order
+
+
+def image_path(number: int) -> str:
+    """Return the path of an image by its number, from 0."""
+    return f"/i/{number:03d}.png"
 
 
 def permutation(count: int, order: int) -> list[int]:

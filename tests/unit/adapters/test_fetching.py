@@ -67,7 +67,7 @@ def run(
     """The lines, what the connections were asked for, and whether everything arrived."""
     fetching, errors, job = (import_module(f"longlook_adapter.{name}") for name in ("fetching", "errors", "job"))
     log: list[str] = []
-    keys = {"connection": "cold", "timeout_s": 5.0, "connections": 1, **changes}
+    keys = {"connection": "cold", "timeout_s": 5.0, "connections": 1, "priorities": {}, **changes}
     wanted = job.Job(
         protocol="h3", address="10.8.0.2", port=443, phases=PHASES, host="x.test", ca="ca.pem", knobs={}, **keys
     )

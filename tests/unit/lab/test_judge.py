@@ -444,3 +444,11 @@ def test_a_connection_that_no_end_reports_is_proven_by_the_link(
 def test_a_transfer_that_hung_says_how_many_files_had_arrived() -> None:
     found = judge(replace(SOUND, **left(1, b=LeftFile(3)), measure_s=6.0))
     assert (found.outcome, "1 of 2 objects had arrived" in (found.reason or "")) == (Outcome.TIMED_OUT, True)
+
+
+def test_a_client_that_sends_another_priority_than_asked_for_has_failed() -> None:
+    asked = replace(SOUND, content=replace(CONTENT, priorities={"/b": "u=1"}))
+    sent = (opened(1), fetched("/a", 10), fetched("/b", 20, priority="u=1"))
+    assert judge(replace(asked, **client(*sent))).outcome is Outcome.OK
+    assert judge(asked).reason == "/b: the client asked with priority 'None', not 'u=1'"
+    assert judge(replace(SOUND, **client(*sent))).outcome is Outcome.FAILED

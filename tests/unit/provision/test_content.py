@@ -158,6 +158,13 @@ def test_images_of_several_sizes_are_asked_for_in_the_order_drawn_and_written_al
     assert images == {path: plain.expected[path] for path in images}
 
 
+def test_priorities_are_of_groups_of_images_and_change_no_file() -> None:
+    plain = prepare("mixed_page", images="2 x 1KB, 100B")
+    urgent = prepare("mixed_page", images="2 x 1KB, 100B", priorities="u=5,i; u=1")
+    assert (plain.priorities, urgent.root, urgent.expected) == ({}, plain.root, plain.expected)
+    assert urgent.priorities == {"/i/000.png": "u=5, i", "/i/001.png": "u=5, i", "/i/002.png": "u=1"}
+
+
 @pytest.mark.parametrize(
     ("kind", "parameters", "expected_hint"),
     [
@@ -172,6 +179,8 @@ def test_images_of_several_sizes_are_asked_for_in_the_order_drawn_and_written_al
         ("mixed_page", {"images": "5B"}, str(PNG_OVERHEAD_BYTES)),
         ("mixed_page", {"images": "0 x 5KB"}, "1 to 10000 images"),
         ("mixed_page", {"images": "9999 x 5KB, 2 x 1KB"}, "1 to 10000 images"),
+        ("mixed_page", {"images": "5KB, 1KB", "priorities": "u=1"}, "for each group of images"),
+        ("mixed_page", {"images": "5KB", "priorities": "u=8"}, '"u=1"'),
         ("page", {"objects": 1, "object_bytes": PNG_OVERHEAD_BYTES - 1}, str(PNG_OVERHEAD_BYTES)),
         ("page", {"objects": 0, "object_bytes": 1_000}, "1 to"),
         ("download", {"object_bytes": 0}, "1 to"),

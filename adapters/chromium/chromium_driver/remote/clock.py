@@ -70,7 +70,8 @@ def agree(before: Reading, after: Reading) -> Reading:
 
 def move(load: Load, ahead_s: float) -> None:
     """Put all times of a load onto our clock."""
-    owners: list[tuple[object, tuple[str, ...]]] = [(load, ("t_start_s", "t_first_byte_s", "t_loaded_s"))]
+    painted = ("t_first_contentful_paint_s", "t_largest_contentful_paint_s")
+    owners: list[tuple[object, tuple[str, ...]]] = [(load, ("t_start_s", "t_first_byte_s", "t_loaded_s", *painted))]
     owners += [(exchange, ("t_start_s", "t_first_byte_s", "t_end_s")) for exchange in load.recorder.exchanges]
     owners += [(each, ("t_start_s", "t_handshake_s")) for each in load.recorder.connections.values()]
     for owner, names in owners:

@@ -151,6 +151,7 @@ class Session:
         load = await tab.navigate(f"{origin}{job.paths[0]}", deadline_s, _no_ends)
         if load.error is not None:
             await self._check_alive(_IMPATIENT_S)
+        await tab.read_paints(load)
         reading = clock.agree(before, await clock.read(tab))
         return self._report(load, f"{origin}{job.paths[0]}", job, reading)
 

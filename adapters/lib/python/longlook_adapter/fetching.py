@@ -176,6 +176,7 @@ class _Run(Generic[TicketT]):
             bytes=answer.body_bytes,
             digest=None if answer.t_end_ns is None else f"sha256:{answer.sha256.hexdigest()}",
             error=error,
+            **self._job.reported_priority(answer.path),
         )
         return error is None
 

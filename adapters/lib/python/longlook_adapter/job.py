@@ -28,11 +28,16 @@ class Job:
     knobs: dict[str, Any]
     timeout_s: float
     connections: int
+    priorities: dict[str, str]  # path → value of its header field `priority` (RFC 9218); no others have one
 
     @property
     def site(self) -> str:
         """Return scheme and authority of every URL; the port is left out where it is the scheme's own."""
         return f"https://{self.authority}"
+
+    def reported_priority(self, path: str) -> dict[str, str]:
+        """Return the key of an `object` line for the priority of a path's request; nothing if it has none."""
+        return {"priority": self.priorities[path]} if path in self.priorities else {}
 
     @property
     def authority(self) -> str:
@@ -64,6 +69,7 @@ def read_job(path: str, stack: str, protocols: tuple[str, ...]) -> Job:
         knobs=data.get("knobs") or {},
         timeout_s=float(_expect(data, "timeout_s", int | float)),
         connections=data.get("connections", 1),
+        priorities=_expect({"priorities": {}, **data}, "priorities", dict),
     )
     _check(job)
     return job

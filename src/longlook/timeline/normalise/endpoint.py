@@ -221,7 +221,9 @@ class _Client:
             _LOCAL: text(line, "local"),
         }
         if stamps["t_start_ns"] is not None:
-            self._add(stamps["t_start_ns"], Kind.REQUEST_SENT, common)
+            priority = text(line, "priority")
+            asked = common if priority is None else common | {"detail": priority}
+            self._add(stamps["t_start_ns"], Kind.REQUEST_SENT, asked)
         if stamps["t_first_byte_ns"] is not None:
             self._add(stamps["t_first_byte_ns"], Kind.FIRST_BYTE, common)
         if error is None and ended is not None:
@@ -243,6 +245,9 @@ class _Client:
             self._add(first_byte, Kind.PAGE_FIRST_BYTE, common)
         if loaded is not None:
             self._add(loaded, Kind.PAGE_LOADED, common)
+        for kind in (Kind.FIRST_CONTENTFUL_PAINT, Kind.LARGEST_CONTENTFUL_PAINT):
+            if (painted := optional_time_ns(line, f"t_{kind}_ns")) is not None:
+                self._add(painted, kind, common)
 
     def _add(self, unix_ns: int, kind: Kind, row: Mapping[str, Any]) -> None:
         self._latest_ns = max(unix_ns, self._latest_ns or 0)

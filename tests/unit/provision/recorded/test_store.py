@@ -111,3 +111,17 @@ def test_the_news_page_is_a_large_one_of_many_origins() -> None:
     page = store.keep(store.shipped()["news"])[1]
     assert (len(page.objects), len(page.origins), len(page.phases)) == (83, 10, 6)
     assert page.skipped == {"WebSocket": 1, "aborted or failed": 1, "after the load event": 1, "data: URL": 1}
+
+
+def test_priorities_are_a_browsers_by_kind_and_change_no_file(file: Path) -> None:
+    digest, _ = store.keep(file)
+    plain, chromium, firefox = (
+        workload("recorded_page").prepare({"har": digest, **browser})
+        for browser in ({}, {"priorities": "chromium"}, {"priorities": "firefox"})
+    )
+    assert plain.priorities == {}
+    assert chromium.root == firefox.root == plain.root
+    assert chromium.priorities == {"/index.html": "u=0, i", "/o/001.png": "u=0", "/o/002.png": "i"}
+    assert firefox.priorities == {"/index.html": "u=0, i", "/o/001.png": "u=2", "/o/002.png": "u=5, i"}
+    with pytest.raises(InputError, match="'lynx' is none that is known"):
+        workload("recorded_page").prepare({"har": digest, "priorities": "lynx"})

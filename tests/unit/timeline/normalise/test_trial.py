@@ -253,6 +253,14 @@ def test_pages_and_failed_objects(tmp_path: Path) -> None:
     assert timeline.load_window_ns() == (10 * MS, 90 * MS)
 
 
+def test_paints_are_those_that_the_browser_reports(tmp_path: Path) -> None:
+    shown = {**page(10, 40, 90), "t_first_contentful_paint_ns": trials.ms(60), "t_largest_contentful_paint_ns": None}
+    trials.write_lines(tmp_path / "client.jsonl", [shown])
+    (painted,) = rows(normalise(tmp_path), Kind.FIRST_CONTENTFUL_PAINT)
+    assert (painted["time_ns"], painted["name"]) == (60 * MS, "/index.html")
+    assert rows(normalise(tmp_path), Kind.LARGEST_CONTENTFUL_PAINT) == []
+
+
 def test_an_empty_folder_gives_an_empty_timeline_with_the_reason(tmp_path: Path) -> None:
     timeline = normalise(tmp_path, trials.run(cpu_s={}))
     assert timeline.table.num_rows == 0
