@@ -67,13 +67,11 @@ INITIAL_RTT = Knob(
 LONGEST_RTT_S = 86_400
 """The longest initial RTT of stacks that can hold one between planets."""
 IDLE_TIMEOUT = Knob(
-    float, "seconds", None, "silence after which the connection ends, as the peer learns",
-    minimum=0.1, maximum=31_536_000,
-)  # fmt: skip
+    float, "seconds", None, "silence that ends the connection, as the peer learns", minimum=0.1, maximum=31_536_000
+)
 KEEP_ALIVE = Knob(
-    float, "seconds", None, "silence after which this end sends a packet that keeps the connection",
-    minimum=0.1, maximum=86_400,
-)  # fmt: skip
+    float, "seconds", None, "silence after which this end sends a packet to be kept", minimum=0.1, maximum=86_400
+)
 HANDSHAKE_TIMEOUT = Knob(
     float, "seconds", None, "silence during the handshake after which it is given up", minimum=0.1, maximum=31_536_000
 )

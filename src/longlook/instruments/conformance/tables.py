@@ -14,6 +14,7 @@ MARKS = {CheckStatus.PASSED: "✓", CheckStatus.FAILED: "✗", CheckStatus.NOT_A
 BELOW = "below"
 """Stands in the last cell of a row that would be too long to read; the cell's text is in a list below the table."""
 
+_VERSIONS = "versions"
 _LONGEST_ROW = 200
 _WRAPPED = 120
 _FAILURES_SHOWN = 3  # those of a version that fails altogether would fill the page
@@ -133,10 +134,15 @@ def handshake_table(matrix: Matrix) -> str:
 def markdown(rows: Sequence[Sequence[str]]) -> str:
     """Return a table in Markdown; the first row is the head.
 
-    The last cell of a row of more than 200 characters goes to a list below the table, and a head of more has no blanks.
+    The last cell of a row of more than 200 characters goes to a list below the table. A head of more has no blanks, and
+    if that is not enough no versions, which go to the list.
     """
     head, *body = [[_cell(text) for text in row] for row in rows]
-    lines, notes = [_head(head), _line(["---"] * len(head))], []
+    notes: list[str] = []
+    if len(_head(head)) > _LONGEST_ROW:  # columns of many stacks: their versions are in the list below the table
+        notes.append(_note(f"- {_VERSIONS}: {', '.join(head[1:])}"))
+        head = [text.split(" ")[0] for text in head]
+    lines = [_head(head), _line(["---"] * len(head))]
     for row in body:
         if len(_line(row)) > _LONGEST_ROW:
             notes.append(_note(f"- {row[0]}: {row[-1]}"))
@@ -164,6 +170,8 @@ def parsed(text: str) -> list[list[str]]:
     rows = [[cell.strip() for cell in _CELLS.split(line)[1:-1]] for line in table]
     notes = re.findall(r"^- (.+(?:\n  .+)*)$", text, re.MULTILINE)
     below = dict(note.replace("\n  ", " ").split(": ", 1) for note in notes if ": " in note)
+    if _VERSIONS in below:
+        rows[0] = [rows[0][0], *below[_VERSIONS].split(", ")]
     body = [[*row[:-1], below.get(row[0], BELOW)] if row[-1] == BELOW else row for row in rows[2:]]
     return [*rows[:1], *body]
 

@@ -33,6 +33,15 @@ def test_a_table_with_rows_that_are_too_long_is_read_back_as_it_was() -> None:
     assert tables.parsed("Nothing has been measured yet.\n") == []
 
 
+def test_a_head_of_many_versions_keeps_the_names_of_stacks_and_is_read_back_as_it_was() -> None:
+    rows = [["knob", *(f"stack{number} 1.{number}.0" for number in range(15))], ["`ecn`", *["✓"] * 15]]
+    text = tables.markdown(rows)
+    assert max(map(len, text.splitlines())) <= 200
+    assert "stack14 |" in text.splitlines()[0] and "stack14 1.14.0" in text
+    assert tables.parsed(text) == rows
+    assert tables.markdown(tables.parsed(text)) == text
+
+
 def test_versions_that_were_not_checked_again_keep_their_rows() -> None:
     old = table("alpha@1", "alpha@2", "beta@1")
     failed = report("alpha", "2", CheckStatus.FAILED, LONG)
