@@ -21,6 +21,7 @@
 //! - `nat_times`: when a NAT changes its ports
 //! - `surgery`: what is to be done with single packets
 //! - `stage`: the vocabulary of stages
+//! - `size_condition`: impairments of large packets alone
 //! - `queue`: what bottlenecks share: limits, transmitter, `CoDel`
 //! - `stages`: the stages, one file each
 //! - `direction`: the stages of one direction at work

@@ -3,8 +3,8 @@
 Columns are cut out of the file by strides, in C, and only if they are asked for: each trial pays for this.
 """
 
+import ipaddress
 import json
-import socket
 import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -156,8 +156,7 @@ def read_link_log(path: Path, client_address: str = "") -> Records:
 
 
 def _packed(address: str) -> bytes:
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    return socket.inet_pton(family, address).ljust(_ADDRESS_BYTES, b"\0")
+    return ipaddress.ip_address(address).packed.ljust(_ADDRESS_BYTES, b"\0")
 
 
 def _header(path: Path, data: bytes) -> tuple[dict[str, Any], int]:
