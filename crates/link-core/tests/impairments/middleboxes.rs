@@ -64,7 +64,7 @@ proptest! {
             conditional["above_bytes"] = json!(above_bytes);
             let delay = stage("delay", &json!({"delay_ns": 1_000_000}));
             let arrivals = packets(&traffic);
-            let calm = fates_of(seed, &[delay.clone()], &arrivals);
+            let calm = fates_of(seed, std::slice::from_ref(&delay), &arrivals);
             let all = fates_of(seed, &[delay.clone(), stage(kind, &parameters)], &arrivals);
             let found = fates_of(seed, &[delay, stage(kind, &conditional)], &arrivals);
             for (number, (_, size_bytes, _)) in traffic.iter().enumerate() {
