@@ -26,9 +26,7 @@ pub struct Settings {
     initial_window_packets: Option<u64>,
     stream_window: Option<u64>,
     connection_window: Option<u64>,
-    stream_send_buffer: Option<u64>,
     max_incoming_streams: Option<u64>,
-    ack_threshold: Option<u64>,
     max_ack_delay: Option<Duration>,
     initial_rtt: Option<Duration>,
     max_udp_payload: Option<u64>,
@@ -56,8 +54,6 @@ impl Settings {
             initial_window_packets: knobs.count("initial_window", 1..=10_000)?,
             stream_window: knobs.count("initial_stream_window", 1..=LARGEST_WINDOW)?,
             connection_window: knobs.count("initial_connection_window", 1..=LARGEST_WINDOW)?,
-            stream_send_buffer: knobs.count("stream_send_buffer", 1..=LARGEST_WINDOW)?,
-            ack_threshold: knobs.count("ack_threshold", 1..=255)?,
             max_ack_delay: knobs.seconds("max_ack_delay", 0.001..=16.0)?,
             initial_rtt: knobs.seconds("initial_rtt", 0.001..=10.0)?,
             max_udp_payload: knobs.count("max_udp_payload", LEAST_PAYLOAD..=MOST_PAYLOAD)?,
@@ -84,14 +80,8 @@ impl Settings {
         if let Some(bytes) = self.connection_window {
             limits = limits.with_data_window(bytes).map_err(refused)?;
         }
-        if let Some(bytes) = self.stream_send_buffer {
-            limits = limits.with_max_send_buffer_size(bytes as u32).map_err(refused)?;
-        }
         if let Some(streams) = self.max_incoming_streams {
             limits = limits.with_max_open_remote_bidirectional_streams(streams).map_err(refused)?;
-        }
-        if let Some(packets) = self.ack_threshold {
-            limits = limits.with_ack_elicitation_interval(packets as u8).map_err(refused)?;
         }
         if let Some(delay) = self.max_ack_delay {
             limits = limits.with_max_ack_delay(delay).map_err(refused)?;
@@ -203,8 +193,6 @@ mod tests {
         for (name, value) in [
             ("initial_stream_window", "4294967295"),
             ("initial_connection_window", "1"),
-            ("stream_send_buffer", "4294967295"),
-            ("ack_threshold", "255"),
             ("max_ack_delay", "16"),
             ("initial_rtt", "0.001"),
         ] {

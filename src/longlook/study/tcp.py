@@ -24,13 +24,17 @@ OF_CUBIC = ("tcp_hystart", "tcp_initial_ssthresh", "tcp_window_after_loss")
 """Settings of Linux's Cubic, which the whole kernel shares: for trials with a kernel of their own, in virtual time."""
 
 
-def _packets(most: int, least: int = 1) -> Callable[[object], Scalar]:
+def _whole(most: int, least: int = 1, noun: str = "whole number") -> Callable[[object], Scalar]:
     def check(value: object) -> Scalar:
         if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-            raise units.UnitError(f"must be a whole number of packets from {least} to {most}")
+            raise units.UnitError(f"must be a {noun} from {least} to {most}")
         return value
 
     return check
+
+
+def _packets(most: int, least: int = 1) -> Callable[[object], Scalar]:
+    return _whole(most, least, "whole number of packets")
 
 
 def _switch(value: object) -> Scalar:
@@ -58,12 +62,6 @@ def _timeout(value: object) -> Scalar:
     if time_ns % 1_000_000 or not 1_000_000 <= time_ns <= _LONGEST_RTO_NS:
         raise units.UnitError("must be whole milliseconds, from 1ms to 10s")
     return units.print_time(time_ns)
-
-
-def _retries(value: object) -> Scalar:
-    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= _MOST_RETRIES:
-        raise units.UnitError(f"must be a whole number from 1 to {_MOST_RETRIES}")
-    return value
 
 
 def _share(value: object) -> Scalar:
@@ -101,8 +99,8 @@ SETTINGS: Mapping[str, Callable[[object], Scalar]] = {
     "tcp_timestamps": _switch,
     "tcp_mss": _segment,
     "tcp_mtu_probing": _switch,
-    "tcp_syn_retries": _retries,
-    "tcp_data_retries": _retries,
+    "tcp_syn_retries": _whole(_MOST_RETRIES),
+    "tcp_data_retries": _whole(_MOST_RETRIES),
     "tcp_ecn": _ecn,
     MULTIPATH: _switch,
     MULTIPATH_BACKUP: _switch,

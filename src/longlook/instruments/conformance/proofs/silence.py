@@ -46,7 +46,7 @@ def handshake_timeout(ask: Ask) -> Check:
     """Demand that a handshake over a round trip of 40 s succeeds with the knob at both ends, and fails if this end has
     its default.
     """
-    hasty: dict[str, Scalar] = {name: _LONG_S for name in ("idle_timeout",) if name in ask.siblings}
+    hasty: dict[str, Scalar] = {"idle_timeout": _LONG_S} if "idle_timeout" in ask.siblings else {}
     patient = {ask.name: _LONG_S, **hasty}
 
     def judge(seen: Mapping[str, Seen]) -> CheckFinding:
