@@ -22,6 +22,8 @@ _IMPORT = re.compile(
 _SUFFIXES = (".py", ".json")
 _KEEPERS = frozenset({"build_cache", "build_steps", "confined", "confined_child", "prebuilt", "progress"})
 """Modules of `provision` that run the commands of any build and keep its result: the commands are the builder's."""
+_TYPE_PARAMETERS = "type_params"
+"""The field of syntax trees that Python 3.12 brought; code that 3.11 reads has none."""
 _NAME = re.compile(r"(\w+)(?:[ \t]+as[ \t]+\w+)?")
 
 
@@ -116,7 +118,22 @@ def _meaning(file: Path) -> tuple[str, str]:
     for node in ast.walk(tree):
         if isinstance(body := getattr(node, "body", None), list):
             body[:] = [each for each in body if not _is_text(each)] or [ast.Pass()]
-    return file.name, content_hash(ast.dump(tree), 64)
+    return file.name, content_hash(_written_out(tree), 64)
+
+
+def _written_out(node: object) -> str:
+    """Return a syntax tree as a text that is the same under every Python: `ast.dump` of 3.11.
+
+    Later versions dump no empty lists, and a field that 3.11 lacks.
+    """
+    if isinstance(node, list):
+        return f"[{', '.join(map(_written_out, node))}]"
+    if not isinstance(node, ast.AST):
+        return repr(node)
+    kind = type(node)
+    said = [(name, getattr(node, name, None)) for name in node._fields if name != _TYPE_PARAMETERS]
+    fields = [f"{name}={_written_out(value)}" for name, value in said if value is not None or not hasattr(kind, name)]
+    return f"{kind.__name__}({', '.join(fields)})"
 
 
 def _is_text(node: "ast.AST") -> bool:  # a text: guests import this module, and parse nothing

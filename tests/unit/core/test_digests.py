@@ -343,6 +343,19 @@ def test_code_renews_the_programs_that_it_builds(package: Path, file: str, text:
     assert {name for name in BUILDERS if before[name] != after[name]} == renewed
 
 
+def test_a_builder_has_one_digest_under_every_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs of another Python's wheel are taken by it: 3.12 and 3.13 write syntax trees in another way than 3.11."""
+    source = (
+        "class Made:\n    def __init__(self, *names, deep=()):\n        self.names = [f'{n!r:>4}' for n in names]\n"
+    )
+    (tmp_path / "builder_of_all.py").write_text(source)
+    monkeypatch.syspath_prepend(tmp_path)
+    importlib.import_module("builder_of_all")
+    assert digests.builder_digest("builder_of_all") == (
+        "e5e473d17b8b7475e18b32d48bb1f55851065bb621040843f9dc72defeb665c3"
+    )
+
+
 def test_every_module_that_a_stack_imports_is_in_its_key() -> None:
     code = (
         "import importlib, sys\n"
