@@ -51,7 +51,7 @@ quick: build
 
 test: ready .venv/bin/vale
 	cargo test --quiet --locked --workspace
-	$(BIN)/pytest -n auto --no-loadscope-reorder -m "not realtime and not stacks"
+	$(BIN)/pytest -n auto --no-loadscope-reorder -m "not realtime and not stacks" --durations=40
 	$(BIN)/pytest -p no:xdist -m "realtime and not stacks"
 
 # The documents as a site, by packages that nothing else needs. `uv pip compile --group pyproject.toml:site
