@@ -90,6 +90,32 @@ def test_the_server_sees_another_port_after_a_rebinding_and_the_old_one_is_dead(
 
 
 @every_path
+def test_a_silent_client_s_port_is_forgotten_and_its_next_packet_has_another(tmp_path: Path, path: str) -> None:
+    with (
+        LinkBed(tmp_path, config([stage("nat_timeout", timeout_ns=500 * MS)]), path) as bed,
+        udp(bed.client, 40_000) as client,
+        udp(bed.server, 9) as server,
+    ):
+        to_server = (bed.server.end.address, 9)
+        client.sendto(b"before", to_server)
+        data, old = server.recvfrom(100)
+        assert (data, old[1]) == (b"before", 40_000)
+        server.sendto(b"hello", old)
+        assert client.recvfrom(100)[0] == b"hello"
+        time.sleep(0.6)
+        server.sendto(b"lost", old)
+        assert received(client) == []
+        client.sendto(b"after", to_server)
+        server.settimeout(2)
+        data, new = server.recvfrom(100)
+        assert data == b"after"
+        assert new[1] != 40_000
+        (summary,) = bed.stop()
+    assert summary["down"]["dropped_nat"] == 1
+    assert set(read_link_log(bed.log).records["client_port"].tolist()) == {40_000}
+
+
+@every_path
 def test_the_sender_of_a_packet_too_big_gets_an_icmp_message(tmp_path: Path, path: str) -> None:
     with (
         LinkBed(tmp_path, config([stage("mtu", mtu_bytes=1300, icmp=True)]), path) as bed,

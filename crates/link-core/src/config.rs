@@ -7,10 +7,10 @@ use serde_json::{Map, Value};
 
 use crate::direction::Direction;
 use crate::messages::{Problem, clipped, shortened, suggest};
-use crate::nat_times::NatTimes;
+use crate::nat_times::{NatTimes, Rebindings};
 use crate::packet::DirectionName;
 use crate::stage::{StageConfig, StageSpec};
-use crate::stages;
+use crate::stages::{self, nat_timeout};
 use crate::surgery;
 use crate::values::Values;
 
@@ -125,8 +125,10 @@ impl Config {
     /// When the client's ports change, where the link has a NAT.
     #[must_use]
     pub fn nat(&self) -> Option<NatTimes> {
-        let stage = self.up.iter().find(|stage| stage.spec.kind == "nat")?;
-        Some(NatTimes::of(&stage.values))
+        let values = |kind| self.up.iter().find(|stage| stage.spec.kind == kind).map(|stage| &stage.values);
+        let rebindings = values("nat").map(Rebindings::of);
+        let timeout_ns = values(nat_timeout::KIND).map(|values| values.integer("timeout_ns"));
+        (rebindings.is_some() || timeout_ns.is_some()).then_some(NatTimes { rebindings, timeout_ns })
     }
 
     /// Makes one direction in its initial state.
@@ -165,6 +167,7 @@ fn not_too_many(earlier: &[StageConfig], stage: StageConfig) -> Result<StageConf
     let same_kind = earlier.iter().filter(|earlier| earlier.spec.kind == stage.spec.kind).count();
     match (stage.spec.kind, same_kind) {
         (surgery::KIND, 1) => Err(Problem::of_stage("a second `surgery`: a direction has one, give it all operations")),
+        (nat_timeout::KIND, 1) => Err(Problem::of_stage("a second `nat_timeout`: a link has one")),
         ("nat", 1) => Err(Problem::of_stage("a second `nat`: a link has one, give it `repeat_ns`")),
         ("duplicate", MAX_DUPLICATES) => Err(Problem::of_stage(format!(
             "more than {MAX_DUPLICATES} of them in one direction: each may double its packets"

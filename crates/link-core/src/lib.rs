@@ -58,7 +58,7 @@ pub use config::{Config, ConfigError};
 pub use direction::Direction;
 pub use in_flight::InFlight;
 pub use messages::Problem;
-pub use nat_times::NatTimes;
+pub use nat_times::{NatTimes, Rebindings};
 pub use packet::{DirectionName, Edits, Event, Fate, Operated, PacketInfo, Transport, Verdict};
 pub use parameters::{Bounds, Fallback, ParameterSpec, Varies};
 pub use queue::transmitter::{Sent, Transmitter};

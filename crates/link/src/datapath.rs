@@ -16,7 +16,7 @@ use crate::icmp;
 use crate::pool::{Packet, Pool};
 use crate::ports::Received;
 use crate::record::{DELIVERED, EDIT_CE, EDIT_ECN, EDIT_FORGIVEN, EDIT_HELD, EDIT_ICMP, Record};
-use crate::translator::Translator;
+use crate::translator::{Mapping, Translator};
 
 const LATE_NS: u64 = 1_000_000;
 
@@ -94,8 +94,15 @@ impl Datapath {
         let headers = headers::parse(&packet.frame()[self.header_bytes..]);
         let record = Record::arrived(&headers, self.name == DirectionName::Up);
         packet.record = Record { arrival_ns: received.arrival_ns, sequence: self.sequence, size_bytes, ..record };
-        if let (Some(translator), DirectionName::Down, true) = (&shared.translator, self.name, headers.is_udp()) {
-            packet.record.client_port = translator.owner(packet.record.client_port, received.arrival_ns);
+        packet.mapping = None;
+        if let (Some(translator), true) = (&mut shared.translator, headers.is_udp()) {
+            let client_port = packet.record.client_port;
+            if self.name == DirectionName::Up {
+                let epoch = translator.used(client_port, received.arrival_ns);
+                packet.mapping = Some(Mapping { client_port, epoch });
+            } else {
+                packet.record.client_port = translator.owner(client_port, received.arrival_ns);
+            }
         }
         shared.flows.note(&mut packet.record);
         self.counters.arrived += 1;
@@ -161,7 +168,7 @@ impl Datapath {
         self.note_surgery(&mut packet.record, fate);
         match fate.verdict {
             Verdict::Deliver { due_ns } => {
-                let Ok(port) = translator.as_mut().map_or(Ok(None), |it| self.translate(&packet, fate, due_ns, it))
+                let Ok(port) = translator.as_mut().map_or(Ok(None), |it| self.translate(&mut packet, fate, due_ns, it))
                 else {
                     return self.drop_for(UNMAPPED, packet);
                 };
@@ -205,7 +212,7 @@ impl Datapath {
     /// The change of port that the NAT makes to a packet that passes it; an error where it knows none.
     fn translate(
         &self,
-        packet: &Packet,
+        packet: &mut Packet,
         fate: &Fate,
         due_ns: u64,
         translator: &mut Translator,
@@ -215,8 +222,15 @@ impl Datapath {
             return Ok(None);
         }
         let (side, port) = match self.name {
-            DirectionName::Up => (Side::Source, translator.outward(headers.source_port, fate.edits.nat_epoch)),
-            DirectionName::Down => (Side::Destination, translator.inward(headers.destination_port, due_ns)),
+            DirectionName::Up => {
+                let forgotten = packet.mapping.map_or(0, |mapping| mapping.epoch);
+                let epoch = fate.edits.nat_epoch.saturating_add(forgotten);
+                (Side::Source, translator.outward(headers.source_port, epoch))
+            }
+            DirectionName::Down => {
+                packet.mapping = translator.inward(headers.destination_port, due_ns);
+                (Side::Destination, packet.mapping.map(|mapping| mapping.client_port))
+            }
         };
         Ok(Some((side, port.ok_or(Unmapped)?)))
     }
@@ -236,9 +250,21 @@ impl Datapath {
         self.in_flight.is_empty() && self.waiting.is_empty()
     }
 
-    /// The next packet that is due by `now_ns`.
-    pub fn pop_due(&mut self, now_ns: u64) -> Option<Box<Packet>> {
-        self.in_flight.pop_due(now_ns)
+    /// The next packet that is due by `now_ns`; packets from the server whose port the NAT has forgotten are dropped.
+    pub fn pop_due(&mut self, now_ns: u64, shared: &Shared) -> Option<Box<Packet>> {
+        loop {
+            let mut packet = self.in_flight.pop_due(now_ns)?;
+            let due_ns = packet.record.due_ns;
+            let is_kept = match (self.name, &shared.translator, packet.mapping) {
+                (DirectionName::Down, Some(translator), Some(mapping)) => translator.is_kept(mapping, due_ns),
+                _ => true,
+            };
+            if is_kept {
+                return Some(packet);
+            }
+            (packet.record.due_ns, packet.record.departure_ecn) = (0, 0);
+            self.drop_for(UNMAPPED, packet);
+        }
     }
 
     /// Takes back a packet for which the interface had no room.

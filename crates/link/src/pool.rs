@@ -2,6 +2,7 @@
 
 use crate::ports::FRAME_BYTES;
 use crate::record::Record;
+use crate::translator::Mapping;
 
 /// Half a gigabyte of frames: beyond it the router drops instead of growing without bound.
 const MAX_FRAMES: usize = 262_144;
@@ -14,6 +15,9 @@ pub struct Packet {
     pub record: Record,
     /// If packets are due at the same time, the one with the lower turn leaves first.
     pub turn: u64,
+    /// The NAT's mapping of the client's port, if the packet passes a NAT: of a packet of the client's, only how often
+    /// the port was forgotten for its silence (`epoch`) when it came.
+    pub mapping: Option<Mapping>,
 }
 
 impl Packet {
@@ -25,7 +29,7 @@ impl Packet {
     /// Takes over the bytes and the record.
     pub fn become_copy_of(&mut self, other: &Self) {
         self.bytes[..other.length].copy_from_slice(other.frame());
-        (self.length, self.record) = (other.length, other.record);
+        (self.length, self.record, self.mapping) = (other.length, other.record, other.mapping);
     }
 }
 
@@ -45,7 +49,7 @@ impl Pool {
 
     fn make(&mut self) -> Box<Packet> {
         self.made += 1;
-        Box::new(Packet { bytes: [0; FRAME_BYTES], length: 0, record: Record::default(), turn: 0 })
+        Box::new(Packet { bytes: [0; FRAME_BYTES], length: 0, record: Record::default(), turn: 0, mapping: None })
     }
 
     pub fn take(&mut self) -> Box<Packet> {

@@ -146,7 +146,7 @@ impl Router {
         datapath.advance(now_ns, &mut self.shared);
         let (mut room, at_once) = (true, port.sends_at_once());
         while room && self.leaving.len() < BURST {
-            let Some(mut packet) = datapath.pop_due(now_ns) else { break };
+            let Some(mut packet) = datapath.pop_due(now_ns, &self.shared) else { break };
             if at_once {
                 packet.record.departure_ns = monotonic_ns();
             }

@@ -349,11 +349,8 @@ def rebound(side: Side) -> Integers:
 
 def path_change_changes(finding: Finding, pair: Pair) -> Sequence[Intervention | Untestable]:
     """Return a path on which the client keeps its port, for both arms."""
-    return [
-        changes.cure(
-            Touches.OCCASION, Target.BOTH, changes.both_ways({"rebind_at": "off"}, "a client that keeps its port")
-        )
-    ]
+    kept = changes.both_ways({"rebind_at": "off", "nat_timeout": "off"}, "a client that keeps its port")
+    return [changes.cure(Touches.OCCASION, Target.BOTH, kept)]
 
 
 PATH_CHANGE = Cause(

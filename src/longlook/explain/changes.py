@@ -249,7 +249,7 @@ def inflicted(finding: Finding, label: str, otherwise: str) -> Change | str:
 
 
 def both_ways(settings: Mapping[str, Scalar], label: str) -> Change:
-    """Return the change of settings of the path that have no direction of their own: `{"rebind_at": "off"}`."""
+    """Return the change of settings of the path that have no direction of their own: `{"nat_timeout": "off"}`."""
     return Change(label, {f"network.{name}": value for name, value in settings.items()})
 
 

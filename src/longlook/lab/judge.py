@@ -37,7 +37,7 @@ _STATES = (_STARTED, "stalled", "resumed", _ENDED)
 _LONGEST, _SHOWN = 40, 4  # characters of a state, and states, in a reason
 _SEE_PROGRAMS = "see client.jsonl and server.stderr"
 _OK, _PARTIAL = 200, 206
-_RULES = ("block", "police", "cutoff", "size_filter", "mtu", "nat")
+_RULES = ("block", "police", "cutoff", "size_filter", "mtu", "nat", "nat_timeout")
 _SENDERS = {"up": "client", "down": "server"}
 
 

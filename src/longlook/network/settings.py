@@ -239,6 +239,7 @@ SETTINGS: Mapping[str, Callable[[object], Scalar]] = {
     **{f"network.{name}": check for name, check in _SHARED.items()},
     "network.rtt": _varying(values.TIME),
     "network.rebind_at": _or_off(_rebind_at),
+    "network.nat_timeout": _or_off(_some_time),
     **{f"{surgery.PREFIX}{direction}": surgery.surgery_text for direction in ("up", "down")},
     **{
         f"network.{direction}.{name}": check

@@ -146,6 +146,8 @@ def _nat(side: DirectionSettings) -> Iterator[MadeStage]:
         yield MadeStage(
             Stage("nat", {"rebind_ns": rebind_ns, **({"repeat_ns": repeat_ns} if repeat_ns else {})}), "rebind_at"
         )
+    if not side.is_off("nat_timeout"):
+        yield MadeStage(Stage("nat_timeout", {"timeout_ns": side.parameter("nat_timeout", values.TIME)}), "nat_timeout")
 
 
 def _access_ns(access_delay: str, rate_bps: Fraction, *, competing: bool) -> int:

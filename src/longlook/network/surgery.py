@@ -20,7 +20,7 @@ PREFIX = "network.surgery."
 """The prefix of the settings; a direction follows."""
 
 NO_SURGERY = "off"
-KINDS_BEFORE = frozenset({"nat", "access", "block", "police", "cutoff", "size_filter", "mtu"})
+KINDS_BEFORE = frozenset({"nat", "nat_timeout", "access", "block", "police", "cutoff", "size_filter", "mtu"})
 """Kinds of stages that stand before surgery, which stands where random loss begins."""
 
 _FORGIVE, _DROP, _HOLD = "forgive", "drop", "hold"

@@ -21,6 +21,7 @@ MS = 1_000_000
 FULL: dict[str, Scalar] = {
     **BASE,
     "network.rebind_at": "5s, repeat 10s",
+    "network.nat_timeout": "30s",
     "network.access_delay": "packet",
     "network.block": "icmp",
     "network.udp_rate": "1Mbit",
@@ -81,7 +82,7 @@ def test_the_order_of_stages() -> None:
     down = ["access", "block", "police", "cutoff", "size_filter", "mtu", "surgery", "loss", "duplicate"]
     down += ["corrupt", "codel", "delay", "jitter", "reorder"]
     assert [stage.kind for stage in made.down] == down
-    assert [stage.kind for stage in made.up] == ["nat", *down]
+    assert [stage.kind for stage in made.up] == ["nat", "nat_timeout", *down]
 
 
 @pytest.mark.parametrize(
@@ -139,6 +140,9 @@ def test_the_client_s_nat_is_in_one_direction() -> None:
     assert made.up[0] == Stage("nat", {"rebind_ns": 5_000 * MS, "repeat_ns": 10_000 * MS})
     assert [stage.kind for stage in made.down] == ["rate", "delay"]
     assert link(rebind_at="5s").up[0].parameters == {"rebind_ns": 5_000 * MS}
+    both = link(rebind_at="5s", nat_timeout="30 s")
+    assert both.up[1] == Stage("nat_timeout", {"timeout_ns": 30_000 * MS})
+    assert [stage.kind for stage in both.down] == ["rate", "delay"]
 
 
 def test_values_that_vary() -> None:

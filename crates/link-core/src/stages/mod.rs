@@ -18,6 +18,7 @@ mod loss_index;
 mod loss_trace;
 mod mtu;
 mod nat;
+pub(crate) mod nat_timeout;
 mod police;
 mod rate;
 mod red;
@@ -48,6 +49,7 @@ pub const ALL: &[&StageSpec] = &[
     &loss_trace::SPEC,
     &mtu::SPEC,
     &nat::SPEC,
+    &nat_timeout::SPEC,
     &police::SPEC,
     &rate::SPEC,
     &red::SPEC,

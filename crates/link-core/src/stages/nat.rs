@@ -3,7 +3,7 @@
 //! The stage counts with each packet how often that has happened; the program that changes the bytes keeps the ports.
 
 use crate::messages::Problem;
-use crate::nat_times::NatTimes;
+use crate::nat_times::Rebindings;
 use crate::packet::DirectionName;
 use crate::packet::Transport;
 use crate::parameters::{Bounds, Fallback, ParameterSpec};
@@ -36,7 +36,7 @@ pub(super) const SPEC: StageSpec = StageSpec {
 };
 
 struct Nat {
-    times: NatTimes,
+    times: Rebindings,
 }
 
 fn check(values: &Values, direction: DirectionName) -> Result<(), Problem> {
@@ -53,7 +53,7 @@ fn check(values: &Values, direction: DirectionName) -> Result<(), Problem> {
 }
 
 fn build(recipe: &Recipe<'_>) -> Built {
-    Built::Instant(Box::new(Nat { times: NatTimes::of(recipe.values) }))
+    Built::Instant(Box::new(Nat { times: Rebindings::of(recipe.values) }))
 }
 
 impl Stage for Nat {

@@ -12,7 +12,7 @@ pub fn all() -> impl Iterator<Item = &'static str> {
 
 /// The names of the kinds of which a direction may have several.
 pub fn repeatable() -> impl Iterator<Item = &'static str> {
-    all().filter(|kind| !["nat", "surgery"].contains(kind))
+    all().filter(|kind| !["nat", "nat_timeout", "surgery"].contains(kind))
 }
 
 /// A stage of that kind that changes nothing about ordinary packets: neither fate nor time.
@@ -40,6 +40,7 @@ pub fn idle(kind: &str) -> Value {
         "loss_trace" => json!({"pattern": "00"}),
         "mtu" => json!({"mtu_bytes": 65_535, "icmp": true}),
         "nat" => json!({"rebind_ns": 3_600_000_000_000_u64}),
+        "nat_timeout" => json!({"timeout_ns": 3_600_000_000_000_u64}),
         "police" => json!({"protocol": "any", "rate_bps": 1_000_000_000_000_u64, "burst_bytes": u32::MAX}),
         "red" => bottleneck(
             json!({"queue_bytes": u32::MAX, "minimum_bytes": 1_000_000_000, "maximum_bytes": 3_000_000_000_u64,
@@ -81,6 +82,7 @@ pub fn active(kind: &str) -> Value {
         "loss_trace" => json!({"pattern": "0001000011"}),
         "mtu" => json!({"mtu_bytes": 1_300, "icmp": true}),
         "nat" => json!({"rebind_ns": 20_000_000, "repeat_ns": 30_000_000}),
+        "nat_timeout" => json!({"timeout_ns": 20_000_000}),
         "police" => json!({"protocol": "udp", "rate_bps": 5_000_000, "burst_bytes": 15_000}),
         "rate" => json!({"rate_bps": {"walk": {"start": 9_000_000, "step": 2_000_000, "minimum": 4_000_000,
             "maximum": 12_000_000, "every_ns": 10_000_000}}, "queue_bytes": 30_000}),

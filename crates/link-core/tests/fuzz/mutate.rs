@@ -26,7 +26,8 @@ fn valid() -> impl Strategy<Value = Value> {
     (prop::collection::vec(stage(), 1..5), any::<bool>(), prop::collection::vec(stage(), 0..4)).prop_map(
         move |(up, singles, down)| {
             let single = |kind| singles.then(|| kinds::active(kind));
-            let up: Vec<Value> = up.into_iter().map(made).chain(single("nat")).collect();
+            let nats = ["nat", "nat_timeout"].into_iter().filter_map(single);
+            let up: Vec<Value> = up.into_iter().map(made).chain(nats).collect();
             let down: Vec<Value> = down.into_iter().map(made).chain(single("surgery")).collect();
             json!({"version": 2, "seed": 1, "linger_ns": 0, "up": up, "down": down})
         },

@@ -1,6 +1,6 @@
 //! Rules that look at a packet.
 
-use longlook_link_core::{Config, NatTimes, PacketInfo, Transport};
+use longlook_link_core::{Config, NatTimes, PacketInfo, Rebindings, Transport};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -113,7 +113,7 @@ proptest! {
             let epoch = times.take_while(|at_ns| *at_ns <= arrival.at_ns).count() as u32;
             let expected = if arrival.info.transport == Transport::Udp { epoch } else { 0 };
             prop_assert_eq!(one.fate.edits.nat_epoch, expected);
-            prop_assert_eq!(NatTimes { rebind_ns, repeat_ns }.epoch_at(arrival.at_ns), epoch);
+            prop_assert_eq!(Rebindings { rebind_ns, repeat_ns }.epoch_at(arrival.at_ns), epoch);
         }
     }
 }
@@ -122,19 +122,23 @@ proptest! {
 fn the_router_learns_the_times_of_the_nat() {
     let of = |stages: &[Value]| Config::from_json(&configuration(1, stages, &[])).expect("valid").nat();
     let nat = stage("nat", &json!({"rebind_ns": 5, "repeat_ns": 7_000_000}));
-    assert_eq!(
-        of(&[stage("delay", &json!({"delay_ns": 1})), nat]),
-        Some(NatTimes { rebind_ns: 5, repeat_ns: 7_000_000 })
-    );
-    assert_eq!(of(&[stage("nat", &json!({"rebind_ns": 5}))]), Some(NatTimes { rebind_ns: 5, repeat_ns: 0 }));
+    let timeout = stage("nat_timeout", &json!({"timeout_ns": 30_000_000_000_u64}));
+    let rebindings = Some(Rebindings { rebind_ns: 5, repeat_ns: 7_000_000 });
+    let fixed = NatTimes { rebindings, timeout_ns: None };
+    assert_eq!(of(&[stage("delay", &json!({"delay_ns": 1})), nat.clone()]), Some(fixed));
+    let once = NatTimes { rebindings: Some(Rebindings { rebind_ns: 5, repeat_ns: 0 }), timeout_ns: None };
+    assert_eq!(of(&[stage("nat", &json!({"rebind_ns": 5}))]), Some(once));
+    let silent = NatTimes { rebindings: None, timeout_ns: Some(30_000_000_000) };
+    assert_eq!(of(std::slice::from_ref(&timeout)), Some(silent));
+    assert_eq!(of(&[nat, timeout]), Some(NatTimes { rebindings, ..silent }));
     assert_eq!(of(&[]), None);
 }
 
 #[test]
 fn epochs_never_overflow() {
-    let times = NatTimes { rebind_ns: 0, repeat_ns: 1 };
+    let times = Rebindings { rebind_ns: 0, repeat_ns: 1 };
     assert_eq!(times.epoch_at(u64::MAX), u32::MAX);
-    assert_eq!(NatTimes { rebind_ns: u64::MAX, repeat_ns: 0 }.epoch_at(u64::MAX - 1), 0);
+    assert_eq!(Rebindings { rebind_ns: u64::MAX, repeat_ns: 0 }.epoch_at(u64::MAX - 1), 0);
 }
 
 #[test]

@@ -113,5 +113,9 @@ fn a_nat() {
         &json!({"rebind_ns": 1_000_000_000_000_000_u64}),
         "key `rebind_ns` is 1000000000000000: it must be",
     );
-    assert_eq!(refusal(&[nat], &[]), "");
+    let timeout = stage("nat_timeout", &json!({"timeout_ns": 30_000_000_000_u64}));
+    assert!(refusal(&[], std::slice::from_ref(&timeout)).starts_with("down, stage 0 (nat_timeout): a NAT stands"));
+    assert!(refusal(&[timeout.clone(), timeout.clone()], &[]).starts_with("up, stage 1 (nat_timeout): a second"));
+    assert_refused("nat_timeout", &json!({"timeout_ns": 5}), "key `timeout_ns` is 5: it must be");
+    assert_eq!(refusal(&[nat, timeout], &[]), "");
 }
