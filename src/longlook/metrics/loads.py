@@ -193,7 +193,7 @@ METRICS = (
         needs=(Kind.REQUEST_SENT, Kind.OBJECT_DONE, Kind.LOAD_STARTED, Kind.LOAD_ENDED),
         measure=_throughput,
         summary="Body bytes of all objects that arrived, divided by the time from the first request to the last byte. "
-        "If the client uploads, the bodies are those that the server had read, and the time ends with the last.",
+        "If the client uploads, bodies count that the server had read, and the time ends with the last.",
     ),
     Metric(
         name="upload_time",
