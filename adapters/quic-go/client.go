@@ -87,7 +87,7 @@ func runClient(j *job) error {
 	if j.Video != nil {
 		return play(ctx, d, site, j)
 	}
-	return fetchOverAll(ctx, d, site, j)
+	return fetchOverAll(withPriorities(withUploads(ctx, j.Uploads), j.Priorities), d, site, j)
 }
 
 // fetchOverAll opens the job's connections at the same moment; each fetches everything, independently of the others.

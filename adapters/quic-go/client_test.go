@@ -54,6 +54,12 @@ func writeIdentity(t *testing.T) (certificate, key string) {
 // serveFile serves /a of 100,000 bytes on a free port of the loopback, and returns that port and the authority.
 func serveFile(t *testing.T, protocol string) (port uint16, authority string) {
 	t.Helper()
+	return serveFileWith(t, protocol, nil)
+}
+
+// serveFileWith is serveFile with knobs.
+func serveFileWith(t *testing.T, protocol string, knobs map[string]string) (port uint16, authority string) {
+	t.Helper()
 	certificate, key := writeIdentity(t)
 	www := t.TempDir()
 	for name, size := range map[string]int{"a": 100_000, "prime": 1} {
@@ -62,7 +68,7 @@ func serveFile(t *testing.T, protocol string) (port uint16, authority string) {
 		}
 	}
 	running, err := startService(serverOptions{
-		protocol: protocol, address: "127.0.0.1", www: www, certificate: certificate, key: key,
+		protocol: protocol, address: "127.0.0.1", www: www, certificate: certificate, key: key, knobs: knobs,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -79,9 +85,16 @@ type printedLine struct {
 	Primes        *bool
 	Resumed       bool
 	Error, Digest *string
+	Path, Method  string
+	Priority      string
+	Bytes         int64
+	Status        *int
 	TStartNs      int64  `json:"t_start_ns"`
 	TEndNs        *int64 `json:"t_end_ns"`
 	THandshakeNs  *int64 `json:"t_handshake_ns"`
+
+	UploadedBytes  *int64  `json:"uploaded_bytes"`
+	UploadedDigest *string `json:"uploaded_digest"`
 }
 
 // printed runs a function that prints lines, and returns them with its result.
@@ -222,5 +235,26 @@ func TestAWaitThatOutlastsTheTimeLimitReportsWhatWasNotAskedFor(t *testing.T) {
 	}
 	if failed != 1 {
 		t.Errorf("%d objects failed for want of time", failed)
+	}
+}
+
+func TestRequestsHaveThePriorityOfTheJobAndReportIt(t *testing.T) {
+	for _, protocol := range []string{protocolH3, protocolH2} {
+		port, authority := serveFile(t, protocol)
+		j := jobFor(protocol, connectionCold, port, authority, 1)
+		j.Phases, j.Priorities = [][]string{{"/a", "/prime"}}, map[string]string{"/a": "u=1, i"}
+		lines, err := printed(t, func() error { return runClient(j) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := map[string]string{}
+		for _, line := range lines {
+			if line.Event == "object" {
+				found[line.Path] = line.Priority
+			}
+		}
+		if !maps.Equal(found, map[string]string{"/a": "u=1, i", "/prime": ""}) {
+			t.Errorf("%s: %v", protocol, found)
+		}
 	}
 }

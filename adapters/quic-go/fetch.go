@@ -36,9 +36,15 @@ func fetchOver(ctx context.Context, conn connection, watch *stallWatch, site, pa
 }
 
 func fetchInto(ctx context.Context, line *objectLine, conn connection, watch *stallWatch) error {
+	if sent, is := uploadOf(ctx, line.Path); is {
+		return sent.send(ctx, line, conn)
+	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, line.URL, nil)
 	if err != nil {
 		return err
+	}
+	if line.Priority = priorityOf(ctx, line.Path); line.Priority != "" {
+		request.Header.Set("Priority", line.Priority)
 	}
 	response, err := conn.roundTrip(request)
 	if err != nil {
@@ -50,17 +56,39 @@ func fetchInto(ctx context.Context, line *objectLine, conn connection, watch *st
 	spoken := protocolOf(response)
 	line.Protocol, line.Status, line.TFirstByteNs = &spoken, &response.StatusCode, &firstByte
 	line.AltSvc = response.Header.Get("Alt-Svc")
-	digest := sha256.New()
-	line.Bytes, err = copyBody(digest, response.Body, watch)
+	var text string
+	line.Bytes, text, err = digestOf(response.Body, watch)
 	if err != nil {
 		return err
 	}
-	end, text := now(), "sha256:"+hex.EncodeToString(digest.Sum(nil))
+	end := now()
 	line.TEndNs, line.Digest = &end, &text
 	if response.StatusCode != http.StatusOK {
 		return fmt.Errorf("HTTP status %d", response.StatusCode)
 	}
 	return nil
+}
+
+// digestOf reads a body to its end, and returns its size and digest.
+func digestOf(body io.Reader, watch *stallWatch) (int64, string, error) {
+	digest := sha256.New()
+	total, err := copyBody(digest, body, watch)
+	return total, "sha256:" + hex.EncodeToString(digest.Sum(nil)), err
+}
+
+type prioritiesKey struct{}
+
+// withPriorities lets fetch send the header field `priority` with requests for these paths.
+func withPriorities(ctx context.Context, priorities map[string]string) context.Context {
+	if len(priorities) == 0 {
+		return ctx
+	}
+	return context.WithValue(ctx, prioritiesKey{}, priorities)
+}
+
+func priorityOf(ctx context.Context, path string) string {
+	priorities, _ := ctx.Value(prioritiesKey{}).(map[string]string)
+	return priorities[path]
 }
 
 func copyBody(to io.Writer, body io.Reader, watch *stallWatch) (total int64, err error) {

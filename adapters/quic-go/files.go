@@ -26,14 +26,20 @@ var contentTypes = map[string]string{
 
 // fileServer serves the files below a folder, byte for byte: no redirects, no listings, no compression, no caching.
 // The file server of net/http would answer /index.html with a redirect.
-func fileServer(folder string) (http.Handler, error) {
+//
+// It takes uploads to any path, and answers them as `uploads` says.
+func fileServer(folder, uploads string) (http.Handler, error) {
 	open, err := openerIn(folder)
 	if err != nil {
 		return nil, err
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost || r.Method == http.MethodPut {
+			takeUpload(w, r, uploads)
+			return
+		}
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
-			http.Error(w, "only GET and HEAD", http.StatusMethodNotAllowed)
+			http.Error(w, "only GET, HEAD, POST and PUT", http.StatusMethodNotAllowed)
 			return
 		}
 		name := strings.TrimPrefix(path.Clean("/"+r.URL.Path), "/")

@@ -19,7 +19,7 @@ func TestFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	files, err := fileServer(www)
+	files, err := fileServer(www, answerWhole)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func TestFiles(t *testing.T) {
 		{"GET", "/i", 404, "", ""},
 		{"GET", "/missing", 404, "", ""},
 		{"GET", "/../secret", 404, "", ""},
-		{"POST", "/prime", 405, "", ""},
+		{"DELETE", "/prime", 405, "", ""},
 	}
 	for _, c := range cases {
 		t.Run(c.method+c.path, func(t *testing.T) {

@@ -36,6 +36,10 @@ type job struct {
 	WaitsS []float64 `json:"waits_s"`
 	// SecondAddress is the client's, from which it may continue; empty where it has one address only.
 	SecondAddress string `json:"second_address"`
+	// Uploads has for some paths the body that is sent there; others are fetched.
+	Uploads map[string]upload `json:"uploads"`
+	// Priorities has for some paths the header field `priority` of their requests (RFC 9218); others have none.
+	Priorities map[string]string `json:"priorities"`
 	// Video is what is played instead of a load of phases; nil where there is none.
 	Video *videoJob `json:"video"`
 }
@@ -104,6 +108,9 @@ func (j *job) check() error {
 	}
 	if len(j.Phases) == 0 {
 		return usageError{errors.New("job: no phases")}
+	}
+	if err := j.checkUploads(); err != nil {
+		return err
 	}
 	if j.Video != nil {
 		if err := j.Video.check(j); err != nil {

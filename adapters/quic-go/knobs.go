@@ -25,6 +25,7 @@ type settings struct {
 	fallbackDelay        time.Duration
 	stallTimeout         time.Duration // 0: none
 	altSvcPort           int           // 0: no Alt-Svc
+	uploadAnswer         string        // what a server does with uploads
 	moves                bool          // to the second address
 	moveAt               time.Duration // after the start of the load; 0: never
 	moveAfterSilence     time.Duration // 0: never
@@ -50,7 +51,7 @@ var (
 
 var commonKnobs = mergedKnobs(windowKnobs, packetKnobs, timeoutKnobs, patchedKnobs)
 
-var serverKnobs = mergedKnobs(earlyDataKnobs, altSvcKnobs, map[string]knob{
+var serverKnobs = mergedKnobs(earlyDataKnobs, altSvcKnobs, answerKnobs, map[string]knob{
 	"max_incoming_streams": {all, countKnob(func(s *settings, n uint64) {
 		limitStreams(s.quic, n)
 		s.maxConcurrentStreams = int(n)
@@ -80,7 +81,7 @@ var (
 
 // newSettings applies knobs over the stack's own defaults.
 func newSettings(protocol string, values map[string]string, as role) (*settings, error) {
-	result := &settings{quic: &quic.Config{}, http2Windows: usualHTTP2Windows, fallbackDelay: defaultFallbackDelay}
+	result := &settings{quic: &quic.Config{}, http2Windows: usualHTTP2Windows, fallbackDelay: defaultFallbackDelay, uploadAnswer: answerWhole}
 	acceptEarlyData(result.quic, true)
 	trace(result.quic, as.serves)
 	for name, value := range values {

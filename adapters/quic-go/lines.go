@@ -72,7 +72,25 @@ type objectLine struct {
 	Bytes        int64   `json:"bytes"`
 	Digest       *string `json:"digest"`
 	Error        *string `json:"error"`
-	AltSvc       string  `json:"alt_svc,omitempty"` // the answer's header
+	AltSvc       string  `json:"alt_svc,omitempty"`  // the answer's header
+	Priority     string  `json:"priority,omitempty"` // the request's header
+	Method       string  `json:"method,omitempty"`   // of an upload
+	// What of an upload had reached the server, by its answer.
+	UploadedBytes  *int64  `json:"uploaded_bytes,omitempty"`
+	UploadedDigest *string `json:"uploaded_digest,omitempty"`
+}
+
+// An uploadLine is what a server received.
+type uploadLine struct {
+	Event    string  `json:"event"`
+	Path     string  `json:"path"`
+	Method   string  `json:"method"`
+	Remote   string  `json:"remote"`
+	TStartNs int64   `json:"t_start_ns"`
+	TEndNs   *int64  `json:"t_end_ns"` // the whole body was read; null where it was not
+	Bytes    int64   `json:"bytes"`
+	Digest   string  `json:"digest"`
+	Error    *string `json:"error"`
 }
 
 type errorLine struct {

@@ -103,7 +103,7 @@ func startService(options serverOptions) (service, error) {
 	if err != nil {
 		return nil, err
 	}
-	files, err := fileServer(options.www)
+	files, err := fileServer(options.www, knobs.uploadAnswer)
 	if err != nil {
 		return nil, err
 	}

@@ -95,6 +95,7 @@ if TYPE_CHECKING:
     from longlook.core.job import Identity as Identity
     from longlook.core.job import Job as Job
     from longlook.core.job import Program as Program
+    from longlook.core.job import Upload as Upload
     from longlook.core.knobs import ALT_SVC_PORT as ALT_SVC_PORT
     from longlook.core.knobs import LARGEST_HTTP2_WINDOW as LARGEST_HTTP2_WINDOW
     from longlook.core.knobs import MEMORY as MEMORY
@@ -294,7 +295,7 @@ else:
                 "has_second_address moves offers_preferred_address over_several_paths phases_of program_role runs_tcp "
                 "server_configs_of stop_after_s watched_s whole_path"
             ),
-            "job": "Content Echo ExpectedAnswer Identity Job Program",
+            "job": "Content Echo ExpectedAnswer Identity Job Program Upload",
             "knobs": "ALT_SVC_PORT LARGEST_HTTP2_WINDOW MEMORY PLAYER RESOLVER with_default",
             "links": (
                 "BEHIND BESIDE_MAIN BOTTLENECKS MAIN MAIN_SETTINGS RATE SECOND as_further as_main counter_name "

@@ -32,6 +32,15 @@ class Echo:
 
 
 @dataclass(frozen=True)
+class Upload:
+    """How a client sends the file of a path instead of fetching it (adapters/CONTRACT.md, Uploads)."""
+
+    method: str  # POST or PUT
+    file: str  # as a path of the machine; below the content's root until the client's job is made
+    expect: str = ""  # of the header field `Expect`; "": none
+
+
+@dataclass(frozen=True)
 class Content:
     """A workload made real: files for the server and requests for the client.
 
@@ -47,6 +56,8 @@ class Content:
     waits_s: tuple[float, ...] = ()  # before each phase, the first counted from the completed handshake; empty: none
     priorities: Mapping[str, str] = field(default_factory=dict)
     """Path → value of the header field `priority` with which it is asked for; of others no such field is sent."""
+    uploads: Mapping[str, Upload] = field(default_factory=dict)
+    """Path → how its file is sent; other files are fetched. `expected` has what the server is to receive."""
     video: Mapping[str, Scalar] = field(default_factory=dict)
     """The video that a player is asked to play, and how (adapters/CONTRACT.md, Video); empty: the load of the phases.
     With a video `connections` is the number of connections over which each segment is fetched, and `expected` also has

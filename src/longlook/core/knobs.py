@@ -123,6 +123,10 @@ PLAYER = Knob(
     str, None, None, "what plays a video of pictures in the page: shaka-player or dash.js, as sites have them",
     roles=("client",), choices=("shaka", "dash.js"), protocols=("h3", "h2"),
 )  # fmt: skip
+UPLOAD_ANSWER = Knob(
+    str, None, "whole", "what becomes of an upload: taken whole, refused (413), answered early, reset in the middle",
+    roles=("server",), choices=("whole", "refused", "early", "reset"), protocols=("h3", "h2"),
+)  # fmt: skip
 RETRY = Knob(bool, None, None, "answer a first packet with a Retry", roles=("server",))
 
 

@@ -36,6 +36,7 @@ class MetricOf(Generic[TimelineT, PointsT]):
     """
     real_time: bool = False  # has a meaning only if computing takes time: refused in virtual time without processors
     counted: bool = False  # counted by the host's kernel: refused in virtual time
+    of_answers: bool = False  # it is about what the client receives: refused where the client uploads
     quantity: Quantity = Quantity.RATIO
     margin: Margin = OF_TIMES
     """Fixed with the metric, before there is data; a study's own `equivalence_margin` comes first for a RATIO."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from longlook.core import codec
 from longlook.core.errors import InputError, MachineError
-from longlook.core.job import Echo, Identity, Program
+from longlook.core.job import Echo, Identity, Program, Upload
 from longlook.core.model import ConnectionState, Scalar
 from longlook.core.protocol import EITHER, find_protocol
 from longlook.core.source_tree import SourceTree, find_tree
@@ -196,12 +196,13 @@ class ClientJob:
     waits_s: tuple[float, ...] = ()  # before each phase, the first counted from the completed handshake; empty: none
     second_address: str = ""  # the client's, from which it may continue; empty: it has one address only
     priorities: Mapping[str, str] = field(default_factory=dict)  # path → value of its header field `priority`
+    uploads: Mapping[str, Upload] = field(default_factory=dict)  # path → what is sent there; of others all is fetched
     video: Mapping[str, Scalar] = field(default_factory=dict)  # what to play, and how; empty: fetch the phases
     echo: Echo | None = None  # what to send to a server that answers with the same; None: fetch the phases
 
     def data(self) -> dict[str, Any]:
         """Return the job as plain JSON data; without `connections` if it is 1, and without `waits_s`, `second_address`,
-        `priorities`, `video` and `echo` if there are none, because most programs know no others.
+        `priorities`, `uploads`, `video` and `echo` if there are none, because most programs know no others.
         """
         entries: dict[str, Any] = codec.encode(self)
         if self.connections == 1:
@@ -212,6 +213,8 @@ class ClientJob:
             del entries["second_address"]
         if not self.priorities:
             del entries["priorities"]
+        if not self.uploads:
+            del entries["uploads"]
         if not self.video:
             del entries["video"]
         if self.echo is None:
@@ -276,6 +279,8 @@ class Stack:
     proxy_protocols: tuple[str, ...] | None = None  # of `protocols`, those that its proxy carries; None: all
     either: bool = False  # over h3-or-h2 the server speaks both on one port, and the client chooses
     waits: bool = False  # the client waits before phases as its ClientJob says
+    uploads: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Role → the protocols over which its client sends files, or its server takes them and says what arrived."""
     priorities: bool = False  # the client sends header fields `priority` as its ClientJob says
     plays: bool = False  # the client plays video as its ClientJob says
     players: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

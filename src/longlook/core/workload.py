@@ -48,6 +48,7 @@ class WorkloadKind:
     parameters: Mapping[str, Parameter]
     prepare: Callable[[Mapping[str, Scalar]], Content]
     competes: bool = False  # its arms have `flows`, each of which fetches its own objects
+    uploads: bool = False  # its client sends files; the data's sender is the client
     plays: bool = False  # its client plays a video
     echoes: bool = False  # its client sends datagrams that its server answers with the same
     at_once: bool = False  # its files are asked for at once, unless a parameter of that name groups them

@@ -1,5 +1,8 @@
 """The job of a client, from the job of its trial."""
 
+from dataclasses import replace
+from pathlib import Path
+
 from longlook.core import ClientJob, Content, Identity, Trial, has_second_address
 from longlook.lab.addresses import SERVER_PORT, plan_of
 from longlook.lab.programs import stack_of
@@ -20,6 +23,10 @@ def client_job(trial: Trial, content: Content, identity: Identity, server: str) 
         waits_s=content.waits_s,
         second_address=plan_of(trial).second_client if has_second_address(trial) else "",
         priorities=content.priorities,
+        uploads={
+            path: replace(upload, file=str(Path(content.root) / upload.file))
+            for path, upload in content.uploads.items()
+        },
         video=content.video,
         echo=content.echo,
     )

@@ -15,6 +15,7 @@ from longlook.lab import judge_connections as connections
 from longlook.lab.judge_knobs import knobs
 from longlook.lab.judge_lines import lines
 from longlook.lab.judge_settings import settings
+from longlook.lab.judge_uploads import server_says, uploads, wrong_upload
 from longlook.lab.judge_witness import witnessed
 from longlook.lab.observations import (
     FlowCase,
@@ -83,6 +84,7 @@ def judge(case: FlowCase) -> Judgement:
         vocabulary,
         lines,
         _objects,
+        uploads,
         lambda case: _proxy_carried(case, case.middle_address),
         connections.protocols,
         connections.states,
@@ -195,6 +197,7 @@ def _failed(case: FlowCase) -> Judgement:
         )
     reasons = [reason for reason in (client.errors(), _object_errors(client)) if reason]
     cause = f": {'; '.join(reasons)}" if reasons else client.cause()
+    cause += server_says(case)
     reason = f"the client failed ({_ending(client)}){cause}{_link_drops(case.link)}{_proxy_never_reached(case)}"
     return Judgement(Outcome.FAILED, reason, _crash_hint(case, "client", client))
 
@@ -239,7 +242,10 @@ def _objects(case: FlowCase) -> Judgement | None:
     for path, expected in case.content.expected.items():
         found = objects.get(path, [{"error": "the client never reported it"}])
         for line in found:
-            wrong = _wrong_answer(line, expected) or _wrong_priority(line, case.content.priorities.get(path))
+            if (upload := case.content.uploads.get(path)) is not None:
+                wrong = wrong_upload(line, expected, upload.method)
+            else:
+                wrong = _wrong_answer(line, expected) or _wrong_priority(line, case.content.priorities.get(path))
             if wrong is not None:
                 return Judgement(Outcome.FAILED, f"{path}: {wrong}", "see client.jsonl and server.stderr")
         if len(found) != wanted:

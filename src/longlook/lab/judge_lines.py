@@ -136,12 +136,20 @@ CLIENT_FIELDS: Mapping[str, tuple[Field, ...]] = {
 }
 """Event of a client → its fields."""
 
-SERVER_FIELDS: Mapping[str, tuple[Field, ...]] = {"connection": (Field("t_handshake_ns", TIME, Needed.never),)}
+SERVER_FIELDS: Mapping[str, tuple[Field, ...]] = {
+    "connection": (Field("t_handshake_ns", TIME, Needed.never),),
+    "upload": (
+        Field("t_start_ns", TIME, Needed.always),
+        Field("t_end_ns", TIME, Needed.arrived),
+        Field("bytes", COUNT, Needed.always),
+    ),
+}
 """Event of a server → its fields."""
 
 IN_ORDER: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "connection": (("t_start_ns", "t_handshake_ns"),),
     "object": (("t_start_ns", "t_end_ns"), ("t_start_ns", "t_first_byte_ns", "t_end_ns")),
+    "upload": (("t_start_ns", "t_end_ns"),),
     "page": (
         ("t_start_ns", "t_loaded_ns"),
         ("t_start_ns", "t_first_byte_ns", "t_loaded_ns"),

@@ -9,6 +9,7 @@ from itertools import accumulate
 
 from longlook.core import EITHER, UDP_ECHO, ConnectionState, Outcome, has_second_address
 from longlook.lab.judge_lines import clock_bound_ns
+from longlook.lab.judge_uploads import not_carried
 from longlook.lab.link_data import Delivered
 from longlook.lab.link_log import TCP, UDP, LinkLog
 from longlook.lab.observations import FlowCase, FlowKind, Judgement, Line, LoadSeen
@@ -69,6 +70,8 @@ def _contradictions(case: FlowCase, came: Delivered) -> Iterator[str]:
     yield from _pages(case, came, arrived)
     yield from _handshakes(case, came)
     yield from _echoes(case, came)
+    if (unseen := not_carried(case)) is not None:
+        yield unseen
 
 
 def _bodies(case: FlowCase, came: Delivered, lines: Sequence[Line], start: str) -> Iterator[str]:

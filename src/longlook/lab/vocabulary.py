@@ -37,7 +37,7 @@ VOCABULARY: Mapping[ProgramKind, frozenset[str]] = {
     ProgramKind.SESSION_PLAYER: _PLAYS | _SESSION,
     ProgramKind.ECHO_CLIENT: _ANY | {"echo"},
     ProgramKind.CROSS_TRAFFIC_CLIENT: _FETCHES,
-    ProgramKind.SERVER: _ANY | {"ready"},
+    ProgramKind.SERVER: _ANY | {"ready", "upload"},
     ProgramKind.PROXY: _ANY | {"ready"},
 }
 """Kind of program → the events that it can print."""

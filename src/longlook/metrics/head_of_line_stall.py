@@ -80,6 +80,7 @@ METRIC = Metric(
     margin=Margin(0.01, "less than a frame of a display with 60 Hz (16.7 ms)"),
     needs=(Kind.REQUEST_SENT, Kind.OBJECT_DONE, Kind.PACKET_DELIVERED, EventKind.STREAM_DATA),
     measure=measure,
+    of_answers=True,
     summary="Time in which data had arrived at the client and could not be delivered, because an earlier byte was "
     "missing; the mean over the load's objects. Over QUIC that is a byte of the object's own stream, as the client's "
     "log has it (needs `[capture]` of qlog, by a client that logs frames, such as quic-go). "

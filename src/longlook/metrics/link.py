@@ -13,7 +13,7 @@ def _goodput(timeline: Timeline) -> float | None:
     window = timeline.load_window_ns()
     if window is None or window[1] <= window[0]:
         return None
-    packets = timeline.packets_in_load([Kind.PACKET_DELIVERED], "down")
+    packets = timeline.packets_in_load([Kind.PACKET_DELIVERED], timeline.data_direction)
     if packets.num_rows == 0:
         return None
     return float(new_payload_bytes(packets).sum() * 8 * 1e3 / (window[1] - window[0]))
@@ -21,7 +21,7 @@ def _goodput(timeline: Timeline) -> float | None:
 
 def _packet_loss(timeline: Timeline) -> float | None:
     """Return the share in % of packets towards the client that were dropped, or None if the link saw none."""
-    packets = timeline.packets_in_load([Kind.PACKET_DELIVERED, Kind.PACKET_DROPPED], "down")
+    packets = timeline.packets_in_load([Kind.PACKET_DELIVERED, Kind.PACKET_DROPPED], timeline.data_direction)
     if packets.num_rows == 0:
         return None
     dropped = pc.sum(pc.equal(packets["kind"].cast(pa.string()), Kind.PACKET_DROPPED.value)).as_py()
@@ -30,30 +30,30 @@ def _packet_loss(timeline: Timeline) -> float | None:
 
 def _queue_delay(timeline: Timeline) -> float | None:
     """Return the mean wait in ms of the packets delivered to the client, or None if the link has no bottleneck."""
-    packets = timeline.packets_in_load([Kind.PACKET_DELIVERED], "down")
+    packets = timeline.packets_in_load([Kind.PACKET_DELIVERED], timeline.data_direction)
     mean_s = pc.mean(packets["value"]).as_py()
     return None if mean_s is None else mean_s * 1e3
 
 
 def _ce_marked(timeline: Timeline) -> float | None:
     """Return the share in % of packets towards the client that a queue marked, or None if none was delivered."""
-    packets = timeline.packets_in_load([Kind.PACKET_DELIVERED], "down")
+    packets = timeline.packets_in_load([Kind.PACKET_DELIVERED], timeline.data_direction)
     return 100 * float(are_marked(packets).mean()) if packets.num_rows else None
 
 
 def _retransmitted(timeline: Timeline) -> float | None:
     """Return the share in % of segments with payload at the link in the load, or None without the kernel's records."""
-    again = timeline.events_in_load([EventKind.PACKET_RETRANSMITTED], "server")
+    again = timeline.events_in_load([EventKind.PACKET_RETRANSMITTED], timeline.sender)
     if again is None or timeline.events is None or not pc.any(among(timeline.events.table["source"], ["tcp"])).as_py():
         return None
-    packets = timeline.packets_in_load([Kind.PACKET_DELIVERED, Kind.PACKET_DROPPED], "down")
+    packets = timeline.packets_in_load([Kind.PACKET_DELIVERED, Kind.PACKET_DROPPED], timeline.data_direction)
     segments = pc.sum(pc.greater(packets["payload_bytes"], 0)).as_py()
     return 100.0 * again.num_rows / segments if segments else None
 
 
 def _second_link_share(timeline: Timeline) -> float | None:
     """Return the share of bytes in percent; None if nothing was delivered to the client in the load."""
-    packets = timeline.packets_in_load([Kind.PACKET_DELIVERED], "down")
+    packets = timeline.packets_in_load([Kind.PACKET_DELIVERED], timeline.data_direction)
     total = pc.sum(packets["size_bytes"]).as_py()
     if not total:
         return None
@@ -64,14 +64,14 @@ def _second_link_share(timeline: Timeline) -> float | None:
 
 def _largest_packet(timeline: Timeline) -> float | None:
     """Return the size in bytes, with IP header, of the largest packet delivered in the load; None if none was."""
-    packets = timeline.packets_in_load([Kind.PACKET_DELIVERED], "down")
+    packets = timeline.packets_in_load([Kind.PACKET_DELIVERED], timeline.data_direction)
     return float(pc.max(packets["size_bytes"]).as_py()) if packets.num_rows else None
 
 
 def _largest_packet_time(timeline: Timeline) -> float | None:
     """Return seconds from the first request to the first delivery of a packet of the load's largest size."""
     window = timeline.load_window_ns()
-    packets = timeline.packets_in_load([Kind.PACKET_DELIVERED], "down")
+    packets = timeline.packets_in_load([Kind.PACKET_DELIVERED], timeline.data_direction)
     if window is None or packets.num_rows == 0:
         return None
     largest = packets.filter(pc.equal(packets["size_bytes"], pc.max(packets["size_bytes"])))

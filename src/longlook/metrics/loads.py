@@ -62,9 +62,19 @@ def _receive_time(timeline: Timeline) -> float | None:
     return (window[1] - window[0] - waited_ns) / 1e9
 
 
+def _upload_time(timeline: Timeline) -> float | None:
+    """Return seconds from the first request until the server had every body; None if nothing is uploaded, or if an
+    object failed.
+    """
+    sent, done = timeline.select(Kind.REQUEST_SENT), timeline.select(Kind.UPLOAD_DONE)
+    if sent.num_rows == 0 or done.num_rows == 0 or timeline.select(Kind.OBJECT_FAILED).num_rows:
+        return None
+    return (int(pc.max(done["time_ns"]).as_py()) - int(pc.min(sent["time_ns"]).as_py())) / 1e9
+
+
 def _throughput(timeline: Timeline) -> float | None:
     """Return body bytes between the first request and the last byte in Mbit/s, with the wait for the connection."""
-    sent, done = timeline.select(Kind.REQUEST_SENT), timeline.select(Kind.OBJECT_DONE)
+    sent, done = timeline.select(Kind.REQUEST_SENT), timeline.select(timeline.body_done)
     if sent.num_rows == 0:
         sent, done = timeline.select(Kind.LOAD_STARTED), timeline.select(Kind.LOAD_ENDED)
     if sent.num_rows == 0 or done.num_rows == 0 or done["size_bytes"].null_count:
@@ -116,7 +126,7 @@ _SHARE_OF_LARGEST = 0.5
 def _longest_stall(timeline: Timeline) -> float | None:
     """Return seconds; None without a load or without a packet to the client in it."""
     window = timeline.load_window_ns()
-    packets = timeline.packets_in_load([Kind.PACKET_DELIVERED], "down")
+    packets = timeline.packets_in_load([Kind.PACKET_DELIVERED], timeline.data_direction)
     if window is None or packets.num_rows == 0:
         return None
     least = _SHARE_OF_LARGEST * pc.max(packets["size_bytes"]).as_py()
@@ -170,6 +180,7 @@ METRICS = (
             *(Kind.PAGE_STARTED, Kind.PAGE_FIRST_BYTE, Kind.PAGE_LOADED),
         ),
         measure=_receive_time,
+        of_answers=True,
         summary="The load without its time to first byte: from the first byte of the first answer to the end. "
         "The two together are the page load time, as Kakhki et al. split it to compare servers (IMC 2017, fig. 2).",
     ),
@@ -181,7 +192,19 @@ METRICS = (
         margin=OF_RATES,
         needs=(Kind.REQUEST_SENT, Kind.OBJECT_DONE, Kind.LOAD_STARTED, Kind.LOAD_ENDED),
         measure=_throughput,
-        summary="Body bytes of all objects that arrived, divided by the time from the first request to the last byte.",
+        summary="Body bytes of all objects that arrived, divided by the time from the first request to the last byte. "
+        "If the client uploads, bodies count that the server had read, and the time ends with the last.",
+    ),
+    Metric(
+        name="upload_time",
+        label="Upload time",
+        unit="s",
+        better=Better.LOWER,
+        needs=(Kind.REQUEST_SENT, Kind.UPLOAD_DONE, Kind.OBJECT_FAILED),
+        measure=_upload_time,
+        summary="Time from the first request, issued before the connection opens, until the server had read the whole "
+        "body of every upload, by its own word. The page load time ends later, when the client has the answers. "
+        "None if nothing is uploaded.",
     ),
     Metric(
         name="fallback_time",

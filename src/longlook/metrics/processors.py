@@ -22,7 +22,7 @@ def per_gb(timeline: Timeline, kind: Kind, end: Vantage) -> float | None:
 
     A gigabyte is 10⁹ bytes of bodies that arrived. None if there is no such row, a size is unknown or nothing arrived.
     """
-    found, done = timeline.select(kind, end), timeline.select(Kind.OBJECT_DONE)
+    found, done = timeline.select(kind, end), timeline.select(timeline.body_done)
     if found.num_rows == 0 or done["size_bytes"].null_count:
         return None
     body_bytes = pc.sum(done["size_bytes"]).as_py() or 0

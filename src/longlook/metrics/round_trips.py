@@ -11,7 +11,7 @@ from longlook.timeline import CLOCKS_AGREE_NS, EventKind, Kind, Timeline, among,
 
 def _server_min_rtt(timeline: Timeline) -> float | None:
     """Return the minimum in ms of the server's own estimate in the load, or None without its trace."""
-    rows = timeline.events_in_load([EventKind.METRICS], "server")
+    rows = timeline.events_in_load([EventKind.METRICS], timeline.sender)
     if rows is None:
         return None
     rows = with_samples(timeline, rows)
@@ -21,11 +21,11 @@ def _server_min_rtt(timeline: Timeline) -> float | None:
 
 def _server_srtt(timeline: Timeline) -> float | None:
     """Return the mean over time in ms, each estimate held until the next, then the mean over connections."""
-    rows = timeline.events_in_load([EventKind.METRICS], "server")
+    rows = timeline.events_in_load([EventKind.METRICS], timeline.sender)
     window = timeline.load_window_ns()
     if rows is None or window is None or timeline.events is None:
         return None
-    flows = [flow for flow, vantage in timeline.events.senders() if vantage == "server"]
+    flows = [flow for flow, vantage in timeline.events.senders() if vantage == timeline.sender]
     means = [_mean_ns(rows.filter(among(rows["flow"], [flow])), window[1]) for flow in flows]
     known = [mean for mean in means if mean is not None]
     return float(np.mean(known)) / 1e6 if known else None
@@ -39,7 +39,7 @@ def _mean_ns(rows: pa.Table, end_ns: int) -> float | None:
 
 def _server_rtt_error(timeline: Timeline) -> float | None:
     """Return the mean error in % over all moments of the load at which a packet reached a server with a trace."""
-    rows, window = timeline.events_in_load([EventKind.METRICS], "server"), timeline.load_window_ns()
+    rows, window = timeline.events_in_load([EventKind.METRICS], timeline.sender), timeline.load_window_ns()
     if rows is None or window is None:
         return None
     rows = with_samples(timeline, rows)
@@ -57,7 +57,7 @@ def _server_rtt_error(timeline: Timeline) -> float | None:
 
 def _impossible_rtt_samples(timeline: Timeline) -> float | None:
     """Return the share in % of the samples logged in the load; None without any: the kernel's TCP logs no samples."""
-    rows = timeline.events_in_load([EventKind.METRICS], "server")
+    rows = timeline.events_in_load([EventKind.METRICS], timeline.sender)
     if rows is None:
         return None
     rows = with_samples(timeline, rows)

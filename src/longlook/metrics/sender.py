@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pyarrow.compute as pc
 
-from longlook.core import OF_LOSSES, OF_SHARES, Better, Quantity
+from longlook.core import OF_LOSSES, OF_SHARES, Better, Quantity, Vantage
 from longlook.metrics import Metric
 from longlook.timeline import EventKind, Events, Timeline, among
 
@@ -16,8 +16,8 @@ def _declared_lost(timeline: Timeline) -> float | None:
 
     A row without a packet number counts for as many as its value says.
     """
-    sent = timeline.events_in_load([EventKind.PACKET_SENT], "server")
-    lost = timeline.events_in_load([EventKind.PACKET_LOST], "server")
+    sent = timeline.events_in_load([EventKind.PACKET_SENT], timeline.sender)
+    lost = timeline.events_in_load([EventKind.PACKET_LOST], timeline.sender)
     if sent is None or lost is None or sent.num_rows == 0:
         return None
     counted = np.nan_to_num(lost["value"].to_numpy(), nan=1.0)
@@ -31,21 +31,25 @@ def _spurious_losses(timeline: Timeline) -> float | None:
     The kernel's TCP does not record which segments it takes for lost. `normalise/spurious.py` counts them for whole
     connections, as segments that the link saw again, and `losses` of the metadata holds the counts.
     """
-    lost = timeline.events_in_load([EventKind.PACKET_LOST], "server")
-    spurious = timeline.events_in_load([EventKind.PACKET_SPURIOUS], "server")
+    lost = timeline.events_in_load([EventKind.PACKET_LOST], timeline.sender)
+    spurious = timeline.events_in_load([EventKind.PACKET_SPURIOUS], timeline.sender)
     if lost is None or spurious is None or timeline.events is None:
         return None
     if pc.any(among(lost["source"], ["tcp"])).as_py():
-        counts = [each.get("losses", {}) for each in _kernels_connections(timeline.events) if not each["priming"]]
+        counts = [
+            each.get("losses", {})
+            for each in _kernels_connections(timeline.events, timeline.sender)
+            if not each["priming"]
+        ]
         declared, found = (sum(each.get(name, 0) for each in counts) for name in ("declared", "spurious"))
     else:
         declared, found = pc.sum(pc.is_valid(lost["packet_number"])).as_py() or 0, spurious.num_rows
     return 100.0 * found / declared if declared else None
 
 
-def _kernels_connections(events: Events) -> Sequence[Mapping[str, Any]]:
+def _kernels_connections(events: Events, sender: Vantage) -> Sequence[Mapping[str, Any]]:
     connections: Sequence[Mapping[str, Any]] = (
-        events.metadata.get("sources", {}).get("tcp/server.tcptrace", {}).get("connections", ())
+        events.metadata.get("sources", {}).get(f"tcp/{sender}.tcptrace", {}).get("connections", ())
     )
     return connections
 

@@ -9,7 +9,7 @@ def share_of(name: str, label: str, states: tuple[State, ...], summary: str) -> 
     """Return the metric of the share of a load, in %, that the server's sender spent in these states together."""
 
     def measure(timeline: Timeline) -> float | None:
-        shares = [state_share_pct(timeline, state, "server") for state in states]
+        shares = [state_share_pct(timeline, state, timeline.sender) for state in states]
         known = [share for share in shares if share is not None]
         return sum(known) if len(known) == len(shares) else None
 

@@ -27,8 +27,8 @@ def _slow_start_exit(timeline: Timeline) -> float | None:
     The smallest of several connections counts. A recovery ends slow start too, and so does a limited application that
     is followed by congestion avoidance.
     """
-    states = timeline.events_in_load([EventKind.STATE], "server")
-    metrics = timeline.events_in_load([EventKind.METRICS], "server")
+    states = timeline.events_in_load([EventKind.STATE], timeline.sender)
+    metrics = timeline.events_in_load([EventKind.METRICS], timeline.sender)
     if states is None or metrics is None or timeline.events is None:
         return None
     metrics = metrics.filter(metrics["cwnd_bytes"].is_valid())
@@ -37,7 +37,7 @@ def _slow_start_exit(timeline: Timeline) -> float | None:
         own = states.filter(among(states["flow"], [flow]))
         left = own.filter(among(own["name"], _AFTER_SLOW_START))
         known = metrics.filter(among(metrics["flow"], [flow]))
-        if vantage != "server" or left.num_rows == 0:
+        if vantage != timeline.sender or left.num_rows == 0:
             continue
         before = np.searchsorted(known["time_ns"].to_numpy(), left["time_ns"][0].as_py(), side="left")
         if before > 0:

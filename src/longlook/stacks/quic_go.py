@@ -174,6 +174,7 @@ _KNOBS = {
         ("client",), minimum=0.01, maximum=60, protocols=(EITHER.name,),
     ),
     "alt_svc_port": with_default(knobs.ALT_SVC_PORT, "adapter: no"),
+    "upload_answer": knobs.UPLOAD_ANSWER,
     "move_at": replace(
         with_default(knobs.MOVE_AT, "over TCP: by a new connection, and what has not arrived is asked for again"),
         since="0.58.0", protocols=("h3", "h2"),
@@ -277,5 +278,7 @@ STACK = Stack(
     several_connections=True,
     either=True,
     waits=True,
+    uploads={"server": ("h3", "h2"), "client": ("h3", "h2")},
+    priorities=True,
     plays=True,
 )

@@ -138,6 +138,10 @@ def _check_metrics(study: Study, catalogue: Catalogue, problems: Problems) -> No
         problems.add("analysis.reference", f"missing: {comparing[0]} compares every arm with one of them")
     for name in _repeated(study.metrics):
         problems.add_value("metrics", name, "listed twice")
+    kind = catalogue.workloads.get(str(study.settings.get(f"{WORKLOAD_PREFIX}kind")))
+    for name in study.metrics if kind is not None and kind.uploads else ():
+        if name in catalogue.metrics and catalogue.metrics[name].of_answers:
+            problems.add_value("metrics", name, "is about what the client receives, and here it uploads: leave it out")
 
 
 def _check_contrasts(study: Study, problems: Problems) -> None:

@@ -45,6 +45,7 @@ from longlook.study.settings import (
     WORKLOAD_PREFIX,
     workload_parameters,
 )
+from longlook.study.uploads import check_upload
 
 _FASTEST_BPS = 10e9
 
@@ -158,6 +159,7 @@ def resolve_flow_setup(arm: ArmSettings, catalogue: Catalogue) -> FlowSetup:
             _check_priorities(stack, arm.workload, catalogue)
             _check_plays(stack, protocol, connection, arm, catalogue)
             check_requests(stack, arm, catalogue)
+        check_upload(end, stack, arm, protocol, catalogue)
         if end.config is not None:
             _check_config(stack, catalogue)
         endpoints[end.role] = Endpoint(stack.name, version, _knobs(end, stack, version, protocol), end.config)

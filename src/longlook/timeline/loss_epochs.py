@@ -36,7 +36,7 @@ def loss_epochs_of(timeline: Timeline) -> list[int] | None:
     trips = round_trips_of(timeline)
     if not trips or timeline.load_window_ns() is None:
         return None
-    lost = timeline.packets_in_load([Kind.PACKET_DROPPED], "down")
+    lost = timeline.packets_in_load([Kind.PACKET_DROPPED], timeline.data_direction)
     flows = [
         name for name in sorted(pc.unique(lost["flow"].cast(pa.string())).drop_null().to_pylist()) if name in trips
     ]
@@ -71,7 +71,7 @@ def tails(timeline: Timeline) -> list[Tail] | None:
     trips = round_trips_of(timeline)
     if not trips or timeline.load_window_ns() is None:
         return None
-    packets = timeline.packets_in_load([Kind.PACKET_DELIVERED, Kind.PACKET_DROPPED], "down")
+    packets = timeline.packets_in_load([Kind.PACKET_DELIVERED, Kind.PACKET_DROPPED], timeline.data_direction)
     found = []
     for name in sorted(trips):
         own = packets.filter(among(packets["flow"], [name])).sort_by("arrival_ns")

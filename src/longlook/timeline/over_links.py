@@ -21,7 +21,7 @@ def link_columns(timeline: Timeline) -> dict[str, list[Any]] | None:
     LINK_COLUMNS names the columns; `time_s` is a bin's beginning, after the load's. None without a load.
     """
     window = timeline.load_window_ns()
-    packets = timeline.packets_in_load([Kind.PACKET_DELIVERED], "down")
+    packets = timeline.packets_in_load([Kind.PACKET_DELIVERED], timeline.data_direction)
     second = pc.fill_null(pc.match_substring(packets["detail"].cast(pa.string()), OVER_SECOND), False)
     if window is None:
         return None

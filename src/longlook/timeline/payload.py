@@ -22,7 +22,7 @@ def goodput_timeline(timeline: Timeline, bin_s: float) -> pa.Table:
     if bin_s <= 0:
         raise ValueError(f"bin_s is {bin_s}, must be positive")
     window = timeline.load_window_ns()
-    packets = timeline.packets_in_load([Kind.PACKET_DELIVERED], "down")
+    packets = timeline.packets_in_load([Kind.PACKET_DELIVERED], timeline.data_direction)
     if window is None or packets.num_rows == 0:
         return pa.table({"t_s": pa.array([], pa.float64()), "goodput_mbps": pa.array([], pa.float64())})
     bins = max(1, math.ceil((window[1] - window[0]) / 1e9 / bin_s))

@@ -46,7 +46,8 @@ def round_trips_of(timeline: Timeline) -> Mapping[str, RoundTrips]:
     if "round_trips" not in timeline.derived:
         rows = timeline.select(Kind.PACKET_DELIVERED, "link")
         names = pc.unique(rows["flow"].cast(pa.string())).drop_null().to_pylist()
-        found = {name: _of_flow(rows.filter(among(rows["flow"], [name]))) for name in names}
+        ways = timeline.data_direction, timeline.back_direction
+        found = {name: _of_flow(rows.filter(among(rows["flow"], [name])), ways) for name in names}
         timeline.derived["round_trips"] = {name: trips for name, trips in found.items() if trips is not None}
     known: Mapping[str, RoundTrips] = timeline.derived["round_trips"]
     return known
@@ -65,17 +66,18 @@ def with_samples(timeline: Timeline, rows: pa.Table) -> pa.Table:
     return rows.filter(pa.array(keep))
 
 
-def _of_flow(rows: pa.Table) -> RoundTrips | None:
-    down, up = (_by_departure(rows.filter(among(rows["direction"], [direction]))) for direction in ("down", "up"))
-    if not len(down[0]) or not len(up[0]):
+def _of_flow(rows: pa.Table, ways: tuple[str, str]) -> RoundTrips | None:
+    """Return the round trips of a flow: the ways of its data and of what comes back to their sender."""
+    data, answers = (_by_departure(rows.filter(among(rows["direction"], [way]))) for way in ways)
+    if not len(data[0]) or not len(answers[0]):
         return None
-    before = np.searchsorted(down[1], up[0], side="right") - 1
+    before = np.searchsorted(data[1], answers[0], side="right") - 1
     back = before >= 0
     if not back.any():
         return None
-    in_link = [departed - arrived for arrived, departed in (down, up)]
+    in_link = [departed - arrived for arrived, departed in (data, answers)]
     return RoundTrips(
-        time_ns=up[1][back],
+        time_ns=answers[1][back],
         round_trip_ns=in_link[0][before[back]] + in_link[1][back],
         shortest_ns=int(in_link[0].min() + in_link[1].min()),
     )

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from longlook.core import InputError, files
+from longlook.core import InputError, Vantage, files
 from longlook.timeline.doubts import doubts_of, trusted, uncounted_kinds
 from longlook.timeline.events import Events
 
@@ -29,6 +29,7 @@ class Kind(StrEnum):
     FIRST_BYTE = "first_byte"
     OBJECT_DONE = "object_done"
     OBJECT_FAILED = "object_failed"
+    UPLOAD_DONE = "upload_done"
     PAGE_STARTED = "page_started"
     PAGE_FIRST_BYTE = "page_first_byte"
     PAGE_LOADED = "page_loaded"
@@ -58,6 +59,8 @@ KINDS: Mapping[Kind, str] = {
     Kind.FIRST_BYTE: "client: the first byte of an answer arrived; name = path, protocol",
     Kind.OBJECT_DONE: "client: the last byte arrived; name = path, protocol, size_bytes = body, value = HTTP status",
     Kind.OBJECT_FAILED: "client: an object did not arrive; name = path, detail = error; see below on its time",
+    Kind.UPLOAD_DONE: "server: the whole body of an upload had been read; name = path, size_bytes = body, "
+    "detail = method",
     Kind.PAGE_STARTED: "client, browsers: navigation start; name = path",
     Kind.PAGE_FIRST_BYTE: "client, browsers: first byte of the document; name = path",
     Kind.PAGE_LOADED: "client, browsers: the load event started; name = path",
@@ -134,6 +137,26 @@ class Timeline:
         """`started_unix_ns`, and `sources`: per file the records read, ignored and skipped, each with its reason."""
         text = (self.table.schema.metadata or {}).get(_METADATA_KEY)
         return json.loads(text) if text else {}
+
+    @property
+    def sender(self) -> Vantage:
+        """The end that sends the load's data: the client if it uploads, else the server."""
+        return Vantage.CLIENT if self.metadata.get("sender") == Vantage.CLIENT else Vantage.SERVER
+
+    @property
+    def data_direction(self) -> str:
+        """The direction of the load's data over the links: `up` if the client uploads, else `down`."""
+        return "up" if self.sender is Vantage.CLIENT else "down"
+
+    @property
+    def body_done(self) -> Kind:
+        """The kind of rows that say that a body arrived: at the server if the client uploads."""
+        return Kind.UPLOAD_DONE if self.sender is Vantage.CLIENT else Kind.OBJECT_DONE
+
+    @property
+    def back_direction(self) -> str:
+        """The other direction."""
+        return "down" if self.sender is Vantage.CLIENT else "up"
 
     def with_metadata(self, metadata: Mapping[str, Any]) -> "Timeline":
         """Return the same rows with other metadata."""

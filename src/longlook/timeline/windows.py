@@ -33,7 +33,7 @@ class Rises:
 
 def windows_over_load(timeline: Timeline) -> list[WindowOverLoad] | None:
     """Return the windows of all senders at the server that have any in the load; None without traces or a load."""
-    rows = timeline.events_in_load([EventKind.METRICS], "server")
+    rows = timeline.events_in_load([EventKind.METRICS], timeline.sender)
     window = timeline.load_window_ns()
     if rows is None or window is None or timeline.events is None:
         return None
@@ -42,7 +42,7 @@ def windows_over_load(timeline: Timeline) -> list[WindowOverLoad] | None:
     for flow, vantage in timeline.events.senders():
         own = rows.filter(among(rows["flow"], [flow]))
         held_ns = np.diff(own["time_ns"].to_numpy(), append=window[1])
-        if vantage == "server" and held_ns.sum() > 0:
+        if vantage == timeline.sender and held_ns.sum() > 0:
             cwnd_bytes = own["cwnd_bytes"].to_numpy().astype(np.float64)
             grown = float(np.diff(cwnd_bytes).clip(min=0).sum())
             found.append(WindowOverLoad(flow, float(np.average(cwnd_bytes, weights=held_ns)), grown))
@@ -55,7 +55,7 @@ def rises_over_load(timeline: Timeline) -> dict[str, Rises] | None:
     Windows are looked at once in each round trip without queues, from the load's start, so that what they do does not
     depend on how often a log has them. None without traces, a load, or a round trip that stays the same.
     """
-    rows = timeline.events_in_load([EventKind.METRICS], "server")
+    rows = timeline.events_in_load([EventKind.METRICS], timeline.sender)
     window, every_ns = timeline.load_window_ns(), (timeline.metadata.get("competition") or {}).get("rtt_ns")
     if rows is None or window is None or timeline.events is None or not every_ns:
         return None
@@ -66,7 +66,7 @@ def rises_over_load(timeline: Timeline) -> dict[str, Rises] | None:
         own = rows.filter(among(rows["flow"], [flow]))
         places = np.searchsorted(own["time_ns"].to_numpy(), moments_ns, side="right") - 1
         steps = np.diff(own["cwnd_bytes"].to_numpy().astype(np.float64)[places[places >= 0]])
-        if vantage == "server" and len(steps):
+        if vantage == timeline.sender and len(steps):
             up = steps[steps > 0]
             found[flow] = Rises(100 * len(up) / len(steps), float(up.mean()) if len(up) else 0.0)
     return found

@@ -35,14 +35,14 @@ def planned(folder: Path, client: str) -> int:
     return len(make_plan(read_study(file)).trials)
 
 
-@pytest.mark.parametrize("client", ["aioquic", "ngtcp2", "pycurl"])
+@pytest.mark.parametrize("client", ["aioquic", "ngtcp2", "pycurl", "quic-go"])
 def test_clients_that_send_them(tmp_path: Path, client: str) -> None:
     assert planned(tmp_path, client) == 2
 
 
 @pytest.mark.parametrize(
     ("client", "reason"),
-    [("quic-go", "sends no priorities"), ("chromium", "chooses the priorities of its requests itself")],
+    [("quiche", "sends no priorities"), ("chromium", "chooses the priorities of its requests itself")],
 )
 def test_others_are_refused_with_those_that_could(tmp_path: Path, client: str, reason: str) -> None:
     with pytest.raises(

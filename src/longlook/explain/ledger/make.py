@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from longlook.core import Trial
+from longlook.core import Trial, Vantage
 from longlook.explain.facts.columns import Booleans, Integers, between
 from longlook.explain.facts.link import LinkFacts
 from longlook.explain.facts.objects import ObjectFacts
@@ -106,8 +106,11 @@ def make_ledger(timeline: Timeline, trial: Trial, *, live: bool = False) -> Ledg
     """Return where the time of a trial's load went, or None if it has no load or the link saw none of its packets.
 
     `live` says that the trial ran in real time, in which computing takes time. Without events the rules read the link's
-    log alone, and `detail` names them. With competing flows the load is the first group's.
+    log alone, and `detail` names them. With competing flows the load is the first group's. An upload has
+    none, because the rules are about answers.
     """
+    if timeline.sender is Vantage.CLIENT:
+        return None
     load = Load.of(timeline, trial, live=live)
     if load is None:
         return None

@@ -72,6 +72,7 @@ def _basics(subject: Subject) -> Iterator[Check]:
         if protocol == EITHER.name:
             yield choice(subject, role)
         yield download(subject, role, protocol)
+        yield upload(subject, role, protocol)
         yield from (state(subject, role, protocol, wanted) for wanted in ConnectionState)
         yield logs(subject, role, protocol)
         yield unknown_knob(subject, role, protocol)
@@ -129,6 +130,26 @@ def download(subject: Subject, role: str, protocol: str) -> Check:
     if not find_protocol(protocol).fetches:
         return inapplicable(name, _NO_OBJECTS)
     return _one(name, _want(subject, role, protocol, DOWNLOAD), judge)
+
+
+def upload(subject: Subject, role: str, protocol: str) -> Check:
+    """Check an upload of 5 MB at 20 Mbit/s, which both ends and the link must witness, as the outcome decides."""
+    name = f"upload over {protocol} ({role})"
+    if protocol not in subject.stack.uploads.get(role, ()):
+        return inapplicable(name, "not declared")
+    other = "client" if role == "server" else "server"
+    peer = subject.other(role)
+    if protocol not in stack_of(peer).uploads.get(other, ()):
+        peer = subject.witness
+
+    def judge(seen: Seen) -> CheckFinding:
+        if not seen.ok:
+            return verdict(False, seen.why)
+        sent = seen.packets.of("client").payload_bytes.sum() * 1e-6
+        return verdict(True, f"5 MB in {_took_s(seen):.2f} s, {sent:.2f} MB in packets of the client")
+
+    workload = Workload("upload", {"object_bytes": DOWNLOAD_BYTES})
+    return _one(name, _want(subject, role, protocol, workload, **{other: peer}), judge)
 
 
 def _took_s(seen: Seen) -> float:

@@ -6,7 +6,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from longlook.analysis import MeasuredAttempt
-from longlook.core import EVENTS, SAMPLES, TIMELINE, Better, Estimate, Outcome, RunFolder, Study, find_metric
+from longlook.core import (
+    EVENTS,
+    SAMPLES,
+    TIMELINE,
+    Better,
+    Estimate,
+    InputError,
+    Outcome,
+    RunFolder,
+    Study,
+    find_metric,
+    registry,
+)
 from longlook.explain import (
     MOST_TRACED,
     Answer,
@@ -143,6 +155,11 @@ def explain_run(folder: RunFolder, request: ExplainRequest, options: RunOptions,
     go on. Trials that finished stay, and in virtual time the next call takes them from the cache.
     """
     answers: list[Answer] = []
+    if registry.workload(kind := str(folder.study.settings["workload.kind"])).uploads:
+        raise InputError(
+            f"workload {kind}: explain knows the causes of what clients fetch, and not yet of what they send",
+            "compare arms in which one thing differs: docs/guide/uploads.md",
+        )
     with folder:
         if (folder.path / SAMPLES).exists():
             check_analysed(folder, [name for name in (SAMPLES, PATTERNS) if (folder.path / name).exists()])

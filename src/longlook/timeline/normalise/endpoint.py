@@ -93,6 +93,9 @@ def _seconds(line: Line, key: str) -> float:
     return float(value)
 
 
+UPLOAD_METHODS = ("POST", "PUT")
+"""The methods of requests with a body (adapters/CONTRACT.md, Uploads)."""
+
 PRIMING_PATH = "/prime"
 """The reserved path that a priming connection fetches (adapters/CONTRACT.md)."""
 
@@ -121,6 +124,7 @@ class Endpoints:
     connections: list[Connection] = field(default_factory=list)
     accounts: dict[str, Account] = field(default_factory=dict)
     video: dict[str, Any] = field(default_factory=dict)  # what a player's manifest says
+    uploads: bool = False  # the client sent bodies
     http2_windows: dict[str, dict[str, int | None]] = field(default_factory=dict)  # by flow, as the client offers them
 
 
@@ -138,7 +142,9 @@ def read_endpoints(folder: Path, addresses: tuple[str, str] | None = None) -> En
         found.accounts[LOAD_FILE] = without_lines
     _assign_flows(found)
     server = _Server(found)
-    found.accounts["server.jsonl"] = read_lines(folder / "server.jsonl", {"connection": server.connection})
+    found.accounts["server.jsonl"] = read_lines(
+        folder / "server.jsonl", {"connection": server.connection, "upload": server.upload}
+    )
     return found
 
 
@@ -208,6 +214,7 @@ class _Client:
     def object(self, line: Line) -> None:
         stamps = {key: optional_time_ns(line, key) for key in ("t_start_ns", "t_first_byte_ns", "t_end_ns")}
         path = text(line, "path") or _path_of(line)
+        self._found.uploads |= line.get("method") in UPLOAD_METHODS
         error = line.get("error")
         size_bytes, status = count(line, "bytes"), count(line, "status")
         ended = stamps["t_end_ns"]
@@ -257,6 +264,22 @@ class _Client:
 class _Server:
     def __init__(self, found: Endpoints) -> None:
         self._found = found
+
+    def upload(self, line: Line) -> None:
+        """Add what the server received whole."""
+        if line.get("error") is not None or (ended := optional_time_ns(line, "t_end_ns")) is None:
+            return
+        self._found.rows.append(
+            {
+                "time_ns": ended,
+                "kind": Kind.UPLOAD_DONE,
+                "vantage": Vantage.SERVER,
+                "priming": False,
+                "name": text(line, "path"),
+                "size_bytes": count(line, "bytes"),
+                "detail": text(line, "method"),
+            }
+        )
 
     def connection(self, line: Line) -> None:
         secure = optional_time_ns(line, "t_handshake_ns")

@@ -125,6 +125,7 @@ def normalise_trial(folder: Path, trial: Trial, run: Run) -> Timeline:
         "started_unix_ns": run.started_unix_ns,
         "sources": {name: account.as_metadata() for name, account in accounts.items()},
         **({"competition": competition.facts} if competition is not None else {}),
+        **({"sender": Vantage.CLIENT} if endpoints.uploads else {}),
         **({"http2_windows": endpoints.http2_windows} if endpoints.http2_windows else {}),
         **({"video": _video(endpoints.video, folder, trial)} if endpoints.video else {}),
     }

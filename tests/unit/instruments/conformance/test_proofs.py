@@ -24,6 +24,7 @@ KNOBS: Mapping[str, Knob] = {
     **{name: knob(bool) for name in ("pacing", "hystart", "disable_pmtud", "gso", "ecn", "allow_0rtt", "retry")},
     **{name: knob(float) for name in ("max_ack_delay", "time_threshold", "initial_rtt", "requested_max_ack_delay")},
     **{name: knob(str) for name in ("memory", "resolver")},
+    "upload_answer": knob(str, choices=("whole", "refused", "early", "reset")),
     "player": knob(str, choices=("shaka", "dash.js")),
     "multipath": knob(str, choices=("minrtt", "redundant")),
     "dont_fragment": knob(str, choices=("set", "unset", "kernel")),
@@ -92,6 +93,19 @@ def test_players_differ_in_when_they_ask_for_the_first_segment() -> None:
 
     assert judged("player", {"shaka": asked(11), "dash.js": asked(21)}).status is CheckStatus.PASSED
     assert judged("player", {"shaka": asked(21), "dash.js": asked(11)}).status is CheckStatus.FAILED
+
+
+def test_an_upload_is_answered_as_the_knob_says() -> None:
+    line = {"event": "object", "path": "/upload.bin"}
+    whole = seen(packets([]), [line | {"status": 200, "uploaded_bytes": 200_000}])
+    refused, early = (
+        seen(packets([]), [line | fields], **FAILED)
+        for fields in ({"status": 413}, {"status": 200, "uploaded_bytes": 100_000})
+    )
+    reset = seen(packets([]), [line | {"status": None}], **FAILED)
+    good = {"whole": whole, "refused": refused, "early": early, "reset": reset}
+    assert judged("upload_answer", good).status is CheckStatus.PASSED
+    assert judged("upload_answer", good | {"reset": whole}).status is CheckStatus.FAILED
 
 
 PROXY = ("proxy",)  # the roles of knobs of proxies alone, which are proven by tests/e2e/test_proxies.py

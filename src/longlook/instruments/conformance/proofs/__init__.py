@@ -22,6 +22,7 @@ from longlook.instruments.conformance.proofs import (
     silence,
     start,
     traffic,
+    uploading,
     windows,
 )
 from longlook.instruments.conformance.proofs.ask import Ask
@@ -30,7 +31,10 @@ Proof = Callable[[Ask], Check]
 
 PROOFS: Mapping[str, Proof] = {
     name: proof
-    for module in (windows, congestion, acknowledgements, datagrams, start, silence, racing, moving, traffic, playing)
+    for module in (
+        *(windows, congestion, acknowledgements, datagrams, start, silence, racing, moving, traffic, playing),
+        uploading,
+    )
     for name, proof in module.PROOFS.items()
 }
 
@@ -41,6 +45,7 @@ _PROTOCOLS: Mapping[str, tuple[str, ...]] = {
     "http2_stream_window": ("h2",),
     "http2_connection_window": ("h2",),
     "threads": ("http/1.0",),
+    **dict.fromkeys(uploading.PROOFS, ("h3", "h2")),
     "move_at": ("h3", "h2"),
     "move_after_silence": ("h3", "h2"),
     **dict.fromkeys(racing.PROOFS, (EITHER.name,)),
