@@ -74,7 +74,6 @@ if TYPE_CHECKING:
     from longlook.study.virtual_time import check_live as check_live
     from longlook.study.virtual_time import check_paints as check_paints
     from longlook.study.virtual_time import check_remote as check_remote
-    from longlook.study.virtual_time import check_roots as check_roots
     from longlook.study.virtual_time import check_virtual as check_virtual
     from longlook.study.virtual_time import default_around as default_around
     from longlook.study.virtual_time import default_losses as default_losses
@@ -101,9 +100,7 @@ else:
                 "network_setting"
             ),
             "tcp": "OF_KNOB parameters",
-            "virtual_time": (
-                "VIRTUAL check_live check_paints check_remote check_roots check_virtual default_around default_losses"
-            ),
+            "virtual_time": "VIRTUAL check_live check_paints check_remote check_virtual default_around default_losses",
         },
         "catalogue laws tcp",
     )
