@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from longlook.study.settings import endpoint_setting as endpoint_setting
     from longlook.study.settings import is_flow_setting as is_flow_setting
     from longlook.study.settings import network_setting as network_setting
+    from longlook.study.settings import parse_config as parse_config
     from longlook.study.tcp import OF_KNOB as OF_KNOB
     from longlook.study.tcp import parameters as parameters
     from longlook.study.virtual_time import VIRTUAL as VIRTUAL
@@ -97,7 +98,7 @@ else:
             "schema": "SAMPLED STRATA SchemaVersion Table Text parse_table",
             "settings": (
                 "ENGINES NO_CONFIG NO_PROXY PROXY SERVER_CONFIG config_text endpoint_setting is_flow_setting "
-                "network_setting"
+                "network_setting parse_config"
             ),
             "tcp": "OF_KNOB parameters",
             "virtual_time": "VIRTUAL check_live check_paints check_remote check_virtual default_around default_losses",
