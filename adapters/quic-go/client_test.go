@@ -138,6 +138,7 @@ func TestSeveralConnectionsFetchEverythingEach(t *testing.T) {
 	for _, c := range []struct{ protocol, state string }{
 		{protocolH3, connectionCold}, {protocolH3, connectionResumed}, {protocolH3, connection0RTT},
 		{protocolH2, connectionCold}, {protocolH2, connectionResumed},
+		{protocolHQ, connectionCold}, {protocolHQ, connectionResumed}, {protocolHQ, connection0RTT},
 	} {
 		t.Run(c.protocol+" "+c.state, func(t *testing.T) {
 			port, authority := serveFile(t, c.protocol)

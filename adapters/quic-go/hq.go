@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -108,6 +109,14 @@ func (a *hqAnswer) Write(body []byte) (int, error) {
 		return len(body), nil
 	}
 	return a.stream.Write(body)
+}
+
+// checkHQ refuses what a request of HTTP/0.9 cannot ask for.
+func checkHQ(j *job) error {
+	if j.Video != nil {
+		return unsupportedError{errors.New("video with " + protocolHQ + ": it has no byte ranges")}
+	}
+	return nil
 }
 
 // hqConnection is a client's connection.

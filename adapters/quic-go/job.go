@@ -69,7 +69,13 @@ func parseJob(text []byte) (*job, error) {
 }
 
 func (j *job) check() error {
-	if j.Protocol != protocolH3 && j.Protocol != protocolH2 && j.Protocol != protocolEither {
+	switch j.Protocol {
+	case protocolH3, protocolH2, protocolEither:
+	case protocolHQ:
+		if err := checkHQ(j); err != nil {
+			return err
+		}
+	default:
 		return unsupportedError{fmt.Errorf("protocol %q", j.Protocol)}
 	}
 	if j.Protocol == protocolEither && j.Connection != connectionCold {

@@ -4,14 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from longlook.core import Endpoint, InputError
+from longlook.core import Endpoint
 from longlook.engines.choice import make_engine
 from longlook.instruments.conformance.checks import Want
 from longlook.instruments.conformance.evidence import Seen
 from longlook.instruments.conformance.links import path
 from longlook.instruments.conformance.proofs.ask import transfer
 from longlook.instruments.conformance.runner import run_wants
-from longlook.study import check_roots
 from tests.support.command_line import longlook
 from tests.support.image_programs import image_of_quic_go
 
@@ -65,17 +64,6 @@ def test_an_entry_point_that_serves_nothing_has_a_clear_outcome(tmp_path: Path, 
     found = seen(image_of_quic_go(tmp_path / "a.tar", start), tmp_path / "run")
     assert not found.ok
     assert says in (found.why or "")
-
-
-def test_real_time_refuses_images(tmp_path: Path) -> None:
-    from longlook.instruments.compare.spec import ComparisonSpec, make_study, parse_networks
-    from longlook.study import make_plan, parse_side
-
-    image_of_quic_go(tmp_path / "a.tar", START)
-    program, image = parse_side("quic-go@0.65.0", "h3"), parse_side(f"image:{tmp_path / 'a.tar'}", "h3")
-    study = make_study(ComparisonSpec(program, image, parse_networks(["10mbit,36ms"]), 5.0, role="server", rounds=10))
-    with pytest.raises(InputError, match="needs a root of its own"):
-        check_roots(study, make_plan(study), "live")
 
 
 def test_an_image_is_checked_as_every_version_is(tmp_path: Path) -> None:

@@ -10,7 +10,11 @@ def test_list_says_what_is_there() -> None:
     answer = call_longlook("stacks", "list", "quic-go", "--json")
     assert answer.returncode == 0, answer.stderr
     newest = json.loads(answer.stdout)[-1]
-    assert (newest["stack"], newest["protocols"], newest["default"]) == ("quic-go", ["h3", "h2", "h3-or-h2"], True)
+    assert (newest["stack"], newest["protocols"], newest["default"]) == (
+        "quic-go",
+        ["h3", "h2", "hq-interop", "h3-or-h2"],
+        True,
+    )
     assert "ecn" in newest["knobs"]
 
 

@@ -33,7 +33,6 @@ class Version:
     connections: tuple[ConnectionState, ...] | None = None
     note: str = ""  # a peculiarity that matters in comparisons
     of: str = ""  # of sources that are no release: the release whose knobs it has; else ""
-    server_protocols: tuple[str, ...] = ()  # that its server speaks beside the others, and its client does not
 
 
 def find_version(stack: str, versions: tuple[Version, ...], name: str) -> Version:
@@ -423,10 +422,9 @@ class Stack:
     def speaks(self, version: str, protocol: str, role: str = "") -> bool:
         """Return whether this version can be asked for a protocol, or for `h3-or-h2`: in a role, or in every one."""
         able = self.either or protocol != EITHER.name
-        own = self.version(version).server_protocols if role == "server" else ()
         spoken = set(find_protocol(protocol).spoken)
         carried = role != "proxy" or self.proxy_protocols is None or spoken <= {*self.proxy_protocols}
-        return able and carried and spoken <= {*self.protocols_of(version), *own}
+        return able and carried and spoken <= {*self.protocols_of(version)}
 
     def connections_of(self, version: str, protocol: str | None = None) -> tuple[ConnectionState, ...]:
         """Return the connection states that this version supports: over a protocol, or over any."""

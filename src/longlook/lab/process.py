@@ -18,8 +18,8 @@ from longlook.core import MachineError
 from longlook.lab import limits
 from longlook.lab.linux.compartment import Compartment
 from longlook.lab.linux.confine import Confinement, Spawn, Started
-from longlook.lab.linux.guest_rooms import GuestRoom
 from longlook.lab.linux.namespace import Namespace
+from longlook.lab.linux.program_view import Room
 from longlook.lab.observations import signal_name
 
 STOP_WITHIN_S = 2.0
@@ -66,7 +66,7 @@ class Process:
     user: int | None = None  # that it alone runs as
     home: str = ""  # the folder where it has temporary files
     compartment: Compartment | None = None  # in real time, of a program under test
-    room: GuestRoom | None = None  # in a guest
+    room: Room | None = None  # in a guest, and of a program with a root of its own
     says_ready: bool = True  # False: it may print what it likes, and a server is ready once it listens
     tail: deque[str] = field(default_factory=lambda: deque(maxlen=_TAIL_KEPT))
     _rest: bytes = b""
@@ -276,6 +276,10 @@ def start(  # noqa: PLR0913
         ]
 
         def spawn(way: Spawn) -> int:
+            if way.enters:
+                from longlook.lab.linux.grouped_spawn import spawn_in_groups  # no guest needs what it imports
+
+                return spawn_in_groups(way, env, (in_read, out_write, stderr), _HANDLED_BY_PYTHON)
             own = [(os.POSIX_SPAWN_DUP2, *pair) for pair in way.descriptors]
             command = list(way.argv)
             return os.posix_spawnp(

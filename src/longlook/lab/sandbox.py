@@ -14,6 +14,7 @@ from longlook.lab.linux.folders import raise_if_unreadable
 from longlook.lab.linux.guest_rooms import GuestRooms, Rooms
 from longlook.lab.linux.limit_groups import LimitGroup
 from longlook.lab.linux.program_view import ProgramView, RoomSize
+from longlook.lab.linux.root_view import RootView
 from longlook.lab.linux.users import FIRST_USER, Users
 
 SMALL_BUFFER_BYTES = 2 << 20
@@ -34,9 +35,9 @@ class Sandbox:
 
     def __init__(self, home: Path, private: Path, marker: str, first_user: int = FIRST_USER, *, virtual: bool) -> None:
         self._home, self._virtual = home, virtual
-        stage = private / "stage"
-        stage.mkdir()
-        self._guest_rooms = GuestRooms(home, stage)
+        self._stage = private / "stage"
+        self._stage.mkdir()
+        self._guest_rooms = GuestRooms(home, self._stage)
         self._rooms: dict[str, Rooms] = {}
         self._users = Users(first_user)
         self._capabilities = () if virtual or not _needs_large_buffers() else (system.CAP_NET_ADMIN,)
@@ -61,8 +62,8 @@ class Sandbox:
     ) -> Confinement:
         """Return how a program of a trial is started; `writable` exist, and become the program's own.
 
-        Programs of other names are other users; in a guest one may have a `root` of its own. `needed` are the paths of
-        the trial that the program reads. Raise MachineError for one that it could not read.
+        Programs of other names are other users; one may have a `root` of its own. `needed` are the paths of the trial
+        that the program reads. Raise MachineError for one that it could not read.
         """
         longest_file = limits.KEPT_IN_GUEST_BYTES if self._virtual else limits.KEPT_BYTES
         return self._of(name, needed, writable, longest_file, root)
@@ -87,7 +88,7 @@ class Sandbox:
             user=user,
             limits=limits.of_each_process(longest_file),
             capabilities=self._capabilities,
-            view=None if self._virtual else self._view(paths, has_user=user is not None),
+            view=None if self._virtual else self._view(paths, root, has_user=user is not None),
             rooms=self._rooms_of(name, writable, root) if self._virtual else None,
             writable=tuple(writable),
             make_group=self._make_group,
@@ -95,7 +96,9 @@ class Sandbox:
         confinement.give(*writable)
         return confinement
 
-    def _view(self, paths: Sequence[str], *, has_user: bool) -> ProgramView:
+    def _view(self, paths: Sequence[str], root: OwnRoot | None, *, has_user: bool) -> ProgramView | RootView:
+        if root is not None:
+            return RootView(root, self._stage, _ROOM_SIZE)
         return ProgramView(
             needed=(*self._paths, *_with_neighbours(paths), *_plugins()),
             home=self._home,

@@ -8,7 +8,7 @@ from longlook.engines import make_engine
 from longlook.pipeline.evidence import refuse_altered
 from longlook.pipeline.options import RunOptions
 from longlook.run import refuse_unrepeatable
-from longlook.study import VIRTUAL, check_live, check_paints, check_remote, check_roots, check_virtual
+from longlook.study import VIRTUAL, check_live, check_paints, check_remote, check_virtual
 
 
 def trials_by_engine(plan: Plan, engine: Engine) -> Iterator[tuple[Engine, list[Trial]]]:
@@ -40,7 +40,6 @@ def check(study: Study, plan: Plan, out: Path, options: RunOptions) -> None:
                 refuse_unrepeatable(engine, trials)
     check_paints(study, plan)
     check_remote(study, plan, options.engine.name)
-    check_roots(study, plan, options.engine.name)
     check_virtual(study, plan, options.engine.name)
     check_live(study, plan, options.engine.name)
     if options.resume:

@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from longlook.report.layout import Grid as Grid
     from longlook.report.layout import make_grid as make_grid
     from longlook.report.layout import ordered as ordered
+    from longlook.report.lost_arms import failures as failures
     from longlook.report.machines.diff_drawing import draw_diff as draw_diff
     from longlook.report.machines.drawing import draw as draw
     from longlook.report.machines.wording import counted as counted
@@ -104,6 +105,7 @@ else:
             "inside": "inside_pages write_inside",
             "inside.content": "DrawnMachine InsideContent",
             "layout": "CellKey Grid make_grid ordered",
+            "lost_arms": "failures",
             "machines.diff_drawing": "draw_diff",
             "machines.drawing": "draw",
             "machines.wording": "counted p_value percent spoken",

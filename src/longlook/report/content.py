@@ -8,10 +8,20 @@ from typing import Any
 import pandas as pd
 
 from longlook.analysis import Heterogeneity, LossEffects, RoundsWon, TailEffect
-from longlook.core import ArmLevel, Better, ClaimResult, Contrast, Estimate, JudgedExpectation, Study, find_metric
+from longlook.core import (
+    ArmLevel,
+    Better,
+    ClaimResult,
+    Contrast,
+    Estimate,
+    JudgedExpectation,
+    ServerConfig,
+    Study,
+    find_metric,
+)
 from longlook.explain import Answer
 from longlook.run import Verification
-from longlook.study import Release
+from longlook.study import SERVER_CONFIG, Release, parse_config
 from longlook.timeline import CollectorCost, InDoubt, NotRecorded
 
 Goodput = tuple[list[float], list[float]]
@@ -132,11 +142,19 @@ class ReportContent:
 
 
 def short_labels(study: Study) -> dict[str, str]:
-    """Return arms' labels by name, without what they have in brackets if the rest is still unique."""
+    """Return arms' labels by name, without what they have in brackets if the rest is still unique.
+
+    The name of a server's own configuration stays, since it is what such an arm is about.
+    """
     full = {arm.name: printable(arm.label or arm.name) for arm in study.arms}
-    short = {name: label.split(" (")[0] or label for name, label in full.items()}
+    short = {arm.name: _shortened(full[arm.name], parse_config(arm.settings.get(SERVER_CONFIG))) for arm in study.arms}
     seen = list(short.values())
     return {name: short[name] if seen.count(short[name]) == 1 else full[name] for name in full}
+
+
+def _shortened(label: str, config: ServerConfig | None) -> str:
+    short = label.split(" (", maxsplit=1)[0] or label
+    return short if config is None else f"{short} ({printable(config.name)})"
 
 
 def printable(text: str) -> str:

@@ -9,6 +9,7 @@ from longlook.core import Agreement, ClaimResult, Estimate, Study, visible
 from longlook.report import wording
 from longlook.report.content import short_labels
 from longlook.report.layout import cell_label, ordered
+from longlook.report.lost_arms import failures
 
 _MARKUP = re.compile(r"([\\`*|~\[\]]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9]))")
 
@@ -56,7 +57,7 @@ def _row(study: Study, item: Estimate, *, named: bool, marked: bool) -> tuple[st
         wording.effect_of(item),
         wording.interval_of(item),
         wording.p_value(item.p_adjusted),
-        f"{wording.verdict(item, study.analysis)}{f' {wording.CLIFF}' if item.cliff else ''}",
+        f"{wording.verdict(item, study.analysis, short_labels(study))}{f' {wording.CLIFF}' if item.cliff else ''}",
     )
 
 
@@ -64,7 +65,8 @@ def markdown_table(study: Study, estimates: Sequence[Estimate]) -> str:
     """Return the verdicts as a GitHub-flavoured Markdown table."""
     header, *rows = plain_rows(study, estimates)
     numeric = range(len(header) - numeric_columns(study) - 1, len(header) - 1)
-    return markdown_rows(header, rows, frozenset(numeric))
+    lost = "".join(f"\n- {escaped(sentence)}" for sentence in failures(study, estimates))
+    return markdown_rows(header, rows, frozenset(numeric)) + (f"{lost}\n" if lost else "")
 
 
 def claims_markdown(claims: Sequence[ClaimResult]) -> str:

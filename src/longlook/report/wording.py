@@ -21,6 +21,7 @@ from longlook.core import (
 )
 from longlook.explain import Round
 from longlook.report.content import MetricFacts, ReportContent, short_labels
+from longlook.report.lost_arms import failed_always, failures
 from longlook.study import columns, laws
 
 SYMBOLS = {Verdict.BETTER: "▲", Verdict.WORSE: "▼", Verdict.EQUIVALENT: "≈", Verdict.INCONCLUSIVE: "?"}
@@ -123,12 +124,15 @@ def margin_of(item: Estimate, analysis: Analysis) -> str:
     return f"{margin_in_unit(item, analysis):g}{NBSP}{unit}"
 
 
-def verdict(item: Estimate, analysis: Analysis) -> str:
+def verdict(item: Estimate, analysis: Analysis, labels: Mapping[str, str]) -> str:
     """Return the verdict with its symbol: `▲ better`; if the direction of an effect is known and its size is below the
-    margin, both: `≈ equivalent (better, below the margin)`.
+    margin, both: `≈ equivalent (better, below the margin)`; `? inconclusive (QUIC failed in all rounds)`.
+
+    `labels` are of arms by name.
     """
-    direction = known_direction(item, analysis)
-    return f"{SYMBOLS[item.verdict]} {item.verdict}{'' if direction is None else f' ({direction}, below the margin)'}"
+    direction, lost = known_direction(item, analysis), [labels.get(name, name) for name in failed_always(item)]
+    small = f" ({direction}, below the margin)" if direction else ""
+    return f"{SYMBOLS[item.verdict]} {item.verdict}{small}{f' ({_listed(lost)} failed in all rounds)' if lost else ''}"
 
 
 def interval(low: float | None, high: float | None) -> str:
@@ -371,6 +375,7 @@ def answer(content: ReportContent) -> list[str]:
         sentences.append(_family_answer(content, family))
     if content.study.contrasts:
         sentences.append(scope(_drawn(content)))
+    sentences += failures(content.study, content.estimates)
     if marked := sum(item.cliff is not None for item in content.estimates):
         sentences.append(
             f"{CLIFF} {_share(marked, len(content.estimates)).capitalize()} {'stands' if marked == 1 else 'stand'} on "

@@ -33,7 +33,7 @@ _OLDER_GO = (((0, 17), "1.14.15"), ((0, 26), "1.16.15"), ((0, 31), "1.18.10"), (
 
 
 PATCHED_VERSION = tunable_name("0.65.0")
-_QUIC = ("h3", HQ.name)
+_HTTP, _QUIC = ("h3", "h2"), ("h3", HQ.name)
 _WITHOUT_HQ_UNTIL = (0, 52)  # adapters/quic-go/_older/hq-until-0.52.go
 _RETRY = "servers ask clients for a Retry, which costs a round trip (knob retry)"
 _NO_EARLY_DATA = (ConnectionState.COLD, ConnectionState.RESUMED)  # clients crash where it is answered with a Retry
@@ -71,8 +71,7 @@ _RELEASES = (
     Version("0.65.0", "2026-11-03"),
 )  # each but the last has module files in adapters/quic-go/versions
 _VERSIONS = tuple(
-    each if release_of(each.name) <= _WITHOUT_HQ_UNTIL else replace(each, server_protocols=(HQ.name,))
-    for each in _RELEASES
+    replace(each, protocols=_HTTP) if release_of(each.name) <= _WITHOUT_HQ_UNTIL else each for each in _RELEASES
 )
 
 
@@ -264,7 +263,7 @@ STACK = Stack(
     name=_NAME,
     summary="quic-go: HTTP/3, and HTTP/2 of Go's net/http, from one program",
     roles=("server", "client"),
-    protocols=("h3", "h2"),
+    protocols=(*_HTTP, HQ.name),
     early_data_protocols=_QUIC,
     connections=(ConnectionState.COLD, ConnectionState.RESUMED, ConnectionState.ZERO_RTT),
     versions=_VERSIONS,

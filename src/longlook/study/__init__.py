@@ -68,13 +68,13 @@ if TYPE_CHECKING:
     from longlook.study.settings import endpoint_setting as endpoint_setting
     from longlook.study.settings import is_flow_setting as is_flow_setting
     from longlook.study.settings import network_setting as network_setting
+    from longlook.study.settings import parse_config as parse_config
     from longlook.study.tcp import OF_KNOB as OF_KNOB
     from longlook.study.tcp import parameters as parameters
     from longlook.study.virtual_time import VIRTUAL as VIRTUAL
     from longlook.study.virtual_time import check_live as check_live
     from longlook.study.virtual_time import check_paints as check_paints
     from longlook.study.virtual_time import check_remote as check_remote
-    from longlook.study.virtual_time import check_roots as check_roots
     from longlook.study.virtual_time import check_virtual as check_virtual
     from longlook.study.virtual_time import default_around as default_around
     from longlook.study.virtual_time import default_losses as default_losses
@@ -98,12 +98,10 @@ else:
             "schema": "SAMPLED STRATA SchemaVersion Table Text parse_table",
             "settings": (
                 "ENGINES NO_CONFIG NO_PROXY PROXY SERVER_CONFIG config_text endpoint_setting is_flow_setting "
-                "network_setting"
+                "network_setting parse_config"
             ),
             "tcp": "OF_KNOB parameters",
-            "virtual_time": (
-                "VIRTUAL check_live check_paints check_remote check_roots check_virtual default_around default_losses"
-            ),
+            "virtual_time": "VIRTUAL check_live check_paints check_remote check_virtual default_around default_losses",
         },
         "catalogue laws tcp",
     )

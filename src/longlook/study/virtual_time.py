@@ -111,18 +111,6 @@ def check_live(study: Study, plan: Plan, engine: str) -> None:
             )
 
 
-def check_roots(study: Study, plan: Plan, engine: str) -> None:
-    """Raise InputError if a trial in real time has a program that needs a root of its own; `engine` is the default."""
-    for trial in plan.trials:
-        names = sorted({end.stack for end in endpoints_of(trial) if registry.stack(end.stack).of_images})
-        if names and (trial.engine or engine) != VIRTUAL:
-            raise InputError(
-                f"study {study.id}, arm {trial.arm}: {names[0]} needs a root of its own, which real "
-                "time cannot give it",
-                "use --engine virtual (docs/guide/images.md)",
-            )
-
-
 def _fastest_bps(trial: Trial) -> float:
     """Return the rate of the faster direction, in bit/s."""
     stages = [stage for link in trial.links.values() for stage in (*link.up, *link.down)]

@@ -32,6 +32,7 @@ from longlook.report import (
     expectations_counted,
     expectations_junit,
     expectations_markdown,
+    failures,
     markdown_table,
     ordered,
     repeats,
@@ -257,6 +258,7 @@ def verdict_table(study: Study, estimates: Sequence[Estimate]) -> Table:
         caption += f"; {CLIFF} the effect differs by more than the margin inside it"
     if any(item.is_integrated for item in estimates):
         caption += "; means are over all loads, as losses are integrated"
+    caption = "\n".join([caption, *failures(study, estimates)])
     table = Table(title=Text(study.title), caption=Text(caption), header_style="bold")
     for index, name in enumerate(header):
         verdict = index == len(header) - 1

@@ -57,10 +57,10 @@ def test_a_known_direction_below_the_margin_has_one_wording(counted: Estimate) -
     small = Effect(0.02, 0.01, 0.03, "stalls", 0.1)
     item = replace(counted, difference=small, verdict=Verdict.EQUIVALENT, p_adjusted=0.001)
     words = "≈ equivalent (better, below the margin)"
-    assert wording.verdict(item, Analysis()) == words
+    assert wording.verdict(item, Analysis(), {}) == words
     assert text.plain_rows(study(metric="stalls"), [item])[1][-1] == words
-    assert wording.verdict(replace(item, p_adjusted=0.5), Analysis()) == "≈ equivalent"
-    assert wording.verdict(replace(item, difference=Effect(0.0, -0.01, 0.02, "stalls", 0.1)), Analysis()) == (
+    assert wording.verdict(replace(item, p_adjusted=0.5), Analysis(), {}) == "≈ equivalent"
+    assert wording.verdict(replace(item, difference=Effect(0.0, -0.01, 0.02, "stalls", 0.1)), Analysis(), {}) == (
         "≈ equivalent"
     )
 

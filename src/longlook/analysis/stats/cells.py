@@ -28,7 +28,10 @@ FAILED = frozenset({Outcome.FAILED, Outcome.TIMED_OUT})
 JUDGED = FAILED | {Outcome.OK}
 """Outcomes that the programs decided: only these are compared as failures."""
 
+REASON = "reason"
 NEEDED = ("cell", "arm", "round", "attempt", "metric", "value", "outcome")
+
+_LONGEST_REASON = 160  # characters; a program's own words may be long
 
 _Row = Mapping[str, Any]
 
@@ -41,6 +44,7 @@ class ArmData:
     values: Mapping[int, float]
     rounds: int  # with at least one attempt
     failed_rounds: int  # whose last attempt did not go well
+    why_failed: str  # the outcome and the reason of most of these, how many they are; "" of none
     unmeasured_rounds: int  # whose last attempt went well but holds no usable value
     outcomes: Mapping[str, int]  # outcome → count of all attempts
     failed: Mapping[int, bool]  # round → whether its last attempt failed or timed out; ok, failed and timed_out alone
@@ -173,11 +177,12 @@ class Cells:
         lost = [LOSES_AT_RANDOM, RANDOM_LOSSES] if RANDOM_LOSSES in samples.columns else []
         unseen = [UNSEEN, LIKE, APART, APART_TRIALS] if UNSEEN in samples.columns else []
         needed = [*NEEDED, *factors, *lost, *unseen]
+        why = [name for name in (REASON,) if name in samples.columns]
         if missing := [name for name in needed if name not in samples.columns]:
             hint = "measure the run folder again: longlook report RUN"
             raise InputError(f"samples have no column {missing[0]!r}", hint)
         self._drawn = [str(name) for name in samples.columns if str(name).startswith(COLUMN_PREFIX)]
-        table = samples[samples["metric"].isin(set(metrics))][[*needed, *self._drawn]]
+        table = samples[samples["metric"].isin(set(metrics))][[*needed, *why, *self._drawn]]
         # Sorted, so that the order of rows can never matter.
         table = table.sort_values(["cell", "arm", "round", "attempt"], kind="stable")
         columns = {str(name): table[name].tolist() for name in table.columns}
@@ -211,6 +216,7 @@ def _arm(attempts: Sequence[_Row], name: str) -> ArmData:
         values={row["round"]: float(row["value"]) for row in usable},
         rounds=len(final),
         failed_rounds=len(final) - len(good),
+        why_failed=_why_failed([row for row in final if row["outcome"] != Outcome.OK.value]),
         unmeasured_rounds=len(good) - len(usable),
         outcomes=dict(sorted(Counter(str(row["outcome"]) for row in attempts).items())),
         failed={row["round"]: Outcome(row["outcome"]) in FAILED for row in final if Outcome(row["outcome"]) in JUDGED},
@@ -220,6 +226,23 @@ def _arm(attempts: Sequence[_Row], name: str) -> ArmData:
         like=next((row[LIKE] for row in usable if row.get(LIKE)), ""),
         apart={row["round"]: Apart(row[APART], int(row[APART_TRIALS])) for row in usable if _is_known(row.get(APART))},
     )
+
+
+def _why_failed(failed: Sequence[_Row]) -> str:
+    """Return the outcome and the reason of most failed rounds, with their number if others had another."""
+    if not failed:
+        return ""
+    reasons = (row.get(REASON) for row in failed)
+    named = [reason if isinstance(reason, str) and reason else "no reason given" for reason in reasons]
+    whys = Counter((str(row["outcome"]), reason) for row, reason in zip(failed, named, strict=True))
+    ((outcome, reason), count) = whys.most_common(1)[0]
+    why = f"{outcome.replace('_', ' ')}: {_shortened(reason)}"
+    return why if count == len(failed) else f"{count} times {why}"
+
+
+def _shortened(reason: str) -> str:
+    first = " ".join(reason.split()).replace("; ", ", ")  # which parts the reasons of an estimate
+    return first if len(first) <= _LONGEST_REASON else f"{first[: _LONGEST_REASON - 1]}…"
 
 
 def _is_known(value: float | None) -> bool:

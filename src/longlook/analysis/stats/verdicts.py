@@ -133,8 +133,9 @@ def _arm_caveats(arm: ArmData) -> Iterator[str]:
     if arm.rounds == 0:
         yield f"arm {arm.name} was never tried in this cell"
     elif arm.failed_rounds == arm.rounds:
-        yield f"arm {arm.name} failed in all {arm.rounds} rounds"
+        yield f"arm {arm.name} failed in all {arm.rounds} rounds ({arm.why_failed})"
     elif arm.failed_rounds > SURVIVOR_SHARE * arm.rounds:
-        yield f"survivor bias: arm {arm.name} failed in {arm.failed_rounds} of {arm.rounds} rounds"
+        rounds = f"{arm.failed_rounds} of {arm.rounds} rounds ({arm.why_failed})"
+        yield f"survivor bias: arm {arm.name} failed in {rounds}"
     if arm.unmeasured_rounds:
         yield f"arm {arm.name} has no usable value in {arm.unmeasured_rounds} rounds that went well"

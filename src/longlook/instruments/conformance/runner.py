@@ -6,6 +6,7 @@ from pathlib import Path
 
 from longlook.core import (
     EITHER,
+    HQ,
     Analysis,
     Capture,
     Engine,
@@ -63,8 +64,12 @@ def knobs(subject: Subject) -> Iterator[Check]:
 
 
 def _spoken(subject: Subject, knob: Knob) -> list[str]:
-    """Return the protocols for which a knob is declared and that the peer speaks too."""
-    shared = [name for name in subject.stack.protocols_of(subject.version) if name in protocols_of(subject.peer)]
+    """Return the protocols for which a knob is declared, and has to be proven, and that the peer speaks too.
+
+    HTTP/0.9 has no knob that HTTP/3 lacks, and none of its own meaning: both set the same connection of QUIC.
+    """
+    own = [name for name in subject.stack.protocols_of(subject.version) if name != HQ.name]
+    shared = [name for name in own if name in protocols_of(subject.peer)]
     both = all(stack_of(end).speaks(end.version, EITHER.name) for end in (subject.end, subject.peer))
     either = both and EITHER.name in knob.protocols
     return [*(protocol for protocol in shared if knob.applies_to(protocol)), *([EITHER.name] if either else [])]

@@ -18,6 +18,7 @@ from typing import NoReturn
 from longlook.lab.linux import system
 from longlook.lab.linux.limit_groups import LimitGroup
 from longlook.lab.linux.program_view import ProgramView, Room
+from longlook.lab.linux.root_view import RootView
 
 _INIT = ("/bin/sh", "-c", "trap '' CHLD; read -r _")  # who ignores SIGCHLD needs not reap orphans
 
@@ -85,7 +86,9 @@ class Compartment:
             self.group.close()
 
 
-def enter(view: ProgramView, writable: Sequence[Path], user: int | None, group: LimitGroup | None) -> Compartment:
+def enter(
+    view: ProgramView | RootView, writable: Sequence[Path], user: int | None, group: LimitGroup | None
+) -> Compartment:
     """Move this thread into a new compartment: the processes that it starts are in it. Raise OSError if refused."""
     inits: list[tuple[int, int]] = []
 

@@ -20,9 +20,10 @@ from queue import SimpleQueue
 from longlook.core import MachineError
 from longlook.lab.linux import compartment, seccomp, system
 from longlook.lab.linux.compartment import Compartment
-from longlook.lab.linux.guest_rooms import GuestRoom, Rooms
+from longlook.lab.linux.guest_rooms import Rooms
 from longlook.lab.linux.limit_groups import LimitGroup
-from longlook.lab.linux.program_view import ProgramView
+from longlook.lab.linux.program_view import ProgramView, Room
+from longlook.lab.linux.root_view import RootView
 from longlook.lab.linux.users import SYSTEM_CALLS
 
 
@@ -76,22 +77,26 @@ class ConfinedThread:
 
 @dataclass(frozen=True)
 class Spawn:
-    """The argument list of a process, and pairs of descriptors, ours and its own, that it has in addition."""
+    """The argument list of a process, and pairs of descriptors, ours and its own, that it has in addition.
+
+    `enters` are files of control groups that it enters before its program begins.
+    """
 
     argv: Sequence[str]
     descriptors: tuple[tuple[int, int], ...] = ()
+    enters: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
 class Started:
     """A process that was started: its pid, and what holds it with all that it starts, None in a guest.
 
-    In a guest `room` has its temporary files.
+    In a guest `room` has its temporary files, and everywhere what a program with a root of its own wrote.
     """
 
     pid: int
     compartment: Compartment | None
-    room: GuestRoom | None = None
+    room: Room | None = None
 
 
 @dataclass(frozen=True)
@@ -122,7 +127,7 @@ class Confinement:
     user: int | None
     limits: Mapping[int, int]
     capabilities: tuple[int, ...] = ()
-    view: ProgramView | None = None
+    view: ProgramView | RootView | None = None
     rooms: Rooms | None = None
     writable: Sequence[Path] = field(default=())
     make_group: Callable[[], LimitGroup | None] = lambda: None
@@ -167,7 +172,7 @@ class Confinement:
         if self.rooms is not None:
             self.rooms.close()
 
-    def _begin(self, view: ProgramView, network: int) -> _Ahead:
+    def _begin(self, view: ProgramView | RootView, network: int) -> _Ahead:
         made: list[Compartment] = []
         group = self.make_group()
 
@@ -190,16 +195,17 @@ class Confinement:
         return _Ahead(ConfinedThread(confine), made, group)
 
     def _start_in_compartment(self, argv: Sequence[str], spawn: Callable[[Spawn], int], ahead: _Ahead) -> Started:
-        group = ahead.group
+        has_root = isinstance(self.view, RootView)
 
         def work() -> int:
-            return self._limited(spawn(Spawn(*((argv,) if group is None else group.command(argv)))))
+            return self._limited(spawn(_way(argv, ahead.group, has_shell=not has_root)))
 
         try:
             ahead.thread.join()
             with compartment.FORKING, _lowered(self.limits):
                 pid = ahead.thread.run(work)
-            return Started(pid, ahead.made[0])
+            (made,) = ahead.made
+            return Started(pid, made, made.rooms[0].kept() if has_root else None)
         except BaseException:
             ahead.close()
             raise
@@ -217,6 +223,13 @@ class Confinement:
         if self.user is not None:
             _become(self.user)
         system.hold_only(self.capabilities)
+
+
+def _way(argv: Sequence[str], group: LimitGroup | None, *, has_shell: bool) -> Spawn:
+    """Return how a program gets into its group; it may see no shell that could do this for it."""
+    if group is None:
+        return Spawn(argv)
+    return Spawn(*group.command(argv)) if has_shell else Spawn(argv, enters=group.to_be_entered())
 
 
 def _become(user: int) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from longlook.core import OwnRoot
 from longlook.lab.linux import own_root, system
 from longlook.lab.linux.folders import is_below, outermost
-from longlook.lab.linux.program_view import RoomSize, is_full
+from longlook.lab.linux.program_view import Room, RoomSize
 
 _TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108
 _NAMESPACES = {"mnt": system.CLONE_NEWNS, "ipc": system.CLONE_NEWIPC}
@@ -54,7 +54,7 @@ def _where() -> _Place:
 class Rooms:
     """The rooms of one program, until it is started or cannot be; its files are in `room`."""
 
-    def __init__(self, laboratory: _Place, program: _Place, room: "GuestRoom") -> None:
+    def __init__(self, laboratory: _Place, program: _Place, room: Room) -> None:
         self._laboratory, self._program = laboratory, program
         self._used = False
         self.room = room
@@ -82,27 +82,6 @@ class Rooms:
 
 
 @dataclass(frozen=True)
-class GuestRoom:
-    """The file system of a program's temporary files; `descriptor` is of its top folder, and keeps it."""
-
-    descriptor: int
-    size: RoomSize
-
-    def is_full(self) -> bool:
-        """Return whether it has no room for another file, or for what another write brings."""
-        return is_full(self.descriptor)
-
-    @property
-    def results(self) -> Path:
-        """The folder of the results of a program with a root of its own."""
-        return own_root.results_below(Path(f"/proc/self/fd/{self.descriptor}"))
-
-    def close(self) -> None:
-        """Let go of it."""
-        os.close(self.descriptor)
-
-
-@dataclass(frozen=True)
 class GuestRooms:
     """How rooms are made: `home` at its path, and the usual ones for temporary files.
 
@@ -124,7 +103,7 @@ class GuestRooms:
         system.unshare(sum(_NAMESPACES.values()))
         try:
             top = self._furnish(writable, user, size, root)
-            return Rooms(laboratory, _where(), GuestRoom(top, size))
+            return Rooms(laboratory, _where(), Room(str(self.stage), top, size))
         finally:
             laboratory.go()
 

@@ -110,6 +110,10 @@ class LimitGroup:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), argv[0])
         return (*_SHELL, *argv), tuple((entry, _ENTERS) for entry in self.entries)
 
+    def to_be_entered(self) -> tuple[int, ...]:
+        """Return descriptors to which a process writes "0" to enter it; none if its thread has entered it."""
+        return () if self.version == 1 else tuple(self.entries)
+
     def broken(self) -> str | None:
         """Return which limit the kernel has enforced so far: TASKS or MEMORY; None for neither."""
         with suppress(OSError):

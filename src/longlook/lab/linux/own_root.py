@@ -1,4 +1,4 @@
-"""Gives a program of a guest a root of its own: a folder under a layer in memory, with the guest's devices and files.
+"""Gives a program a root of its own: a folder under a layer in memory, with devices and files of the laboratory.
 
 All places are made in the layer, before it is put over the folder: no link of the folder leads them elsewhere.
 """
@@ -15,9 +15,16 @@ _RESULTS = "results"
 
 
 def enter(root: OwnRoot, stage: Path) -> None:
-    """Make the root in the folder `stage`, whose file system has its layer, and change this process into it.
+    """Make the root of a program of a guest, as `make`, and change this process into it."""
+    os.chroot(make(root, stage))
+    os.chdir(f"/{root.begins_in}")
 
-    The mount namespace is the program's own. Raise OSError if the kernel refuses it.
+
+def make(root: OwnRoot, stage: Path, more: str = "") -> Path:
+    """Make the root in the folder `stage`, whose file system has its layer, and return the folder that shows it.
+
+    The mount namespace is the program's own; `more` is added to the layer's options. Raise OSError if the kernel
+    refuses it.
     """
     upper, work, new = (stage / name for name in ("upper", "work", "new"))
     for folder in (upper, work, new):
@@ -33,7 +40,7 @@ def enter(root: OwnRoot, stage: Path) -> None:
         _folder(upper, name) if Path(source).is_dir() else _file(upper, name).touch()
     for name in root.writable:
         (upper / name).chmod(_OPEN)
-    layers = f"lowerdir={root.folder},upperdir={upper},workdir={work}"
+    layers = f"lowerdir={root.folder},upperdir={upper},workdir={work}{more}"
     system.mount("root", str(new), "overlay", system.MS_NOSUID | system.MS_NODEV, layers)
     for name in _SYSTEM:
         system.mount(f"/{name}", str(new / name), None, system.MS_BIND | system.MS_REC)
@@ -43,8 +50,7 @@ def enter(root: OwnRoot, stage: Path) -> None:
         (stage / _RESULTS).mkdir()
         (stage / _RESULTS).chmod(_OPEN)
         system.mount(str(stage / _RESULTS), str(new / root.results), None, system.MS_BIND)
-    os.chroot(new)
-    os.chdir(f"/{root.begins_in}")
+    return new
 
 
 def results_below(stage: Path) -> Path:

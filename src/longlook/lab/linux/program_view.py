@@ -10,15 +10,17 @@ rooms: file systems in memory, each bounded in bytes and in files, which are new
 import os
 import stat
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
-from longlook.lab.linux import system
+from longlook.lab.linux import own_root, system
 from longlook.lab.linux.folders import both_ends, is_below, is_closed, outermost
 
 _TEMPORARY = ("/tmp", "/var/tmp")  # noqa: S108
-_SHARED = "/dev/shm"  # noqa: S108
+SHARED = "/dev/shm"  # noqa: S108
+"""The place of POSIX shared memory."""
+
 _COVERED = (*_TEMPORARY, "/run")
 _FULL_PAGES = 16  # as many are left at most of a room that is full
 
@@ -37,16 +39,26 @@ class RoomSize:
 
 @dataclass(frozen=True)
 class Room:
-    """A file system that a program may write to. `descriptor` is of its top folder, `place` the folder on which it is
-    mounted.
+    """A file system that a program may write to. `descriptor` is of its top folder, and keeps it; `place` is the folder
+    on which it is mounted.
     """
 
     place: str
     descriptor: int
+    size: RoomSize
 
     def is_full(self) -> bool:
         """Return whether it has no room for another file, or for what another write brings."""
         return is_full(self.descriptor)
+
+    @property
+    def results(self) -> Path:
+        """The folder of the results of a program with a root of its own, whose layer is here."""
+        return own_root.results_below(Path(f"/proc/self/fd/{self.descriptor}"))
+
+    def kept(self) -> "Room":
+        """Return it with a descriptor of its own, which keeps it when the program's end closes this one."""
+        return replace(self, descriptor=os.dup(self.descriptor))
 
     def close(self) -> None:
         """Let go of it."""
@@ -100,9 +112,9 @@ class ProgramView:
             for descriptor in sources.values():
                 os.close(descriptor)
         tops = [home, *(top for top in _TEMPORARY if top in covers)]
-        if os.path.isdir(_SHARED):  # noqa: PTH112
-            _mount_room(_SHARED, self.room_size.options("1777"))
-            tops.append(_SHARED)
+        if os.path.isdir(SHARED):  # noqa: PTH112
+            _mount_room(SHARED, self.room_size.options("1777"))
+            tops.append(SHARED)
         for place in places:
             system.mount(place, place, None, system.MS_BIND)
         before_read_only()
@@ -110,7 +122,8 @@ class ProgramView:
         for place in (*places, *tops):
             system.set_writable(place)
         os.chdir(home)
-        return tuple(Room(top, os.open(top, os.O_PATH | os.O_CLOEXEC)) for top in tops)
+        sizes = {home: self.home_size}
+        return tuple(Room(top, os.open(top, os.O_PATH | os.O_CLOEXEC), sizes.get(top, self.room_size)) for top in tops)
 
 
 def _resolved(paths: Sequence[str]) -> list[str]:

@@ -60,6 +60,14 @@ def unmount(target: str) -> None:
     _call(f"unmount {target}", _LIBC.umount2(target.encode(), ctypes.c_int(_MNT_DETACH)))
 
 
+def change_root(new: str) -> None:
+    """pivot_root(2): make a mount the root of this mount namespace, in which the old root is then nowhere."""
+    os.chdir(new)
+    _call("pivot_root", _LIBC.pivot_root(b".", b"."))
+    unmount(".")  # the old root, which lies over the new one
+    os.chdir("/")
+
+
 def restart_random() -> None:
     """RNDCLEARPOOL: in the guest kernel this reseeds random numbers from its seed (kernel/time-travel.patch)."""
     with Path("/dev/urandom").open("rb") as device:

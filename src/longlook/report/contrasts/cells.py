@@ -14,7 +14,7 @@ from longlook.analysis import RoundEffects
 from longlook.core import ClaimResult, Contrast, Estimate, Outcome, Verdict
 from longlook.report import wording
 from longlook.report.charts import colours
-from longlook.report.content import ReportContent
+from longlook.report.content import ReportContent, short_labels
 from longlook.report.contrasts.cell_charts import SPREAD
 from longlook.report.contrasts.drawn import DrawnPlot, drawn_data, drawn_plots
 from longlook.report.contrasts.overview import VERDICT_COLOURS
@@ -245,7 +245,7 @@ def _facts(content: ReportContent, item: Estimate) -> tuple[tuple[str, str], ...
         ("p, Mann-Whitney", wording.p_value(item.p_mannwhitney)),
         ("p, equivalence", wording.p_value(item.p_equivalence)),
         ("p, adjusted", wording.p_value(item.p_adjusted)),
-        ("Verdict", wording.verdict(item, content.study.analysis)),
+        ("Verdict", wording.verdict(item, content.study.analysis, short_labels(content.study))),
     )
 
 

@@ -6,8 +6,9 @@ from longlook.analysis import sentence
 from longlook.core import Agreement, Claim, ClaimResult, Contrast, Estimate
 from longlook.report import wording
 from longlook.report.charts import colours
-from longlook.report.content import ReportContent
+from longlook.report.content import ReportContent, short_labels
 from longlook.report.layout import CellKey, Grid, Place, cell_label, key_of
+from longlook.report.lost_arms import failures
 
 STATE_NOTES = {"no estimate": "no estimate", "excluded": "excluded", "not run": "not run"}
 
@@ -88,15 +89,17 @@ def _measured(content: ReportContent, place: Place) -> Square:
 
 def _tip(content: ReportContent, place: Place, estimate: Estimate) -> tuple[str, ...]:
     baseline, contender = (wording.quantity(level, estimate.unit) for level in estimate.levels)
+    verdict = wording.verdict(estimate, content.study.analysis, short_labels(content.study))
     cliff = (f"{wording.CLIFF} {sentence(estimate.cliff)}",) if estimate.cliff else ()
     return (
         cell_label(place.cell),
-        f"{wording.verdict(estimate, content.study.analysis)}: {wording.effect_of(estimate)}",
+        f"{verdict}: {wording.effect_of(estimate)}",
         f"{wording.percent(content.study.analysis.confidence)} interval {wording.interval_in_unit(estimate)}",
         f"adjusted p {wording.p_value(estimate.p_adjusted)}",
         f"{content.short_label(estimate.baseline)} {baseline}, {content.short_label(estimate.contender)} {contender} "
         f"({'means' if estimate.is_integrated else 'medians'})",
         *cliff,
+        *failures(content.study, [estimate]),
     )
 
 
