@@ -52,13 +52,30 @@ class PlantedCaseOptions:
     out: Annotated[Path | None, typer.Option(help="Of --certify: its folder; default runs/explain-TIME.")] = None
 
 
+@dataclass(frozen=True)
+class TraceOptions:
+    """How traces are read that stand in the place of a run."""
+
+    vantage: Annotated[
+        str | None, typer.Option(metavar="END", help="The end, client or server, that a trace does not name.")
+    ] = None
+    connection: Annotated[
+        int | None, typer.Option(min=0, metavar="N", help="The connection of a trace; default: the busiest.")
+    ] = None
+    picture: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw a trace as .svg, .png or .pdf.")] = None
+
+
 @expand_options
 def explain(
-    run_folder: Annotated[Path | None, typer.Argument(metavar="RUN", help="A run folder.")] = None,
+    run_folder: Annotated[
+        Path | None, typer.Argument(metavar="RUN|TRACE", help="A run folder, or a trace: where did its time go?")
+    ] = None,
     cells: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="CELL", help="Cells by id or by levels, as 10Mbit,1MB; default: all in which an arm lost."
+            metavar="CELL|TRACE",
+            help="Cells by id or by levels, as 10Mbit,1MB; default: all in which an arm lost. Or the trace of "
+            "the other end.",
         ),
     ] = None,
     contrast: Annotated[str | None, typer.Option(help="The contrast's name; default: the study's first.")] = None,
@@ -66,10 +83,11 @@ def explain(
     *,
     trials: TrialOptions,
     planted: PlantedCaseOptions,
+    traces: TraceOptions,
     as_json: AsJsonLines = False,
 ) -> None:
     """Say why an arm lost: suspect causes from traces, change one thing at a time, and keep what closes the gap
-    (docs/guide/explain.md)."""
+    (docs/guide/explain.md). For a trace of your own, say where its time went (docs/guide/your-trace.md)."""
     check_file("--markdown", markdown)
     if not planted.certify and (planted.case or planted.out is not None):
         raise InputError("--case and --out are for --certify", "add --certify, or leave them out")
@@ -83,13 +101,29 @@ def explain(
     from longlook.core import path_hints
     from longlook.terminal import FilePrinter, Printers, RunDisplay, answers_shown, lines_printer
 
+    if path_hints.is_trace(run_folder):
+        if contrast is not None or markdown is not None:
+            raise InputError("--contrast and --markdown are for a run", "leave them out, or name a run folder")
+        _explain_traces([run_folder, *map(Path, cells or ())], traces, as_json=as_json)
+        return
+    if traces != TraceOptions():
+        raise InputError("--vantage, --connection and --picture are for a trace", "leave them out, or name a trace")
     if path_hints.is_one(run_folder):
-        needed = "explain needs a run folder, since it runs both arms of a study again with one thing changed"
+        needed = "explain needs a run folder, or a trace of a transfer"
         raise InputError(f"{run_folder} is none: {needed}", path_hints.reader_of(run_folder))
     printer = lines_printer(as_json=as_json)
     answers = _explain(run_folder, cells or (), contrast, trials, RunDisplay(printer))
     files = [] if markdown is None else [FilePrinter(markdown, "markdown")]
     Printers([printer, *files]).show(answers_shown(answers, run_folder))
+
+
+def _explain_traces(paths: list[Path], options: TraceOptions, *, as_json: bool) -> None:
+    from longlook.instruments.transfer import TransferRequest, answers_of_traces, explain_transfer, write_picture
+    from longlook.terminal import lines_printer
+
+    answers = explain_transfer(TransferRequest(tuple(paths), options.vantage, options.connection))
+    written = [] if options.picture is None else [str(write_picture(answers, options.picture))]
+    lines_printer(as_json=as_json).show(answers_of_traces(answers, written))
 
 
 def _explain(

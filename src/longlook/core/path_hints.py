@@ -3,9 +3,11 @@
 from pathlib import Path
 
 from longlook.core import files
-from longlook.core.compressed_files import is_packed
+from longlook.core.compressed_files import STANDARD_INPUT, is_packed
 
 _BEGIN_BYTES = 65_536
+_CAPTURES = (b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\xc3\xd4", b"\x4d\x3c\xb2\xa1", b"\xa1\xb2\x3c\x4d", b"\x0a\x0d\x0d\x0a")
+"""How captures begin: pcap in either order of bytes, with us or ns, and pcapng."""
 _FILE = "{}"  # in the sentences below
 _TRACE = "longlook trace show {} says what a trace has, and longlook infer {} how its sender went through its states"
 _PAGE = "longlook study page {} says what a page load has"
@@ -20,17 +22,29 @@ def is_one(path: Path) -> bool:
     return path.is_file() or (path / "trial.json").is_file()
 
 
+def is_trace(path: Path) -> bool:
+    """Return whether a path is standard input, or a file that may be a trace of a transfer, by how it begins."""
+    if path == STANDARD_INPUT:
+        return True
+    begin = _begin(path) if path.is_file() else b""
+    reader = _reader(begin, path.name)
+    return reader == _TRACE or (reader == _ANY and is_packed(begin)) or begin.startswith(_CAPTURES)
+
+
 def reader_of(path: Path) -> str:
     """Return a hint: the command that reads this file, by its content, or the run folder of this trial's folder."""
     if path.is_dir():
         run = path.resolve().parents[1]
         return f"the run folder of this trial is {run}; longlook trace show {path} reads the trial alone"
+    return _reader(_begin(path), path.name).replace(_FILE, str(path))
+
+
+def _begin(path: Path) -> bytes:
     try:
         with files.open_named(path) as file:
-            begin = file.read(_BEGIN_BYTES)
+            return file.read(_BEGIN_BYTES)
     except OSError:
-        begin = b""
-    return _reader(begin, path.name).replace(_FILE, str(path))
+        return b""
 
 
 def _reader(begin: bytes, name: str) -> str:

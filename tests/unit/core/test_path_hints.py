@@ -10,7 +10,7 @@ from longlook.cli.commands import app
 from longlook.core import path_hints
 from longlook.core.errors import InputError
 from longlook.core.run_folder import RunFolder
-from tests.data.decoded import HEADER, QLOGS, document, sequence
+from tests.data.decoded import HEADER, document, sequence
 
 HAR = b'{"log": {"version": "1.2", "creator": {"name": "x"}, "entries": []}}'
 
@@ -50,9 +50,26 @@ def test_the_folder_of_a_trial_leads_to_its_run(tmp_path: Path) -> None:
     assert path_hints.reader_of(trial).startswith(f"the run folder of this trial is {tmp_path / 'run'};")
 
 
-def test_explain_says_what_it_needs_and_what_reads_a_trace() -> None:
-    path = QLOGS / "quinn.qlog.gz"
+@pytest.mark.parametrize(
+    ("begin", "is_trace"),
+    [
+        (b'{"qlog_version": "0.3"}', True),
+        (b"\xd4\xc3\xb2\xa1", True),
+        (gzip.compress(b"{}", mtime=0), True),
+        (HAR, False),
+        (b"hello", False),
+    ],
+)
+def test_traces_are_told_from_other_files_by_how_they_begin(tmp_path: Path, begin: bytes, is_trace: bool) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(begin)
+    assert path_hints.is_trace(path) == is_trace
+
+
+def test_explain_says_what_it_needs_and_what_reads_another_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.har"
+    path.write_bytes(HAR)
     done = CliRunner().invoke(app, ["explain", str(path)])
     assert isinstance(done.exception, InputError)
-    assert done.exception.message.startswith(f"{path} is none: explain needs a run folder")
+    assert done.exception.message.startswith(f"{path} is none: explain needs a run folder, or a trace")
     assert done.exception.hint == path_hints.reader_of(path)

@@ -1,0 +1,142 @@
+"""An answer about a trace on a terminal and as JSON."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from longlook.instruments.transfer.answer import TransferAnswer
+from longlook.instruments.transfer.classes import MEANINGS
+from longlook.instruments.transfer.suspicion import Suspicion
+from longlook.report import wording
+from longlook.terminal import Renderings, Unwrapped
+
+
+def answers_of_traces(answers: Sequence[TransferAnswer], files: Sequence[str]) -> Renderings:
+    """Return everything that was found, and the files that were written."""
+    return Renderings(
+        people=lambda: (
+            [part for answer in answers for part in _parts(answer)] + [f"{file}: the picture" for file in files]
+        ),
+        lines=lambda: [*(_data(answer) for answer in answers), *({"event": "picture", "path": file} for file in files)],
+    )
+
+
+def _seconds(ns: float | None) -> str:
+    return wording.quantity(None if ns is None else ns / 1e9, "s")
+
+
+def _parts(answer: TransferAnswer) -> Iterator[RenderableType | Unwrapped]:
+    recording, path = answer.recording, answer.path
+    role = "sends" if recording.sends else "receives"
+    head = f"{recording.name}: {recording.protocol} by {recording.producer}; {recording.end} end, which {role} the data"
+    yield Unwrapped(Text(head))
+    yield Unwrapped(Text(summary(answer), style="bold"))
+    facts = {
+        "shortest round trip": _seconds(path.shortest_rtt_ns),
+        "median": _seconds(path.median_rtt_ns),
+        "highest steady rate": wording.quantity(path.rate_bps, "bit/s"),
+        "mean rate": wording.quantity(path.mean_rate_bps, "bit/s"),
+        "longest wait in queues": _seconds(path.queue_ns),
+        "lost": wording.DASH if path.lost_share is None else f"{path.lost_packets} packets, {path.lost_share:.2%}",
+    }
+    yield Unwrapped(
+        Text("the path, as this end saw it: " + ", ".join(f"{name} {value}" for name, value in facts.items()))
+    )
+    table = Table("class of time", "time", "share", "it holds while", box=None)
+    for (name, detail), spent in sorted(answer.intervals.sums().items(), key=lambda item: -item[1]):
+        meaning = MEANINGS[name] + (f" ({detail})" if detail else "")
+        table.add_row(name, _seconds(spent), _share(spent, answer.intervals.total_ns), meaning)
+    yield table
+    limits = Table("from", "to", "limited by", "share", "rate", box=None)
+    for phase in answer.phases:
+        times = (_seconds(phase.start_ns), _seconds(phase.end_ns))
+        limits.add_row(*times, phase.name, _share(phase.share, 1), wording.quantity(phase.rate_bps, "bit/s"))
+    yield limits
+    if not answer.suspicions:
+        yield "no cause is suspected: no class that a known cause explains has 5 % of the time"
+    for suspicion in answer.suspicions:
+        yield from _suspicion(suspicion, answer)
+    yield from (Unwrapped(Text(sentence, style="dim")) for sentence in answer.rests_on)
+    yield from (Unwrapped(Text(problem, style="yellow")) for problem in recording.problems)
+
+
+def summary(answer: TransferAnswer) -> str:
+    """Return the answer in a sentence."""
+    spent = answer.intervals.spent_ns(answer.limit)
+    total = answer.intervals.total_ns
+    size = wording.quantity(answer.path.data_bytes, "B")
+    return f"{size} in {_seconds(total)}; {_share(spent, total)} of the time {MEANINGS[answer.limit]} ({answer.limit})."
+
+
+def _share(part: float, whole: float) -> str:
+    return f"{wording.points(100 * part / max(whole, 1e-9))} %"
+
+
+def _suspicion(suspicion: Suspicion, answer: TransferAnswer) -> Iterator[Unwrapped]:
+    most = _share(suspicion.at_most_ns, answer.intervals.total_ns)
+    yield Unwrapped(Text(f"suspected: {suspicion.cause} (at work in at most {most}): {suspicion.says}"))
+    for seen in suspicion.evidence:
+        packet = "" if seen.packet is None else f"packet {seen.packet}: "
+        yield Unwrapped(Text(f"  at {_seconds(seen.time_ns)}: {packet}{seen.what}"))
+    yield Unwrapped(Text(f"  to confirm it: {suspicion.confirm}{_settings(suspicion)}"))
+
+
+def _settings(suspicion: Suspicion) -> str:
+    shown = ", ".join(f"{key} = {value}" for key, value in suspicion.settings.items())
+    return f" ({shown})" if shown else ""
+
+
+def _data(answer: TransferAnswer) -> dict[str, Any]:
+    recording, path = answer.recording, answer.path
+    return {
+        "event": "transfer",
+        "trace": recording.name,
+        "protocol": recording.protocol,
+        "producer": recording.producer,
+        "end": recording.end,
+        "role": "sender" if recording.sends else "receiver",
+        "summary": summary(answer),
+        "total_ns": answer.intervals.total_ns,
+        "path": {
+            "shortest_rtt_ns": path.shortest_rtt_ns,
+            "median_rtt_ns": path.median_rtt_ns,
+            "rate_bps": path.rate_bps,
+            "mean_rate_bps": path.mean_rate_bps,
+            "queue_ns": path.queue_ns,
+            "lost_packets": path.lost_packets,
+            "lost_share": path.lost_share,
+            "data_bytes": path.data_bytes,
+        },
+        "classes": [
+            {"class": str(name), "detail": detail or None, "ns": spent}
+            for (name, detail), spent in answer.intervals.sums().items()
+        ],
+        "phases": [
+            {
+                "start_ns": each.start_ns,
+                "end_ns": each.end_ns,
+                "class": str(each.name),
+                "share": each.share,
+                "rate_bps": each.rate_bps,
+            }
+            for each in answer.phases
+        ],
+        "suspicions": [
+            {
+                "cause": each.cause,
+                "says": each.says,
+                "at_most_ns": each.at_most_ns,
+                "evidence": [
+                    {"time_ns": seen.time_ns, "packet": seen.packet, "what": seen.what} for seen in each.evidence
+                ],
+                "confirm": each.confirm,
+                "settings": dict(each.settings),
+            }
+            for each in answer.suspicions
+        ],
+        "rests_on": list(answer.rests_on),
+        "problems": list(recording.problems),
+    }
