@@ -51,9 +51,9 @@ def test_a_client_may_print_what_its_kind_does_and_nothing_of_others(kind: Progr
 @pytest.mark.parametrize("event", sorted(EVENTS))
 def test_servers_and_proxies_have_a_vocabulary_of_their_own(event: str) -> None:
     line = Observations(({"event": event},))
-    for role in ("server", "proxy"):
+    for role, own in (("server", {"upload"}), ("proxy", set())):
         found = vocabulary(replace(SOUND, **{role: line}))
-        assert (found is None) is (event in ("ready", "connection", "error"))
+        assert (found is None) is (event in {"ready", "connection", "error"} | own), role
 
 
 def test_the_forged_page_of_a_client_that_is_no_browser_is_a_failure(snapshot: SnapshotAssertion) -> None:
