@@ -145,10 +145,10 @@ def _recording(
         table = table.take(np.argsort(integers(table["time_ns"]), kind="stable"))
     sent, received = (_packets(_of(table, kind)) for kind in (EventKind.PACKET_SENT, EventKind.PACKET_RECEIVED))
     if not len(sent) + len(received):
-        hint = "capture its packets instead: longlook explain CAPTURE.pcap" if account.get("format") == "tcp" else None
+        logs = "; log packet_sent and packet_received" if account.get("format") != "tcp" else ""
         raise InputError(
             f"{path} has no packets of this connection, so that nobody can say what its time went to",
-            hint or f"longlook trace show {path} says what it has; log packet_sent and packet_received",
+            f"longlook trace show {path} says what it has{logs}",
         )
     begin_ns = min(int(each.time_ns[0]) for each in (sent, received) if len(each))
     lost_rows = _of(table, EventKind.PACKET_LOST)
