@@ -11,7 +11,7 @@ import pytest
 
 from longlook.core.job import Content
 from longlook.core.model import ConnectionState, Scalar
-from longlook.core.protocol import HTTP_1_0
+from longlook.core.protocol import HTTP_1_0, find_protocol
 from longlook.provision import tls
 from tests.adapters.harness import (
     LOOPBACK,
@@ -86,7 +86,7 @@ def test_several_connections_fetch_everything_each(
     count = 3 if stack_named(client).several_connections else 2
     content = replace(page, connections=count)
     answer = fetch(client, client_folder, protocol=protocol, port=server.port, content=content, connection=state)
-    early_over_tcp = state == ConnectionState.ZERO_RTT and protocol != "h3"
+    early_over_tcp = state == ConnectionState.ZERO_RTT and not find_protocol(protocol).quic
     if early_over_tcp or state not in states_of(client) or not stack_named(client).several_connections:
         assert answer.exit_code == 127
         return
@@ -195,7 +195,7 @@ def test_logs_are_written_where_asked(pair: Pair, page: Content, client_folder: 
         bare = stack.partition("@")[0]
         if bare not in ("nginx", "haproxy") and (bare, protocol) != ("envoy", "h3"):  # which cannot
             assert "TRAFFIC_SECRET" in keys[side].read_text()
-        if protocol == "h3" and "qlog" in stack_named(stack).log_formats:
+        if find_protocol(protocol).quic and "qlog" in stack_named(stack).log_formats:
             (qlog,) = folders[side].iterdir()
             text = qlog.read_text()
             assert "packet_sent" in text
