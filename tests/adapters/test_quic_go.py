@@ -16,7 +16,7 @@ from tests.adapters.harness import Answer, assert_all_arrived, fetch, server_com
 NAME = "quic-go"
 SERVER = STACK.knobs_of(STACK.default_version, "server")
 CLIENT = STACK.knobs_of(STACK.default_version, "client")
-H3_ONLY = sorted(set(SERVER) - {"max_incoming_streams"})
+H3_ONLY = sorted(name for name, knob in SERVER.items() if not knob.applies_to("h2"))
 
 
 def events(folder: Path, name: str) -> Iterator[dict[str, Any]]:
