@@ -34,18 +34,29 @@ def prepare(parameters: Mapping[str, Scalar]) -> Content:
     resolved = {"object_bytes": object_bytes, "objects": objects}
     files = make_content("download", resolved, lambda to: _write(to, objects, object_bytes))
     (paths,) = files.phases
-    size = at_once or len(paths)
+    groups, waits_s = in_groups("download", "asked for", paths, parameters)
+    return replace(files, phases=groups, connections=connections, waits_s=waits_s)
+
+
+def in_groups(
+    workload: str, done: str, paths: tuple[str, ...], parameters: Mapping[str, Scalar]
+) -> tuple[tuple[tuple[str, ...], ...], tuple[float, ...]]:
+    """Return paths in groups of `at_once` (0: all), and the waits in s before each, none if there is nothing to wait.
+
+    Raise InputError for `warm_s` and `idle_s` out of bounds, and for idle times between groups if there is one group;
+    `done` says what becomes of its objects at once.
+    """
+    size = int(parameters.get("at_once", 0)) or len(paths)
     groups = tuple(paths[first : first + size] for first in range(0, len(paths), size))
     warm_s, idle_s = (float(parameters.get(name, 0)) for name in ("warm_s", "idle_s"))
     if not (0 <= warm_s <= MAX_WAIT_S and 0 <= idle_s <= MAX_WAIT_S):
-        raise InputError(f"workload download: warm = {warm_s:g}s, idle = {idle_s:g}s", f"0s to {MAX_WAIT_S}s")
+        raise InputError(f"workload {workload}: warm = {warm_s:g}s, idle = {idle_s:g}s", f"0s to {MAX_WAIT_S}s")
     if idle_s and len(groups) == 1:
         raise InputError(
-            "workload download: idle has no effect: all objects are asked for at once",
+            f"workload {workload}: idle has no effect: all objects are {done} at once",
             "set objects, and at_once to the number of them between two idle times",
         )
-    waits_s = (warm_s, *[idle_s] * (len(groups) - 1)) if warm_s or idle_s else ()
-    return replace(files, phases=groups, connections=connections, waits_s=waits_s)
+    return groups, (warm_s, *[idle_s] * (len(groups) - 1)) if warm_s or idle_s else ()
 
 
 def _write(to: Writer, objects: int, object_bytes: int) -> tuple[tuple[str, ...], ...]:

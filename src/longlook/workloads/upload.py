@@ -5,10 +5,9 @@ from dataclasses import replace
 
 from longlook.core import Content, InputError, Parameter, Scalar, Upload, WorkloadKind
 from longlook.provision import Writer, make_content, noise
+from longlook.workloads.download import MAX_OBJECTS, MAX_WAIT_S, in_groups
 
-MAX_OBJECTS = 1_000
 MAX_OBJECT_BYTES = 1 << 32
-MAX_WAIT_S = 600
 METHODS = ("POST", "PUT")
 EXPECTATIONS = ("100-continue",)
 """Values of the header field `Expect` (RFC 9110, 10.1.1)."""
@@ -39,22 +38,12 @@ def prepare(parameters: Mapping[str, Scalar]) -> Content:
         raise InputError(
             f"workload upload: expect = {expect!r}", f"allowed: {', '.join(EXPECTATIONS)}; or leave it out"
         )
-    warm_s, idle_s = (float(parameters.get(name, 0)) for name in ("warm_s", "idle_s"))
-    if not (0 <= warm_s <= MAX_WAIT_S and 0 <= idle_s <= MAX_WAIT_S):
-        raise InputError(f"workload upload: warm = {warm_s:g}s, idle = {idle_s:g}s", f"0s to {MAX_WAIT_S}s")
     resolved: dict[str, Scalar] = {"object_bytes": object_bytes, "objects": objects, "download_bytes": download_bytes}
     files = make_content("upload", resolved, lambda to: _write(to, objects, object_bytes, download_bytes))
     (paths,) = files.phases
-    sent = [path for path in paths if path != _DOWNLOAD]
-    size = at_once or len(sent)
-    groups = [tuple(sent[first : first + size]) for first in range(0, len(sent), size)]
-    if idle_s and len(groups) == 1:
-        raise InputError(
-            "workload upload: idle has no effect: all objects are sent at once",
-            "set objects, and at_once to the number of them between two idle times",
-        )
+    sent = tuple(path for path in paths if path != _DOWNLOAD)
+    groups, waits_s = in_groups("upload", "sent", sent, parameters)
     phases = (groups[0] + ((_DOWNLOAD,) if download_bytes else ()), *groups[1:])
-    waits_s = (warm_s, *[idle_s] * (len(groups) - 1)) if warm_s or idle_s else ()
     uploads = {path: Upload(method, path.removeprefix("/"), expect) for path in sent}
     return replace(files, phases=phases, waits_s=waits_s, uploads=uploads)
 

@@ -102,7 +102,7 @@ def credit(case: Case) -> Suspicion | None:
         f"The receiver's credit for {whose} is used up {len(limits)} times{first}.",
         spent,
         [Seen(each.time_ns, f"blocked at {each.value_bytes:,.0f}") for each in limits[:MOST_EVIDENCE]],
-        "Repeat the transfer with a client whose windows are eight times as large.",
+        "Repeat the transfer with a client whose first windows are 16 MB, and may grow to 64 MB.",
         {f"client_knobs.initial_{knob}_window": 16_000_000, f"client_knobs.max_{knob}_window": 64_000_000},
     )
 
@@ -127,7 +127,7 @@ def initial_window(case: Case) -> Suspicion | None:
             Seen(int(cwnd.time_ns[0]), f"first window of {units.print_bytes(first)}"),
             Seen(int(case.data.time_ns[0]), f"a first flight of {int(flight.sum())} packets", _number(case.data, 0)),
         ],
-        "Repeat the transfer with a first window of 32 packets, and of 10.",
+        "Repeat the transfer with a first window of 32 packets.",
         {"server_knobs.initial_window": 32},
     )
 
@@ -150,7 +150,7 @@ def loss_response(case: Case) -> Suspicion | None:
     if queued >= _QUEUE_AT_LOSS:
         return Suspicion(
             "queue_loss_response",
-            f"{said}, {queued:.0%} of them while a queue stood: its drops keep the window small.",
+            f"{said}, {queued:.0%} of them while a queue stood: its drops may keep the window small.",
             spent,
             seen,
             "Repeat the transfer with a queue four times as long.",
@@ -158,7 +158,7 @@ def loss_response(case: Case) -> Suspicion | None:
         )
     return Suspicion(
         "random_loss_response",
-        f"{said}, {1 - queued:.0%} of them without a queue: random losses keep the window small.",
+        f"{said}, {1 - queued:.0%} of them without a queue: random losses may keep the window small.",
         spent,
         seen,
         "Repeat the transfer on a path without random loss.",
@@ -316,7 +316,7 @@ def window_capped(case: Case) -> Suspicion | None:
         f"The window stays at {units.print_bytes(largest)} for {(until - since) / rtt:.0f} round trips without a loss.",
         min(spent, until - since),
         [Seen(since, f"window of {units.print_bytes(largest)}"), Seen(until, "it changes, or the transfer ends")],
-        "Repeat the transfer with a cap eight times as large.",
+        "Repeat the transfer with a largest window of 10,000 packets.",
         {"server_knobs.max_window": 10_000},
     )
 
