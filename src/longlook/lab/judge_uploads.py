@@ -1,6 +1,7 @@
 """The part of `judge` about uploads: both ends say what arrived, and the link must have carried it. Pure."""
 
 from longlook.core import ExpectedAnswer, Outcome
+from longlook.lab.judge_lines import clock_bound_ns
 from longlook.lab.link_log import DELIVERED, UP
 from longlook.lab.observations import FlowCase, FlowKind, Judgement, Line
 
@@ -58,9 +59,10 @@ def not_carried(case: FlowCase) -> str | None:
     )
     ended = sorted((line["t_end_ns"], line["bytes"], line["path"]) for line in _whole(case))
     needed = had = at = 0
+    bound_ns = clock_bound_ns(case)
     for end_ns, size, path in ended:
         needed += size
-        while at < len(came) and came[at][0] <= end_ns + _SLACK_NS:
+        while at < len(came) and came[at][0] <= end_ns + bound_ns:
             had, at = had + came[at][1], at + 1
         if had < needed:
             return f"{path} is complete at the server with {needed} bytes in all, of which the link had delivered {had}"
@@ -75,10 +77,6 @@ def server_says(case: FlowCase) -> str:
             of = "" if wanted is None else f" of {wanted.bytes}"
             return f"; the server, of {path[:80]}: {str(error)[:200]}, after {line.get('bytes')}{of} bytes"
     return ""
-
-
-_SLACK_NS = 20_000_000
-"""By how much the clocks of a program and of the link may differ in real time (adapters/CONTRACT.md, Lines)."""
 
 
 def _whole(case: FlowCase) -> list[Line]:
