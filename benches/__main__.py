@@ -11,6 +11,7 @@ from benches import (
     overhead,
     processor,
     proxied,
+    reproduce,
     results,
     sandbox,
     userspace,
@@ -38,6 +39,7 @@ BENCHES: dict[str, results.Bench] = {
     "boxed": boxed.measure,
     "processor": processor.measure,
     "proxied": proxied.measure,
+    "reproduce": reproduce.measure,
     "video": video.measure,
     "witness": witness.measure,
 }

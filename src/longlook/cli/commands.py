@@ -19,6 +19,7 @@ from longlook.instruments.compare import gate_command as gate
 from longlook.instruments.conformance import command as conformance
 from longlook.instruments.infer import command as infer
 from longlook.instruments.link import command as link
+from longlook.instruments.transfer import command as transfer
 from longlook.terminal import error_console
 
 _DIGITS = 16
@@ -51,6 +52,7 @@ app.command()(calibrate.calibrate)
 app.command()(certify.certify)
 app.command()(run.report)
 app.command()(explain.explain)
+app.command()(transfer.reproduce)
 app.command()(checks.sbom)
 app.command()(checks.phone)
 

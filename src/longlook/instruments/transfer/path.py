@@ -98,6 +98,20 @@ def queue_waits(trips: RoundTrips) -> tuple[Integers, Integers]:
     return trips.sent_ns[long], trips.sent_ns[long] + waits[long]
 
 
+def waits_near(waits: tuple[Integers, Integers], sent_ns: Integers, near_ns: int) -> Integers:
+    """Return for each packet, by when it left, the longest wait in a queue (`queue_waits`) that began within `near_ns`.
+
+    The wait is 0 if none began there.
+    """
+    begins, ends = waits
+    first = np.searchsorted(begins, sent_ns - near_ns, side="left")
+    last = np.searchsorted(begins, sent_ns + near_ns, side="right")
+    lengths = np.append(ends - begins, 0)
+    bounds = np.stack([first, np.maximum(last, first)], axis=1).reshape(-1)
+    longest = np.maximum.reduceat(lengths, bounds)[::2] if len(bounds) else lengths[:0]
+    return np.asarray(np.where(last > first, longest, 0), np.int64)
+
+
 def steady_rate_bps(times_ns: Integers, sizes: Integers, least_ns: int) -> float | None:
     """Return a rate that nine in ten stretches of time in which data came do not exceed; None for too little data.
 
@@ -110,7 +124,7 @@ def steady_rate_bps(times_ns: Integers, sizes: Integers, least_ns: int) -> float
         return None
     sums, edges = np.histogram(times_ns, bins=int(count), weights=np.maximum(sizes, 0))
     rates = sums[sums > 0] * 8e9 / (edges[1] - edges[0])
-    return float(np.percentile(rates, _STEADY_PCT))
+    return float(np.percentile(rates, _STEADY_PCT)) if len(rates) else None
 
 
 def path_facts(recording: Recording, trips: RoundTrips) -> PathFacts:

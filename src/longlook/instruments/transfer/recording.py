@@ -125,7 +125,13 @@ class Recording:
 
     @property
     def sends(self) -> bool:
-        """Whether this end sent more than it received, so that its trace is the sender's."""
+        """Whether this end sent more than it received, so that its trace is the sender's.
+
+        Some programs log no sizes of packets that arrive; then the number of packets decides, as a receiver answers
+        several at once.
+        """
+        if not self.received.total_bytes:
+            return len(self.sent) >= len(self.received)
         return self.sent.total_bytes > self.received.total_bytes
 
     @property

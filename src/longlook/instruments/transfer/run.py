@@ -24,11 +24,12 @@ def explain_transfer(request: TransferRequest) -> list[TransferAnswer]:
     """Return an answer for each trace of a transfer. Raise InputError for what is no trace of one."""
     if len(request.traces) > _MOST:
         raise InputError(f"{len(request.traces)} traces: a transfer has two ends", "name one trace, or one of each end")
-    end = _end(request.vantage)
+    end = end_of(request.vantage)
     return [explain_one(read_trace(path, end, request.connection)) for path in request.traces]
 
 
-def _end(vantage: str | None) -> End | None:
+def end_of(vantage: str | None) -> End | None:
+    """Return the end that an option names, None if it names none. Raise InputError for another word."""
     if vantage not in (None, "client", "server"):
         raise InputError(f"--vantage {vantage}: no such end", "write client or server")
     return "client" if vantage == "client" else "server" if vantage == "server" else None

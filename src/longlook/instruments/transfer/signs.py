@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from longlook.core import units
-from longlook.explain import Booleans, Integers, Steps
+from longlook.explain import Integers, Steps
 from longlook.instruments.transfer.classes import TimeClass
 from longlook.instruments.transfer.path import MIN_QUEUE_NS, holes_before
 from longlook.instruments.transfer.recording import APPLICATION, INITIAL, Packets, matched
@@ -117,6 +117,7 @@ def initial_window(case: Case) -> Suspicion | None:
     first = int(cwnd.value[0])
     if product is not None and first > product:
         return None
+    larger = max(32, 4 * round(first / case.pauses.packet_bytes))
     flight = case.data.time_ns <= case.data.time_ns[0] + (case.path.shortest_rtt_ns or 0) // 2
     return Suspicion(
         "initial_window",
@@ -127,8 +128,8 @@ def initial_window(case: Case) -> Suspicion | None:
             Seen(int(cwnd.time_ns[0]), f"first window of {units.print_bytes(first)}"),
             Seen(int(case.data.time_ns[0]), f"a first flight of {int(flight.sum())} packets", _number(case.data, 0)),
         ],
-        "Repeat the transfer with a first window of 32 packets.",
-        {"server_knobs.initial_window": 32},
+        f"Repeat the transfer with a first window of {larger} packets.",
+        {"server_knobs.initial_window": larger},
     )
 
 
@@ -144,13 +145,13 @@ def loss_response(case: Case) -> Suspicion | None:
     place = matched(lost, case.recording.sent)
     sent_ns = case.recording.sent.time_ns[place[place >= 0]]
     share = case.path.lost_share or 0.0
-    queued = _queued(case, sent_ns)
+    queued = float(case.at_full_queue(sent_ns).mean()) if len(sent_ns) else 0.0
     seen = [Seen(int(at), "declared lost", int(number)) for at, number in _pairs(lost)][:MOST_EVIDENCE]
     said = f"{len(lost)} packets ({share:.2%}) are declared lost"
     if queued >= _QUEUE_AT_LOSS:
         return Suspicion(
             "queue_loss_response",
-            f"{said}, {queued:.0%} of them while a queue stood: its drops may keep the window small.",
+            f"{said}, {queued:.0%} of them at a queue that was half full or more: its drops may keep the window small.",
             spent,
             seen,
             "Repeat the transfer with a queue four times as long.",
@@ -158,7 +159,7 @@ def loss_response(case: Case) -> Suspicion | None:
         )
     return Suspicion(
         "random_loss_response",
-        f"{said}, {1 - queued:.0%} of them without a queue: random losses may keep the window small.",
+        f"{said}, {1 - queued:.0%} of them without a full queue: random losses may keep the window small.",
         spent,
         seen,
         "Repeat the transfer on a path without random loss.",
@@ -476,18 +477,6 @@ def _count(text: str) -> float:
         return float(text)
     except ValueError:
         return 0.0
-
-
-def _queued(case: Case, sent_ns: Integers) -> float:
-    """Return the share of some packets that were sent while the path's queue held packets."""
-    begins, _ = case.waits
-    if not len(begins) or not len(sent_ns):
-        return 0.0
-    rtt = case.path.median_rtt_ns or 0
-    near: Booleans = np.searchsorted(begins, sent_ns + rtt, side="right") > np.searchsorted(
-        begins, sent_ns - rtt, side="left"
-    )
-    return float(near.mean())
 
 
 def _rates_at(case: Case, times_ns: Integers, rtt_ns: int) -> npt.NDArray[np.float64]:

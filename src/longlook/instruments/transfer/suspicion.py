@@ -4,14 +4,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+import numpy as np
+
 from longlook.core import Scalar
-from longlook.explain import Integers
-from longlook.instruments.transfer.classes import Intervals
-from longlook.instruments.transfer.path import PathFacts, RoundTrips
+from longlook.explain import Booleans, Integers
+from longlook.instruments.transfer.classes import Intervals, TimeClass
+from longlook.instruments.transfer.path import PathFacts, RoundTrips, waits_near
 from longlook.instruments.transfer.recording import Packets, Recording
 from longlook.instruments.transfer.sender import Pauses
 
 MOST_EVIDENCE = 5
+_QUEUE_SHARE = 0.05
+_FULL = 0.5
 LEAST_SHARE = 0.05
 """A cause must be able to account for so much of the transfer's time to be named, as in `longlook explain RUN`."""
 
@@ -58,6 +62,21 @@ class Case:
     def total_ns(self) -> int:
         """The length of the transfer."""
         return self.intervals.total_ns
+
+    @property
+    def bottlenecked(self) -> bool:
+        """Whether packets of a sender's trace waited in a queue of the path for a part of its time."""
+        return self.recording.sends and self.intervals.spent_ns(TimeClass.PATH) > _QUEUE_SHARE * self.total_ns
+
+    def at_full_queue(self, sent_ns: Integers) -> Booleans:
+        """Return which packets, by when they left, met a standing queue that was half as long as ever, or longer.
+
+        A short burst makes a queue of its own, so a loss near any queue is not yet the drop of a full one.
+        """
+        if not self.bottlenecked:
+            return np.zeros(len(sent_ns), np.bool_)
+        waits = waits_near(self.waits, sent_ns, self.path.median_rtt_ns or 0)
+        return np.asarray(waits > _FULL * (self.path.queue_ns or 0), np.bool_)
 
 
 Sign: TypeAlias = Callable[[Case], Suspicion | None]
