@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from longlook.timeline.export import convert as convert
     from longlook.timeline.export import har as har
     from longlook.timeline.export import look as look
+    from longlook.timeline.export import named_trace as named_trace
     from longlook.timeline.export import plays as plays
     from longlook.timeline.export.problems import problems_of as problems_of
     from longlook.timeline.loss_epochs import epochs_by_size as epochs_by_size
@@ -126,7 +127,7 @@ else:
             "doubts": "Doubt DoubtfulValue columns_of doubts_of kinds_of trusted values_in_doubt",
             "envelope": "Points compare points_of",
             "events": "EventKind Events LIMIT_ENDED QUEUE_FULL among metadata_of",
-            "export": "Written convert look",
+            "export": "Written convert look named_trace",
             "export.problems": "problems_of",
             "loss_epochs": "epochs_by_size loss_epochs_of tails",
             "lost_at_random": "CORRUPTING_AT_RANDOM random_losses",

@@ -2,8 +2,7 @@
 
 import json
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from longlook.core import InputError, compressed_files, files
+from longlook.core import InputError
 from longlook.explain import Integers, Steps, are, integers
 from longlook.instruments.transfer.recording import (
     APPLICATION,
@@ -31,6 +30,7 @@ from longlook.timeline import (
     columns_of,
     decode_to,
     kinds_of,
+    named_trace,
     problems_of,
     values_in_doubt,
 )
@@ -59,7 +59,7 @@ def read_trace(path: Path, vantage: End | None, connection: int | None) -> Recor
 
     Raise InputError for a file that is no trace, for a trace without packets, and for a connection that it lacks.
     """
-    with _named(path) as trace, tempfile.TemporaryDirectory(prefix="longlook-transfer-") as folder:
+    with named_trace(path) as trace, tempfile.TemporaryDirectory(prefix="longlook-transfer-") as folder:
         decoded = Path(folder) / "events.parquet"
         account = decode_to(trace, vantage, decoded)
         chosen = _connection(decoded, account, connection, path)
@@ -70,13 +70,6 @@ def read_trace(path: Path, vantage: End | None, connection: int | None) -> Recor
     if connection is None and (others := _others(account, chosen)):
         problems.append(f"it has {others + 1} connections: this is number {chosen}; --connection N explains another")
     return _recording(path, table, account, chosen, problems)
-
-
-@contextmanager
-def _named(path: Path) -> Iterator[Path]:
-    with compressed_files.as_file(path) as trace:
-        files.open_named(trace).close()
-        yield trace
 
 
 def _others(account: Mapping[str, Any], chosen: int) -> int:

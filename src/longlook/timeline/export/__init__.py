@@ -165,7 +165,7 @@ def _har(source: Path, out: Path) -> Written:
 
 
 def _har_of_netlog(source: Path, out: Path) -> Written:
-    with _named(source) as trace, tempfile.TemporaryDirectory(prefix="longlook-trace-") as folder:
+    with named_trace(source) as trace, tempfile.TemporaryDirectory(prefix="longlook-trace-") as folder:
         requests = Path(folder) / "requests.jsonl"
         hint = "name the folder of a trial: RUN/trials/ID, or a netlog; --to csv has a trace's rows"
         try:
@@ -204,15 +204,15 @@ def _read(source: Path, vantage: str | None) -> Iterator[_Source]:
         yield _of_trial(source)
         return
     end: TraceVantage | None = "client" if vantage == "client" else "server" if vantage == "server" else None
-    with _named(source) as trace, tempfile.TemporaryDirectory(prefix="longlook-trace-") as folder:
+    with named_trace(source) as trace, tempfile.TemporaryDirectory(prefix="longlook-trace-") as folder:
         decoded = Path(folder) / EVENTS
         account = decode_to(trace, end, decoded)
         yield _of_trace(decoded, account)
 
 
 @contextmanager
-def _named(source: Path) -> Iterator[Path]:
-    """Yield the file of a trace that the user names, of standard input a copy."""
+def named_trace(source: Path) -> Iterator[Path]:
+    """Yield the file of a trace that the user names, of standard input a copy. Raise InputError if there is none."""
     with compressed_files.as_file(source) as trace:
         if not trace.is_file():
             raise InputError(f"{source}: no such file", "name a trace, or the folder of a trial: RUN/trials/ID")

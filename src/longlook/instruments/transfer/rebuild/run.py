@@ -9,8 +9,8 @@ from longlook.core import Analysis, Estimate, InputError, MachineError, Outcome,
 from longlook.instruments.transfer.answer import TransferAnswer, explain_one
 from longlook.instruments.transfer.reading import End, read_trace
 from longlook.instruments.transfer.rebuild.document import (
-    rebuilt_document,
     metric_of,
+    rebuilt_document,
     rebuilt_study,
     study_text,
     with_tests,
