@@ -122,7 +122,7 @@ def _explain_traces(paths: list[Path], options: TraceOptions, *, as_json: bool) 
     from longlook.terminal import lines_printer
 
     answers = explain_transfer(TransferRequest(tuple(paths), options.vantage, options.connection))
-    written = [] if options.picture is None else [str(write_picture(answers, options.picture))]
+    written = [] if options.picture is None else [str(write_picture(answers.each, options.picture))]
     lines_printer(as_json=as_json).show(answers_of_traces(answers, written))
 
 

@@ -46,8 +46,11 @@ class TransferAnswer:
         return max(self.intervals.sums().items(), key=lambda item: item[1])[0][0]
 
 
-def explain_one(recording: Recording) -> TransferAnswer:
-    """Return the answer of one end's trace. Raise InputError if hardly any data was sent or received."""
+def explain_one(recording: Recording, *, alone: bool = True) -> TransferAnswer:
+    """Return the answer of one end's trace, `alone` or next to the other end's.
+
+    Raise InputError if hardly any data was sent or received.
+    """
     trips = round_trips(recording)
     path = path_facts(recording, trips)
     waits = queue_waits(trips)
@@ -61,13 +64,17 @@ def explain_one(recording: Recording) -> TransferAnswer:
         )
     case = Case(recording, data, intervals, path, trips, waits, pauses_of(recording, data) if sends else None)
     found = phases(intervals, data, path.shortest_rtt_ns)
-    return TransferAnswer(case, found, suspicions(case), _rests_on(recording, path))
+    return TransferAnswer(case, found, suspicions(case), _rests_on(recording, path, alone=alone))
 
 
-def _rests_on(recording: Recording, path: PathFacts) -> list[str]:
+def _rests_on(recording: Recording, path: PathFacts, *, alone: bool) -> list[str]:
     """Return what the trace of one end leaves open, with each rule that stands for something unlogged."""
     end = recording.end if recording.end != "unknown" else "recorded"
-    found = [f"All of this rests on the {end} end alone; the other end's trace, or a capture there, would check it."]
+    found = []
+    if alone:
+        found.append(
+            f"All of this rests on the {end} end alone; the other end's trace, or a capture there, would check it."
+        )
     if recording.sends:
         found.append(
             "A queue of the path is seen in round trips, which also have the peer's delay of acknowledgements."

@@ -6,7 +6,9 @@ from pathlib import Path
 
 from longlook.core import InputError
 from longlook.instruments.transfer.answer import TransferAnswer, explain_one
+from longlook.instruments.transfer.joined import Joined, join
 from longlook.instruments.transfer.reading import End, read_trace
+from longlook.instruments.transfer.recording import Recording
 
 _MOST = 2
 
@@ -20,12 +22,41 @@ class TransferRequest:
     connection: int | None = None
 
 
-def explain_transfer(request: TransferRequest) -> list[TransferAnswer]:
+@dataclass(frozen=True)
+class TransferAnswers:
+    """An answer for each trace of a transfer; of two ends that belong together also both as one."""
+
+    each: Sequence[TransferAnswer]
+    joined: Joined | None = None
+    why_not_joined: str = ""
+
+
+def explain_transfer(request: TransferRequest) -> TransferAnswers:
     """Return an answer for each trace of a transfer. Raise InputError for what is no trace of one."""
     if len(request.traces) > _MOST:
         raise InputError(f"{len(request.traces)} traces: a transfer has two ends", "name one trace, or one of each end")
     end = end_of(request.vantage)
-    return [explain_one(read_trace(path, end, request.connection)) for path in request.traces]
+    found = [read_trace(path, end, request.connection) for path in request.traces]
+    if len(found) < _MOST:
+        return TransferAnswers([explain_one(each) for each in found])
+    joined = _joined(*found)
+    if isinstance(joined, str):
+        return TransferAnswers([explain_one(each) for each in found], why_not_joined=joined)
+    return TransferAnswers([explain_one(each, alone=False) for each in found], joined)
+
+
+def _joined(one: Recording, other: Recording) -> Joined | str:
+    ends = {one.end: one, other.end: other}
+    if {*ends} == {"client", "server"}:
+        return join(ends["client"], ends["server"])
+    if one.end == other.end != "unknown":
+        return f"both are of the {one.end}"
+    if one.sends == other.sends:
+        return "an end is not named, and which of them received the data is not clear: name it by --vantage"
+    server, client = (
+        (one, other) if one.sends else (other, one)
+    )  # an end without a name: the data comes from the server
+    return join(client, server)
 
 
 def end_of(vantage: str | None) -> End | None:

@@ -9,19 +9,68 @@ from rich.text import Text
 
 from longlook.instruments.transfer.answer import TransferAnswer
 from longlook.instruments.transfer.classes import MEANINGS
+from longlook.instruments.transfer.run import TransferAnswers
 from longlook.instruments.transfer.suspicion import Suspicion
 from longlook.report import wording
 from longlook.terminal import Renderings, Unwrapped
 
 
-def answers_of_traces(answers: Sequence[TransferAnswer], files: Sequence[str]) -> Renderings:
+def answers_of_traces(answers: TransferAnswers, files: Sequence[str]) -> Renderings:
     """Return everything that was found, and the files that were written."""
     return Renderings(
-        people=lambda: (
-            [part for answer in answers for part in _parts(answer)] + [f"{file}: the picture" for file in files]
-        ),
-        lines=lambda: [*(_data(answer) for answer in answers), *({"event": "picture", "path": file} for file in files)],
+        people=lambda: [
+            *(part for answer in answers.each for part in _parts(answer)),
+            *_both_ends(answers),
+            *(f"{file}: the picture" for file in files),
+        ],
+        lines=lambda: [
+            *(_data(answer) for answer in answers.each),
+            *([_both_ends_data(answers)] if len(answers.each) > 1 else []),
+            *({"event": "picture", "path": file} for file in files),
+        ],
     )
+
+
+def _both_ends(answers: TransferAnswers) -> Iterator[RenderableType | Unwrapped]:
+    if answers.why_not_joined:
+        yield Unwrapped(Text(f"The traces are explained one by one: {answers.why_not_joined}.", style="yellow"))
+    if answers.joined is None:
+        return
+    yield Unwrapped(Text(f"Both ends together: the shortest way there and back is {_seconds(answers.joined.rtt_ns)}."))
+    columns = ("sent by", "packets", "never arrived", "declared lost", "of them arrived", "overtaken", "longest wait")
+    table = Table(*columns, box=None)
+    for way in answers.joined.ways:
+        counts = (way.sent, way.never_arrived, way.declared_lost, way.spurious, way.overtaken)
+        table.add_row(f"the {way.sender}", *map(str, counts), _seconds(int(way.waits_ns.max(initial=0))))
+    yield table
+    for way in answers.joined.ways:
+        if way.spurious:
+            numbers = ", ".join(map(str, way.spurious_numbers))
+            yield Unwrapped(Text(f"The {way.sender} declared packets lost that the other end has: {numbers} first."))
+        if way.clocks_drift:
+            said = f"The shortest way from the {way.sender} changes by {_seconds(abs(way.drift_ns))} from begin to end:"
+            yield Unwrapped(Text(f"{said} a queue stands there, or the clocks drift.", style="dim"))
+
+
+def _both_ends_data(answers: TransferAnswers) -> dict[str, Any]:
+    found: dict[str, Any] = {"event": "both_ends", "why_not_joined": answers.why_not_joined or None}
+    if answers.joined is None:
+        return found
+    found["rtt_ns"] = answers.joined.rtt_ns
+    found["ways"] = [
+        {
+            "sender": way.sender,
+            "sent": way.sent,
+            "never_arrived": way.never_arrived,
+            "declared_lost": way.declared_lost,
+            "spurious": way.spurious,
+            "overtaken": way.overtaken,
+            "longest_wait_ns": int(way.waits_ns.max(initial=0)),
+            "drift_ns": way.drift_ns,
+        }
+        for way in answers.joined.ways
+    ]
+    return found
 
 
 def _seconds(ns: float | None) -> str:
