@@ -68,6 +68,7 @@ def _rests_on(recording: Recording, path: PathFacts) -> list[str]:
     """Return what the trace of one end leaves open, with each rule that stands for something unlogged."""
     end = recording.end if recording.end != "unknown" else "recorded"
     found = [f"All of this rests on the {end} end alone; the other end's trace, or a capture there, would check it."]
+    found += recording.notes
     if recording.sends:
         found.append(
             "A queue of the path is seen in round trips, which also have the peer's delay of acknowledgements."
