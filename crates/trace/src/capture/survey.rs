@@ -58,7 +58,7 @@ pub struct Decision {
     pub server: SocketAddr,
     /// Where the capture was taken.
     pub vantage: Vantage,
-    /// Whether rows are told as the client sees them.
+    /// Whether rows are those that the client would log.
     pub as_client: bool,
     /// Whether the lower address is the client's.
     pub client_is_low: bool,
@@ -183,7 +183,7 @@ impl Facts {
         let as_client = match (vantage, one_sided) {
             (Vantage::Client, _) => true,
             (Vantage::Server, _) => false,
-            // Data of one direction alone is told as its receiver sees it: nothing is known of its sender's reasons.
+            // Data of one direction alone has the rows of its receiver: nothing is known of its sender's reasons.
             (Vantage::Unknown, Some(absent)) => absent == 0,
             (Vantage::Unknown, None) => sides[0].data_bytes > sides[1].data_bytes,
         };
