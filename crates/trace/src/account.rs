@@ -61,6 +61,15 @@ pub struct Connection {
     pub last_ns: Option<i64>,
     /// How many rows it has.
     pub rows: u64,
+    /// `TCP` or `QUIC`, of a capture, which may have both.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub protocol: Option<&'static str>,
+    /// Where it was seen, of a capture: that differs between its connections.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vantage: Option<&'static str>,
+    /// What its reader has to know of it, in sentences.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// The paths that its rows name, if the trace names any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<i64>,

@@ -6,25 +6,21 @@ use std::path::{Path, PathBuf};
 use longlook_support::failure::Failure;
 
 use crate::account::Account;
+use crate::capture;
 use crate::event::Vantage;
 use crate::input::{Input, RECORD_MARK};
+use crate::packing;
 use crate::tcp;
 use crate::walk::{Learned, Walk};
 use crate::writer::{self, Halt};
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-const HINT: &str = "longlook-trace decode reads qlog (JSON, NDJSON, JSON-SEQ) and Chromium's netlog, and recordings of \
-                    the kernel's TCP, also packed with gzip or zstd";
+const HINT: &str = "longlook-trace decode reads qlog (JSON, NDJSON, JSON-SEQ) and Chromium's netlog, recordings \
+                    of the kernel's TCP, and captures (pcap, pcapng), also packed with gzip or zstd";
 
 /// How files begin that people take for traces, and what they are.
-const OTHERS: [(&[u8], &str); 6] = [
-    (b"\x0a\x0d\x0d\x0a", "a capture of packets (pcapng)"),
-    (b"\xd4\xc3\xb2\xa1", "a capture of packets (pcap)"),
-    (b"\xa1\xb2\xc3\xd4", "a capture of packets (pcap)"),
-    (b"\x4d\x3c\xb2\xa1", "a capture of packets (pcap)"),
-    (b"\xfd7zXZ", "packed with xz (unpack it: xz -d)"),
-    (b"PK\x03\x04", "a ZIP archive (unpack it: unzip)"),
-];
+const OTHERS: [(&[u8], &str); 2] =
+    [(b"\xfd7zXZ", "packed with xz (unpack it: xz -d)"), (b"PK\x03\x04", "a ZIP archive (unpack it: unzip)")];
 
 /// The options of decoding.
 pub struct Task {
@@ -48,6 +44,11 @@ pub fn decode(task: &Task) -> Result<Account, Failure> {
     if input.pending().starts_with(tcp::MAGIC) {
         let bytes = || Ok(Box::new(tcp::open(&task.input)?.take(task.limit_bytes)) as Box<dyn Read>);
         return tcp::decode(&bytes, &task.input, &task.output);
+    }
+    if capture::is_capture(input.pending()) {
+        let open = || Ok(Box::new(packing::open(&task.input)?.take(task.limit_bytes)) as Box<dyn Read>);
+        let (name, output) = (task.input.as_path(), task.output.as_path());
+        return capture::decode(&capture::Task { open: &open, name, output, vantage: task.vantage });
     }
     decode_with(&open, &task.input, &task.output, task.vantage, task.requests.as_deref())
 }

@@ -63,6 +63,8 @@ vocabulary! {
         Link = "link",
         /// A stated rule.
         Derived = "derived",
+        /// A capture of packets.
+        Capture = "capture",
     }
 }
 

@@ -2,6 +2,7 @@
 
 pub mod account;
 pub mod batch;
+pub mod capture;
 pub mod cli;
 pub mod decimal;
 pub mod decode;

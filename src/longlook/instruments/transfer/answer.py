@@ -70,7 +70,7 @@ def explain_one(recording: Recording, *, alone: bool = True) -> TransferAnswer:
 def _rests_on(recording: Recording, path: PathFacts, *, alone: bool) -> list[str]:
     """Return what the trace of one end leaves open, with each rule that stands for something unlogged."""
     end = recording.end if recording.end != "unknown" else "recorded"
-    found = []
+    found = [*recording.notes]
     if alone:
         found.append(
             f"All of this rests on the {end} end alone; the other end's trace, or a capture there, would check it."

@@ -14,7 +14,7 @@ from longlook.instruments.transfer.recording import APPLICATION, UNKNOWN, Packet
 
 _LEAST_PACKETS = 10
 _ALIKE = 0.9
-"""Of the packets that one end received, so many must be packets that the other end sent, with the same size."""
+"""The least share of an end's received packets that the other end must have sent, with the same size."""
 _DRIFT_NS = 1_000_000
 _MOST_EVIDENCE = 5
 

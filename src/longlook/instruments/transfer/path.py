@@ -60,7 +60,7 @@ def round_trips(recording: Recording) -> RoundTrips:
 
     Older packets of an acknowledgement waited for it longer, so they say less of the path.
     """
-    acked = recording.acked
+    acked = recording.timed
     newest = np.ones(len(acked), np.bool_)
     if len(acked) > 1:
         newest[:-1] = np.diff(acked.time_ns) > 0

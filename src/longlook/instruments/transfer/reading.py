@@ -51,6 +51,9 @@ _FIGURES = {
     "min_rtt_ns": "min_rtt_ns",
     "pacing_bps": "pacing_bps",
 }
+_CAPTURE = "capture"
+_UNSURE = "unsure"  # of an acknowledgement in a capture, which may be for another copy
+_BY_PEER = ("frame_received", "filled by the peer")
 _UNUSED = (EventKind.LOSS_TIMER, EventKind.APP_LIMITED, EventKind.STATE)
 
 
@@ -151,17 +154,21 @@ def _recording(
     metrics = _of(table, EventKind.METRICS)
     figures = {ours: _steps(metrics, column, begin_ns) for ours, column in _FIGURES.items()}
     parts = _of(table, EventKind.STREAM_DATA)
-    end = account.get("vantage")
+    connections = account.get("connections", [])
+    about = connections[connection] if connection < len(connections) else {}
+    end = about.get("vantage", account.get("vantage"))
+    acked_rows = _of(table, EventKind.PACKET_ACKED)
     return Recording(
         name=str(path),
         format=str(account.get("format")),
-        protocol="QUIC",
+        protocol=str(about.get("protocol") or "QUIC"),
         end=str(end) if end in ("client", "server") else "unknown",
         producer=str(account.get("producer") or "an unknown program"),
         begin_ns=begin_ns,
         sent=_since(sent, begin_ns),
         received=_since(received, begin_ns),
-        acked=_since(_packets(_of(table, EventKind.PACKET_ACKED)), begin_ns),
+        acked=_since(_packets(acked_rows), begin_ns),
+        unsure=are(acked_rows["detail"], _UNSURE),
         lost=_since(_packets(lost_rows), begin_ns),
         triggers=[str(name or "") for name in lost_rows["name"].cast(pa.string()).to_pylist()],
         figures=Figures(**figures),
@@ -179,6 +186,8 @@ def _recording(
         parameters=_parameters(_of(table, EventKind.PARAMETERS)),
         counted_losses=int(np.nan_to_num(counted["value"].to_numpy(), nan=1).sum()),
         problems=tuple(problems),
+        notes=tuple(about.get("notes", ())),
+        frames=_frames(table) if account.get("format") == _CAPTURE else None,
         handshake_seen=bool(((sent.space == INITIAL).any()) or (received.space == INITIAL).any()),
     )
 
@@ -197,6 +206,18 @@ def _packets(rows: pa.Table) -> Packets:
         known[spaces.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False)],
         integers(rows["size_bytes"], UNKNOWN),
     )
+
+
+def _frames(table: pa.Table) -> tuple[Integers, Integers]:
+    """Return the numbers of the packets with data of the busier direction, and the frame of the file of each."""
+    sides = [_of(table, kind) for kind in (EventKind.PACKET_SENT, EventKind.PACKET_RECEIVED)]
+    rows = max(sides, key=lambda side: integers(side["size_bytes"]).sum())
+    packets = _packets(rows)
+    chosen = (packets.number != UNKNOWN) & (packets.space == APPLICATION)
+    numbers = packets.number[chosen]
+    order = np.argsort(numbers, kind="stable")
+    frames = np.nan_to_num(rows["value"].to_numpy(), nan=0).astype(np.int64)[chosen]
+    return numbers[order], frames[order]
 
 
 def _since(packets: Packets, begin_ns: int) -> Packets:
@@ -225,7 +246,7 @@ def _blocked(rows: pa.Table, begin_ns: int) -> list[Blocked]:
             item["time_ns"] - begin_ns,
             str(item["name"]),
             float("nan") if item["value"] is None else float(item["value"]),
-            item["detail"] == "frame_received",
+            item["detail"] in _BY_PEER,
         )
         for item in items
         if item["detail"] != "ended"

@@ -10,7 +10,7 @@ from longlook.explain import Booleans, Integers
 from longlook.instruments.transfer.classes import Intervals, Rules, TimeClass
 from longlook.instruments.transfer.path import PathFacts, holes_before
 from longlook.instruments.transfer.recording import APPLICATION, Packets, Recording
-from longlook.instruments.transfer.sender import handshake_end_ns
+from longlook.instruments.transfer.sender import LIMITS, handshake_end_ns
 
 _PACKETS = 8
 """Data that comes with pauses of up to this number of packets at the steady rate arrives steadily."""
@@ -40,11 +40,11 @@ def receiver_time(recording: Recording, path: PathFacts) -> Intervals | None:
     rtt = path.shortest_rtt_ns or 0
     length = end - start
     rules.decide(length <= _steady_ns(data, path, rtt), TimeClass.ARRIVING)
-    for limit, name in (("stream", TimeClass.STREAM_CREDIT), ("connection", TimeClass.CONNECTION_CREDIT)):
+    for limit, name in LIMITS.items():
         said = np.array([each.time_ns for each in recording.blocked if each.by_peer and each.limit == limit], np.int64)
         # The peer says so at the begin of its pause, a part of a round trip before this end sees the pause.
         near = np.searchsorted(said, end, side="right") > np.searchsorted(said, start - max(rtt // 4, 1), side="left")
-        rules.decide(near, name, "rule: the peer says that it is blocked")
+        rules.decide(near, name, "rule: its credit is used up")
     _decide_requests(rules, recording, following, rtt)
     holes = holes_before(data)[following] | np.append(holes_before(data)[1:], False)[np.maximum(following - 1, 0)]
     rules.decide(holes & (length > _LONG * rtt), TimeClass.TIMER, "rule: packets before the pause are missing")

@@ -122,6 +122,9 @@ class Recording:
     counted_losses: int  # that have no packet
     problems: Sequence[str]  # of reading it, and what it contradicts of itself
     handshake_seen: bool
+    notes: Sequence[str] = ()  # what is inferred of a capture, and what it lacks
+    frames: tuple[Integers, Integers] | None = None  # of a capture: numbers, ascending, and frames of its file
+    unsure: Booleans | None = None  # acknowledgements that may be for another copy of their packet
 
     @property
     def sends(self) -> bool:
@@ -139,6 +142,19 @@ class Recording:
         """The time of the last packet."""
         ends = [int(each.time_ns[-1]) for each in (self.sent, self.received) if len(each)]
         return max(ends, default=0)
+
+    @property
+    def timed(self) -> Packets:
+        """Acknowledgements that show a round trip: it is known which sending of their packet they are for."""
+        return self.acked if self.unsure is None else self.acked.take(~self.unsure)
+
+    def frame_of(self, number: int) -> int | None:
+        """Return the place in the capture's file, as Wireshark counts, of a packet in the direction of most data."""
+        if self.frames is None:
+            return None
+        numbers, frames = self.frames
+        place = int(np.searchsorted(numbers, number))
+        return int(frames[place]) if place < len(numbers) and numbers[place] == number else None
 
     def named(self, name: str) -> "Recording":
         """Return the same under another name."""

@@ -27,11 +27,12 @@ _STATE_WORDS = {
     "recovery": "recovery",
     "timeout": "after a timeout",
 }
-_LIMITS = {
+LIMITS = {
     "stream": TimeClass.STREAM_CREDIT,
     "connection": TimeClass.CONNECTION_CREDIT,
     "receive_window": TimeClass.CONNECTION_CREDIT,
 }
+"""The classes of time in which a sender waits for its receiver's credit."""
 
 
 @dataclass(frozen=True)
@@ -167,7 +168,7 @@ def _decide_pauses(rules: Rules, recording: Recording, pauses: Pauses, place: In
     by_timer = _ends_at(pauses.end_ns, fired) & ~pauses.triggered
     rules.decide(by_timer[place], TimeClass.TIMER)
     rules.decide(probing(recording, pauses)[place], TimeClass.TIMER, "rule: it goes on by itself with a full window")
-    for limit, name in _LIMITS.items():
+    for limit, name in LIMITS.items():
         moments = np.array([each.time_ns for each in recording.blocked if each.limit == limit], np.int64)
         blocked = _within(pauses.begin_ns, pauses.end_ns, np.sort(moments))
         rules.decide((blocked & ~pauses.full)[place], name)

@@ -9,8 +9,9 @@ from rich.text import Text
 
 from longlook.instruments.transfer.answer import TransferAnswer
 from longlook.instruments.transfer.classes import MEANINGS
+from longlook.instruments.transfer.recording import Recording
 from longlook.instruments.transfer.run import TransferAnswers
-from longlook.instruments.transfer.suspicion import Suspicion
+from longlook.instruments.transfer.suspicion import Seen, Suspicion
 from longlook.report import wording
 from longlook.terminal import Renderings, Unwrapped
 
@@ -128,9 +129,17 @@ def _suspicion(suspicion: Suspicion, answer: TransferAnswer) -> Iterator[Unwrapp
     most = _share(suspicion.at_most_ns, answer.intervals.total_ns)
     yield Unwrapped(Text(f"suspected: {suspicion.cause} (at work in at most {most}): {suspicion.says}"))
     for seen in suspicion.evidence:
-        packet = "" if seen.packet is None else f"packet {seen.packet}: "
-        yield Unwrapped(Text(f"  at {_seconds(seen.time_ns)}: {packet}{seen.what}"))
+        yield Unwrapped(Text(f"  at {_seconds(seen.time_ns)}: {_packet(seen, answer.recording)}{seen.what}"))
     yield Unwrapped(Text(f"  to confirm it: {suspicion.confirm}{_settings(suspicion)}"))
+
+
+def _packet(seen: Seen, recording: Recording) -> str:
+    """Return the name of an observation's packet: of a capture with the frame's number, by which Wireshark finds it."""
+    if seen.packet is None:
+        return ""
+    frame = recording.frame_of(seen.packet)
+    found = "" if frame is None else f" (frame {frame})"
+    return f"{'segment' if recording.protocol == 'TCP' else 'packet'} {seen.packet}{found}: "
 
 
 def _settings(suspicion: Suspicion) -> str:
@@ -179,7 +188,13 @@ def _data(answer: TransferAnswer) -> dict[str, Any]:
                 "says": each.says,
                 "at_most_ns": each.at_most_ns,
                 "evidence": [
-                    {"time_ns": seen.time_ns, "packet": seen.packet, "what": seen.what} for seen in each.evidence
+                    {
+                        "time_ns": seen.time_ns,
+                        "packet": seen.packet,
+                        "frame": None if seen.packet is None else recording.frame_of(seen.packet),
+                        "what": seen.what,
+                    }
+                    for seen in each.evidence
                 ],
                 "confirm": each.confirm,
                 "settings": dict(each.settings),

@@ -4,16 +4,17 @@ The names are of docs/reference/causes.md. Each sign says how much of the time i
 change of a repeated transfer would show whether it was.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
-from longlook.core import units
+from longlook.core import Scalar, units
 from longlook.explain import Integers, Steps
 from longlook.instruments.transfer.classes import TimeClass
 from longlook.instruments.transfer.path import MIN_QUEUE_NS, holes_before
-from longlook.instruments.transfer.recording import APPLICATION, INITIAL, Packets, matched
+from longlook.instruments.transfer.recording import APPLICATION, INITIAL, Blocked, Packets, matched
 from longlook.instruments.transfer.sender import probing
 from longlook.instruments.transfer.suspicion import LEAST_SHARE, MOST_EVIDENCE, Case, Seen, Sign, Suspicion
 
@@ -24,11 +25,24 @@ _QUEUE_AT_LOSS = 0.5
 _LEAST_LOSSES = 5
 _SHARP_RTT = 1.25
 _DOUBLINGS = 2
+_OF_TCP: Mapping[str, Mapping[str, Scalar]] = {
+    "connection_credit": {"tcp_receive_buffer": "64MiB"},
+    "handshake_round_trips": {"client_knobs.fast_open": True, "server_knobs.fast_open": True},
+    "initial_window": {"tcp_initial_window": 32},
+    "spurious_loss": {"tcp_reordering": 30},
+    "tail_loss": {"tcp_rto_min": "50ms"},
+    "rto_backoff": {"tcp_rto_min": "50ms"},
+    "pacing_limited": {"tcp_pacing": False},
+    "slow_start_early_exit": {"tcp_hystart": False},
+}
+"""The settings that take a cause away from the kernel's TCP, which has no knobs of stacks."""
 
 
 def suspicions(case: Case) -> list[Suspicion]:
     """Return the suspected causes, ordered by their time, the longest first."""
     found = [suspicion for sign in SIGNS if (suspicion := sign(case)) is not None and _long(case, suspicion.at_most_ns)]
+    if case.recording.protocol == "TCP":
+        found = [replace(each, settings=_OF_TCP.get(each.cause, each.settings)) for each in found]
     return sorted(found, key=lambda each: -each.at_most_ns)
 
 
@@ -94,6 +108,8 @@ def credit(case: Case) -> Suspicion | None:
     of_stream = case.intervals.spent_ns(TimeClass.STREAM_CREDIT) > spent / 2
     cause, knob = ("stream_credit", "stream") if of_stream else ("connection_credit", "connection")
     limits = [each for each in case.recording.blocked if each.limit in (knob, "receive_window")]
+    if case.recording.protocol == "TCP":
+        return _receive_window(case, spent, limits)
     values = [each.value_bytes for each in limits if each.value_bytes == each.value_bytes]
     first = f", first at byte {values[0]:,.0f}" if values else ""
     whose = "a stream" if of_stream else "the connection"
@@ -104,6 +120,29 @@ def credit(case: Case) -> Suspicion | None:
         [Seen(each.time_ns, f"blocked at {each.value_bytes:,.0f}") for each in limits[:MOST_EVIDENCE]],
         "Repeat the transfer with a client whose first windows are 16 MB, and may grow to 64 MB.",
         {f"client_knobs.initial_{knob}_window": 16_000_000, f"client_knobs.max_{knob}_window": 64_000_000},
+    )
+
+
+def _receive_window(case: Case, spent: int, limits: Sequence[Blocked]) -> Suspicion:
+    """Return what a full receive window of TCP shows: a program that does not read, or a window that is too small."""
+    closed = [each for each in limits if not each.value_bytes]
+    if closed:
+        return Suspicion(
+            "slow_reader",
+            f"The receiver closes its window {len(closed)} times: its program does not read what has arrived.",
+            spent,
+            [Seen(each.time_ns, "a window of 0 bytes") for each in closed[:MOST_EVIDENCE]],
+            "Repeat the transfer with a client that has more processor, and reads at once.",
+        )
+    largest = int(max((each.value_bytes for each in limits), default=0))
+    return Suspicion(
+        "connection_credit",
+        f"The data in flight fills the receive window {len(limits)} times; it is {units.print_bytes(largest)} at most.",
+        spent,
+        [Seen(each.time_ns, f"a window of {units.print_bytes(int(each.value_bytes))} is full") for each in limits][
+            :MOST_EVIDENCE
+        ],
+        "Repeat the transfer with a receive buffer that may grow further.",
     )
 
 

@@ -1,0 +1,3 @@
+//! Datagrams of one QUIC connection → rows, as one end sees them.
+
+pub mod header;
