@@ -1,7 +1,7 @@
 """Measures how well `longlook reproduce` rebuilds transfers over known paths from the trace of one end.
 
-Every transfer is a trial of `reproduce.toml` with qlogs of both ends. Its path is known, so the fitted path can be
-compared with it, and the trial of the fit with the transfer.
+Every transfer is a trial of `reproduce.toml` with qlogs of both ends, or with a capture of TCP that is made of the
+link's log. Its path is known, so the fitted path can be compared with it, and the trial of the fit with the transfer.
 """
 
 import statistics
@@ -15,6 +15,7 @@ from longlook.engines import make_engine
 from longlook.instruments.transfer.rebuild.run import ReproduceRequest, Reproduction, reproduce
 from longlook.pipeline import Observer, RunOptions, sample_study
 from longlook.study import find_study
+from longlook.timeline import convert
 
 STUDY = Path(__file__).with_suffix(".toml")
 ENDS = ("server", "client")
@@ -37,14 +38,23 @@ def _rebuilt(place: Path) -> Iterator[dict[str, Any]]:
     folder = RunFolder.open(place / "known")
     for trial in folder.plan.trials:
         for end in ENDS:
-            [trace] = (folder.trials / trial.id / "qlog" / end).iterdir()
+            trace = _trace(folder.trials / trial.id, end, place / f"{trial.id}.pcapng")
             row = {"program": trial.cell["program"], "path": trial.cell["path"], "end": end}
             try:
-                found = reproduce(ReproduceRequest(trace, rounds=0), place / f"{trial.id}-{end}", options, Observer())
+                request = ReproduceRequest(trace, "client" if end == "client" else "server", rounds=0)
+                found = reproduce(request, place / f"{trial.id}-{end}", options, Observer())
             except InputError as error:
                 yield {**row, "refused": error.message.removeprefix(f"{trace}: ")}
                 continue
             yield {**row, **_errors(found, *KNOWN.get(trial.cell["path"], OTHERS))}
+
+
+def _trace(trial: Path, end: str, capture: Path) -> Path:
+    qlogs = [*(trial / "qlog" / end).glob("*")]
+    if qlogs:
+        return qlogs[0]
+    [written] = convert(trial, "pcapng", capture)
+    return written.path
 
 
 def _errors(found: Reproduction, rate_bps: int, rtt_ns: int) -> dict[str, Any]:

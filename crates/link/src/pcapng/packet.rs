@@ -12,13 +12,17 @@ use crate::record::{
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 const CE: u8 = 3;
+const SYN: u8 = 2;
+/// The option for the largest window scale (RFC 7323, 2.2) and its padding. Without it the window that is made up would
+/// be 64 KiB, and what reads the file would find it full.
+const LARGEST_SCALE: [u8; 4] = [1, 3, 3, 14];
 const HOPS: u8 = 64;
 /// Stand-ins for the addresses that a log of version 1 lacks; RFC 5737 keeps them for documentation.
 const UNKNOWN_CLIENT: [u8; 4] = [192, 0, 2, 1];
 const UNKNOWN_SERVER: [u8; 4] = [192, 0, 2, 2];
 
-/// Writes IP, TCP and UDP headers into `bytes`: what the record lacks is made up (64 hops, a full window, no checksum
-/// but IPv4's) or left out (options, payload). Nothing where the headers could not be read.
+/// Writes IP, TCP and UDP headers into `bytes`: what the record lacks is made up (64 hops, the largest window, no
+/// checksum but IPv4's) or left out (options, payload). Nothing where the headers could not be read.
 pub fn headers(record: &Record, departed: bool, bytes: &mut Vec<u8>) {
     bytes.clear();
     let ecn = match departed {
@@ -87,6 +91,9 @@ fn put_tcp(record: &Record, ip_bytes: u32, bytes: &mut Vec<u8>) {
     bytes.extend_from_slice(&record.transport_sequence.to_be_bytes());
     bytes.extend_from_slice(&record.acknowledgement.to_be_bytes());
     bytes.extend_from_slice(&[((header_bytes / 4) << 4) as u8, record.tcp_flags, 0xff, 0xff, 0, 0, 0, 0]);
+    if record.tcp_flags & SYN != 0 && header_bytes >= 20 + LARGEST_SCALE.len() as u32 {
+        bytes.extend_from_slice(&LARGEST_SCALE);
+    }
 }
 
 fn put_udp(record: &Record, bytes: &mut Vec<u8>) {

@@ -14,7 +14,7 @@ from longlook.instruments.transfer.recording import Packets, Recording
 from longlook.instruments.transfer.sender import Pauses
 
 MOST_EVIDENCE = 5
-_QUEUE_SHARE = 0.05
+_QUEUE_SHARE = 0.2
 _FULL = 0.5
 LEAST_SHARE = 0.05
 """A cause must be able to account for so much of the transfer's time to be named, as in `longlook explain RUN`."""

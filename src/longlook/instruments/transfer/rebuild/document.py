@@ -9,7 +9,7 @@ from typing import Any
 from longlook.core import Arm, Contrast, Problems, Scalar, Study, visible
 from longlook.instruments.transfer.answer import TransferAnswer
 from longlook.instruments.transfer.classes import TimeClass
-from longlook.instruments.transfer.rebuild.fit import Rebuilt, drops
+from longlook.instruments.transfer.rebuild.fit import Rebuilt, drops, is_quic
 from longlook.study import Catalogue, parse_study
 
 ARM = "rebuilt"
@@ -28,8 +28,9 @@ def rebuilt_document(rebuilt: Rebuilt, answer: TransferAnswer) -> dict[str, Any]
     """Return the document of the study: a scenario, which expects a load about as long as the trace's."""
     total_ns = answer.intervals.total_ns
     load_ns = total_ns - answer.intervals.spent_ns(TimeClass.HANDSHAKE, TimeClass.PROPAGATION)
+    protocol = "h3" if is_quic(answer.recording) else "h2"
     network: dict[str, Scalar] = {}
-    arm: dict[str, Any] = {"label": "the transfer, rebuilt", "protocol": "h3", "connection": "cold"}
+    arm: dict[str, Any] = {"label": "the transfer, rebuilt", "protocol": protocol, "connection": "cold"}
     for key, value in rebuilt.settings.items():
         table, dot, name = key.partition(".")
         if table == "network":

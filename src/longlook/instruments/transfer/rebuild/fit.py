@@ -19,9 +19,12 @@ from longlook.instruments.transfer.sender import BURST_NS
 
 LARGEST_RATE_BPS = 200_000_000
 """Above this rate an end's processor decides, and it costs no time in a trial."""
-_IP_UDP_BYTES = 28
-_FRAME_BYTES = 34
-"""Header, tag and frame of a QUIC packet with data of a stream: what of its size is no data."""
+_BELOW = {"QUIC": 28, "TCP": 20}
+"""Bytes of IP and UDP, or of IP, that the size of a packet lacks; IPv6 has 20 more."""
+_FRAME_BYTES = {"QUIC": 34, "TCP": 34}
+"""Header, tag and frame of a QUIC packet with data of a stream, or TCP's header with timestamps and TLS: no data."""
+_TLS_SHARE = 0.997
+"""The share of the data in a stream of TCP that is left without records of TLS and frames of HTTP/2."""
 _ROOM = 4
 """A path that showed no queue is made so much faster than anything that arrived, and then limits nothing."""
 _MOST_LOSSES = 2_000
@@ -92,8 +95,6 @@ def fit_transfer(answer: TransferAnswer, stacks: Mapping[str, Stack], given: Map
     InputError for what no trial can repeat.
     """
     recording, path = answer.recording, answer.path
-    if recording.protocol != "QUIC":
-        raise InputError(f"{recording.name}: a transfer over {recording.protocol} cannot be rebuilt yet", "take a qlog")
     if path.shortest_rtt_ns is None:
         raise InputError(f"{recording.name} shows no round trip, so no path can be made", "take the sender's trace")
     uplink = recording.end != "unknown" and (recording.end == "client") == recording.sends
@@ -113,7 +114,13 @@ def fit_transfer(answer: TransferAnswer, stacks: Mapping[str, Stack], given: Map
     own = {key.removeprefix(_WORKLOAD): value for key, value in given.items() if key.startswith(_WORKLOAD)}
     others = {key: value for key, value in given.items() if not key.startswith(_WORKLOAD)}
     blank = Rebuilt(end, uplink, others, others, {**workload, **own}, {}, tuple(dropped), tuple(lacks))
-    return blank.corrected(round_trip, rate, queue, _program(recording.producer, stacks), load, losses)
+    programs = [_program(recording.producer, stacks)] if is_quic(recording) else _kernel(stacks)
+    return blank.corrected(round_trip, rate, queue, *programs, load, losses)
+
+
+def is_quic(recording: Recording) -> bool:
+    """Return whether a recording is of QUIC; else it is of TCP."""
+    return recording.protocol == "QUIC"
 
 
 def _time(ns: float) -> str:
@@ -138,7 +145,7 @@ def queued_rate_bps(answer: TransferAnswer) -> float | None:
     that were lost, are divided by the time from the first packet's leaving to the last packet's.
     """
     begins, ends = answer.case.waits
-    if not answer.case.bottlenecked or len(begins) < _LEAST_WAITS:
+    if not answer.recording.sends or len(begins) < _LEAST_WAITS:
         return None
     bounds = np.flatnonzero(np.diff(begins) > (answer.path.median_rtt_ns or 0)) + 1
     firsts, lasts = np.append(0, bounds), np.append(bounds, len(begins)) - 1
@@ -187,7 +194,7 @@ def _rate_of(answer: TransferAnswer, given: Mapping[str, Scalar]) -> Fitted:
         raise InputError(f"{name}: too little data, or no sizes of packets", "take the sender's trace")
     sizes = answer.case.data.size_bytes
     usual = float(np.median(sizes[sizes > 0])) if (sizes > 0).any() else 1200.0
-    on_link = seen * (1 + _IP_UDP_BYTES / usual)
+    on_link = seen * (1 + _BELOW[answer.recording.protocol] / usual)
     arrived = answer.path.rate_bps or answer.path.mean_rate_bps or 0.0
     if arrived > LARGEST_RATE_BPS:
         raise InputError(
@@ -243,6 +250,14 @@ def _program(producer: str, stacks: Mapping[str, Stack]) -> Fitted:
     return Fitted("program", f"{stack.name}@{stack.with_knobs(version)[-1]}", found, ends)
 
 
+def _kernel(stacks: Mapping[str, Stack]) -> list[Fitted]:
+    """Return the programs and the settings of a transfer over TCP, which no capture names."""
+    stack = stacks[_DEFAULT]
+    said = "TCP is the kernel's; this program stands for the trace's"
+    controller = Fitted("controller", "cubic", "Linux's own: a capture does not name it", ("congestion_control",))
+    return [Fitted("program", f"{stack.name}@{stack.default_version}", said, ("server", "client")), controller]
+
+
 def _distance(one: str, other: str) -> tuple[int, ...]:
     """Return how far apart two versions are: by their first number, then by their second, and so on."""
     numbers = [[int(each) for each in re.findall(r"\d+", text)[:4]] for text in (one, other)]
@@ -262,6 +277,8 @@ class Request:
 def requests_of(recording: Recording) -> list[Request]:
     """Return the client's bidirectional streams (RFC 9000, 2.1) that had data, in order of time."""
     parts = recording.streams
+    if not is_quic(recording):
+        return []
     found = []
     for stream in np.unique(parts.stream[(parts.stream >= 0) & (parts.stream % 4 == 0)]).tolist():
         own = parts.stream == stream
@@ -276,8 +293,13 @@ def _workload(answer: TransferAnswer, *, uplink: bool) -> tuple[dict[str, Scalar
     requests = requests_of(answer.recording)
     count = max(1, len(requests))
     sizes = [each.size_bytes for each in requests if each.size_bytes is not None]
-    total = sum(sizes) if sizes else _payload_bytes(answer)
-    found = "the bytes of its streams" if sizes else "the bytes of its packets, less headers and packets that were lost"
+    found = "the bytes of its streams"
+    if sizes:
+        total = sum(sizes)
+    elif answer.recording.sends:
+        total, found = _payload_bytes(answer), "the bytes of its packets, less headers and packets that were lost"
+    else:
+        total = round(int(answer.recording.streams.size_bytes.sum()) * _TLS_SHARE)
     size = max(1, round(total / count))
     workload: dict[str, Scalar] = {"kind": "upload" if uplink else "download", "object": units.print_size(size)}
     if count == 1:
@@ -305,7 +327,7 @@ def _payload_bytes(answer: TransferAnswer) -> int:
     place = matched(lost, data)
     again = data.size_bytes[place[place >= 0]]
     carried = int(np.maximum(data.size_bytes, 0).sum()) - int(np.maximum(again, 0).sum())
-    return max(1, carried - _FRAME_BYTES * (len(data) - len(again)))
+    return max(1, carried - _FRAME_BYTES[answer.recording.protocol] * (len(data) - len(again)))
 
 
 def _lost(recording: Recording) -> Packets:
@@ -428,8 +450,10 @@ def _first_place(trial: Recording, link_packets: int) -> int:
     """
     data = trial.sent if trial.sends else trial.received
     numbers = data.number[data.space == APPLICATION]
-    count = len(numbers) if trial.sends else int(numbers.max(initial=-1)) + 1
-    return max(0, link_packets - count)
+    if trial.sends or not len(numbers):
+        return max(0, link_packets - len(numbers))
+    first = 0 if is_quic(trial) else int(numbers.min())  # of QUIC the first may be missing
+    return max(0, link_packets - (int(numbers.max()) + 1 - first))
 
 
 def _with_path(rebuilt: Rebuilt, wanted: TransferAnswer, trial: TransferAnswer) -> Rebuilt:
@@ -441,7 +465,7 @@ def _with_path(rebuilt: Rebuilt, wanted: TransferAnswer, trial: TransferAnswer) 
             Fitted("round trip", _time(max(now_ns, theirs.shortest_rtt_ns // 20)), found, (_RTT,))
         )
     wanted_bps, had_bps = queued_rate_bps(wanted), queued_rate_bps(trial)
-    if wanted_bps is None or had_bps is None:
+    if not (wanted.case.bottlenecked and trial.case.bottlenecked) or wanted_bps is None or had_bps is None:
         return rebuilt
     factor = wanted_bps / had_bps
     if abs(factor - 1) > _FINE:
@@ -459,7 +483,9 @@ def _with_packet_size(rebuilt: Rebuilt, wanted: TransferAnswer, trial: TransferA
     if not 1200 <= theirs < ours:
         return rebuilt
     found = f"the largest packet of the trace has {theirs} bytes, of the trial it had {ours}"
-    return rebuilt.corrected(Fitted("MTU", units.print_size(theirs + _IP_UDP_BYTES), found, ("network.mtu",)))
+    return rebuilt.corrected(
+        Fitted("MTU", units.print_size(theirs + _BELOW[wanted.recording.protocol]), found, ("network.mtu",))
+    )
 
 
 def _with_window(

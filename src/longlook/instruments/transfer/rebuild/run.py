@@ -5,7 +5,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from longlook.core import Analysis, Estimate, InputError, MachineError, Outcome, RunFolder, Scalar, SettingError, Study
+from longlook.core import (
+    Analysis,
+    Estimate,
+    InputError,
+    MachineError,
+    Outcome,
+    RunFolder,
+    Scalar,
+    SettingError,
+    Study,
+    find_protocol,
+)
 from longlook.instruments.transfer.answer import TransferAnswer, explain_one
 from longlook.instruments.transfer.reading import End, read_trace
 from longlook.instruments.transfer.rebuild.document import (
@@ -20,10 +31,12 @@ from longlook.instruments.transfer.rebuild.likeness import Likeness, likeness_of
 from longlook.instruments.transfer.suspicion import Suspicion
 from longlook.pipeline import Observer, RunOptions, run_study, sample_study
 from longlook.study import Catalogue, default_around, installed, make_plan, toml_value
+from longlook.timeline import convert
 
 _CORRECTIONS = 2
 """The fit is corrected so often, each time by a trial of the one before."""
 STUDY = "study.toml"
+CAPTURE = "trial.pcapng"
 
 
 @dataclass(frozen=True)
@@ -116,13 +129,20 @@ def _tried(
         raise MachineError(
             f"the rebuilt transfer failed: {why}", f"change what does not fit by --set; its trial is in {out}"
         )
-    files = sorted((folder.trials / trial.id / "qlog" / rebuilt.end).glob("*"), key=lambda file: file.stat().st_size)
-    if not files:
-        raise MachineError(
-            f"the {rebuilt.end} of the trial left no qlog", "choose another program: --set server=quic-go"
-        )
-    recording = read_trace(files[-1], "client" if rebuilt.end == "client" else "server", None)
+    trace = _trace_of(folder.trials / trial.id, trial.protocol, rebuilt.end, out)
+    recording = read_trace(trace, "client" if rebuilt.end == "client" else "server", None)
     return explain_one(recording), int(run.link[rebuilt.way]["arrived"])
+
+
+def _trace_of(trial: Path, protocol: str, end: str, out: Path) -> Path:
+    """Return the qlog that an end of a trial left, or of TCP a capture that is made of the link's log."""
+    if not find_protocol(protocol).quic:
+        [written] = convert(trial, "pcapng", out / CAPTURE)
+        return written.path
+    files = sorted((trial / "qlog" / end).glob("*"), key=lambda file: file.stat().st_size)
+    if not files:
+        raise MachineError(f"the {end} of the trial left no qlog", "choose another program: --set server=quic-go")
+    return files[-1]
 
 
 def _knobs(rebuilt: Rebuilt, catalogue: Catalogue) -> dict[str, list[str]]:
