@@ -76,6 +76,15 @@ _RACA_NOTES = (
     "Its rate up is the rate of acknowledgements: set network.up.rate. The data has no lost pings and no queue: 1bdp."
 )
 
+_HUITEMA = (
+    "Huitema, picoquic, 2026, the link scenarios of its network simulator (github.com/private-octopus/picoquic, "
+    "picoquic_ns.c), on the path of its own tests of congestion control (cc_ns_*_test)"
+)
+_HUITEMA_NOTES = (
+    "10 Mbit/s, 40 ms each way and a queue of at most 80 ms are of the tests. Times count from the first packet, as in "
+    "the simulator. "
+)
+
 
 def _cellular(name: str, what: str, rate: str, rtt_ms: int, deviation_ms: int, reorder: str, loss: str) -> Preset:
     kilobits = float(rate.removesuffix("Mbit")) * 1000
@@ -172,6 +181,21 @@ def _irish(name: str, what: str, down: str, rtt_ms: int, *samples: str) -> Prese
     )
 
 
+def _changing(name: str, what: str, rate: str, notes: str, **settings: Scalar) -> Preset:
+    return Preset(
+        f"huitema2026-{name}",
+        what,
+        _HUITEMA,
+        {
+            "network.rate": rate,
+            "network.rtt": "80ms",
+            "network.queue": "100KB",
+            **{f"network.{key}": value for key, value in settings.items()},
+        },
+        _HUITEMA_NOTES + notes,
+    )
+
+
 _MMWAVE = _still("mmwave", "5G, millimetre waves", "1922Mbit", "88.7Mbit", 7, 77, "Verizon, beside LTE (NSA)")
 _LTE = _still("lte", "LTE", "81.8Mbit", "33.7Mbit", 22, 9, "Verizon, from phones with 5G")
 
@@ -214,6 +238,19 @@ _ALL = (
     _irish("5g-still", "5G, standing still", "uniform(11.2Mbit, 98.4Mbit, 7.2s)", 69, "15617", "", "0.862"),
     _irish("5g-driving", "5G and what is there without it, in a car", "uniform(2.3Mbit, 19.4Mbit, 8.8s)", 80, "27591",
            ", on whatever network the phone had", "0.886"),
+    _changing("black-hole", "Nothing passes from 2 to 4 s", "steps(0s 10Mbit, 2s 0bit, 4s 10Mbit)",
+              "Scenario black_hole. What the queue held stays in it meanwhile."),
+    _changing("drop-and-back", "Half the rate from 1.5 to 3.5 s", "steps(0s 10Mbit, 1500ms 5Mbit, 3500ms 10Mbit)",
+              "Scenario drop_and_back."),
+    _changing("low-and-up", "Half the rate until 2.5 s", "steps(0s 5Mbit, 2500ms 10Mbit)", "Scenario low_and_up."),
+    _changing("wifi-fade", "Wi-Fi that is bad from 1 to 3 s: 9 Mbit/s, and jitter of 12 ms",
+              "steps(0s 10Mbit, 1s 9Mbit, 3s 10Mbit)",
+              "Scenario wifi_fade. Its jitter is 1 and 12 ms of a law of its own; here these are bounds of a uniform "
+              "law that keeps the order, which is a choice.",
+              jitter="steps(0s 1ms, 1s 12ms, 3s 1ms)"),
+    _changing("wifi-suspension", "Wi-Fi that is away for 200 ms in every 2 s",
+              "steps(0s 10Mbit, 1800ms 0bit, repeat 2s)",
+              "Scenario wifi_suspension: a radio that scans other channels."),
 )  # fmt: skip
 
 PRESETS: Mapping[str, Preset] = {preset.name: preset for preset in _ALL}
