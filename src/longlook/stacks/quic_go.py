@@ -36,7 +36,8 @@ _OLDER_GO = (((0, 17), "1.14.15"), ((0, 26), "1.16.15"), ((0, 31), "1.18.10"), (
 
 
 PATCHED_VERSION = tunable_name("0.65.0")
-_HTTP, _QUIC = ("h3", "h2"), ("h3", HQ.name, QUIC_LIVE.name)
+_HTTP, _QUIC_FILES = ("h3", "h2"), ("h3", HQ.name)
+_QUIC = (*_QUIC_FILES, QUIC_LIVE.name)
 _LIVE = (QUIC_LIVE.name, TLS_LIVE.name, UDP_LIVE.name)
 _HTTP_ALONE_UNTIL = (0, 52)  # adapters/quic-go/_older/hq-until-0.52.go, viewer-until-0.52.go
 _RETRY = "servers ask clients for a Retry, which costs a round trip (knob retry)"
@@ -158,9 +159,11 @@ _KNOBS = {
         knobs.HANDSHAKE_TIMEOUT, "stack: 5", usual=5.0, since="0.58.0",
         help="silence during the handshake after which it is given up, as after twice this time in all",
     ),
-    "allow_0rtt": _over_quic(knobs.ALLOW_0RTT, "adapter: yes", default=None, since="0.32.0"),
+    "allow_0rtt": replace(
+        _over_quic(knobs.ALLOW_0RTT, "adapter: yes", default=None, since="0.32.0"), protocols=_QUIC_FILES
+    ),
     "max_incoming_streams": with_default(
-        knobs.MAX_INCOMING_STREAMS, "stack: 100 over h3, 250 over h2", maximum=None
+        knobs.MAX_INCOMING_STREAMS, "stack: 100 over h3, 250 over h2", maximum=None, protocols=(*_QUIC_FILES, "h2")
     ),
     "http2_stream_window": with_default(
         knobs.HTTP2_STREAM_WINDOW, "stack: 4 MiB", usual=4 << 20, since="0.37.5"
@@ -269,7 +272,7 @@ STACK = Stack(
     summary="quic-go: HTTP/3, and HTTP/2 of Go's net/http, from one program",
     roles=("server", "client"),
     protocols=(*_HTTP, HQ.name, *_LIVE),
-    early_data_protocols=("h3", HQ.name),
+    early_data_protocols=_QUIC_FILES,
     cold_protocols=_LIVE,
     connections=(ConnectionState.COLD, ConnectionState.RESUMED, ConnectionState.ZERO_RTT),
     versions=_VERSIONS,
