@@ -83,6 +83,9 @@ func runClient(j *job) error {
 			return errReported
 		}
 	}
+	if j.Live != nil {
+		return view(ctx, d, j)
+	}
 	d.early = j.Connection == connection0RTT
 	if j.Video != nil {
 		return play(ctx, d, site, j)

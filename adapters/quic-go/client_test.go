@@ -97,8 +97,8 @@ type printedLine struct {
 	UploadedDigest *string `json:"uploaded_digest"`
 }
 
-// printed runs a function that prints lines, and returns them with its result.
-func printed(t *testing.T, run func() error) ([]printedLine, error) {
+// printedTo runs a function that prints lines, and returns the file that has them, with its result.
+func printedTo(t *testing.T, run func() error) (string, error) {
 	t.Helper()
 	out, err := os.Create(filepath.Join(t.TempDir(), "out"))
 	if err != nil {
@@ -112,7 +112,14 @@ func printed(t *testing.T, run func() error) ([]printedLine, error) {
 	stdout.Lock()
 	os.Stdout = before
 	stdout.Unlock()
-	text, err := os.ReadFile(out.Name())
+	return out.Name(), result
+}
+
+// printed runs a function that prints lines, and returns them with its result.
+func printed(t *testing.T, run func() error) ([]printedLine, error) {
+	t.Helper()
+	file, result := printedTo(t, run)
+	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}

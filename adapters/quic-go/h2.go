@@ -117,8 +117,8 @@ func (l *handshakingListener) handshake(socket *net.TCPConn) {
 	defer cancel()
 	conn := tls.Server(socket, l.security)
 	err := shakeHands(ctx, conn)
-	if err == nil && conn.ConnectionState().NegotiatedProtocol != protocolH2 {
-		err = errors.New("client did not offer h2")
+	if wanted := l.security.NextProtos[0]; err == nil && conn.ConnectionState().NegotiatedProtocol != wanted {
+		err = fmt.Errorf("client did not offer %s", wanted)
 	}
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "handshake with %s: %v\n", socket.RemoteAddr(), err)

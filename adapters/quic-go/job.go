@@ -42,6 +42,8 @@ type job struct {
 	Priorities map[string]string `json:"priorities"`
 	// Video is what is played instead of a load of phases; nil where there is none.
 	Video *videoJob `json:"video"`
+	// Live is what a live source is asked for instead of a load of phases; nil where there is none.
+	Live *sourceJob `json:"live"`
 }
 
 type identity struct {
@@ -73,6 +75,10 @@ func (j *job) check() error {
 	case protocolH3, protocolH2, protocolEither:
 	case protocolHQ:
 		if err := checkHQ(j); err != nil {
+			return err
+		}
+	case protocolQUICLive, protocolTLSLive, protocolUDPLive:
+		if err := checkLive(j); err != nil {
 			return err
 		}
 	default:
@@ -112,11 +118,14 @@ func (j *job) check() error {
 	if j.wait(0) > 0 && j.Connection == connection0RTT {
 		return usageError{errors.New("job: waits_s before the first phase: a connection that waits has no use for 0rtt")}
 	}
-	if len(j.Phases) == 0 {
+	if len(j.Phases) == 0 && j.Live == nil {
 		return usageError{errors.New("job: no phases")}
 	}
 	if err := j.checkUploads(); err != nil {
 		return err
+	}
+	if j.Live != nil && !isLive(j.Protocol) {
+		return usageError{fmt.Errorf("job: live with %s", j.Protocol)}
 	}
 	if j.Video != nil {
 		if err := j.Video.check(j); err != nil {

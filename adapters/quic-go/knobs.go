@@ -26,6 +26,7 @@ type settings struct {
 	stallTimeout         time.Duration // 0: none
 	altSvcPort           int           // 0: no Alt-Svc
 	uploadAnswer         string        // what a server does with uploads
+	carrier              string        // of a live source's frames over QUIC
 	moves                bool          // to the second address
 	moveAt               time.Duration // after the start of the load; 0: never
 	moveAfterSilence     time.Duration // 0: never
@@ -43,7 +44,7 @@ type knob struct {
 }
 
 var (
-	quicOnly   = []string{protocolH3, protocolHQ, protocolEither}
+	quicOnly   = []string{protocolH3, protocolHQ, protocolEither, protocolQUICLive}
 	all        = []string{protocolH3, protocolHQ, protocolH2, protocolEither}
 	overHTTP2  = []string{protocolH2, protocolEither}
 	eitherOnly = []string{protocolEither}
@@ -76,12 +77,12 @@ type role struct {
 
 var (
 	serving  = role{true, serverKnobs}
-	fetching = role{false, mergedKnobs(raceKnobs, moveKnobs, http2Knobs)}
+	fetching = role{false, mergedKnobs(raceKnobs, moveKnobs, http2Knobs, carrierKnobs)}
 )
 
 // newSettings applies knobs over the stack's own defaults.
 func newSettings(protocol string, values map[string]string, as role) (*settings, error) {
-	result := &settings{quic: &quic.Config{}, http2Windows: usualHTTP2Windows, fallbackDelay: defaultFallbackDelay, uploadAnswer: answerWhole}
+	result := &settings{quic: &quic.Config{}, http2Windows: usualHTTP2Windows, fallbackDelay: defaultFallbackDelay, uploadAnswer: answerWhole, carrier: carrierStreams}
 	acceptEarlyData(result.quic, true)
 	trace(result.quic, as.serves)
 	for name, value := range values {

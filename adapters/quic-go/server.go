@@ -91,10 +91,13 @@ func runServer(options serverOptions) error {
 
 func startService(options serverOptions) (service, error) {
 	start, known := map[string]func(serverOptions, http.Handler, *settings) (service, error){
-		protocolH3:     startH3,
-		protocolH2:     startH2,
-		protocolHQ:     startHQ,
-		protocolEither: startEither,
+		protocolH3:       startH3,
+		protocolH2:       startH2,
+		protocolHQ:       startHQ,
+		protocolEither:   startEither,
+		protocolQUICLive: startQUICLive,
+		protocolTLSLive:  startTLSLive,
+		protocolUDPLive:  startUDPLive,
 	}[options.protocol]
 	if !known {
 		return nil, unsupportedError{fmt.Errorf("protocol %q", options.protocol)}

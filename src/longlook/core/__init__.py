@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from longlook.core import files as files
     from longlook.core import kept_files as kept_files
     from longlook.core import knobs as knobs
+    from longlook.core import live as live
     from longlook.core import path_hints as path_hints
     from longlook.core import paths as paths
     from longlook.core import registry as registry
@@ -115,6 +116,10 @@ if TYPE_CHECKING:
     from longlook.core.links import link_file as link_file
     from longlook.core.links import link_of as link_of
     from longlook.core.links import names_in as names_in
+    from longlook.core.live import CARRIER as CARRIER
+    from longlook.core.live import CARRIERS as CARRIERS
+    from longlook.core.live import DEADLINE as DEADLINE
+    from longlook.core.live import LiveSource as LiveSource
     from longlook.core.lock import Lock as Lock
     from longlook.core.metric import Metric as Metric
     from longlook.core.metric import MetricOf as MetricOf
@@ -191,8 +196,11 @@ if TYPE_CHECKING:
     from longlook.core.protocol import EITHER as EITHER
     from longlook.core.protocol import HQ as HQ
     from longlook.core.protocol import QUIC_ECHO as QUIC_ECHO
+    from longlook.core.protocol import QUIC_LIVE as QUIC_LIVE
+    from longlook.core.protocol import TLS_LIVE as TLS_LIVE
     from longlook.core.protocol import UDP as UDP
     from longlook.core.protocol import UDP_ECHO as UDP_ECHO
+    from longlook.core.protocol import UDP_LIVE as UDP_LIVE
     from longlook.core.protocol import Protocol as Protocol
     from longlook.core.protocol import find_protocol as find_protocol
     from longlook.core.provenance import Component as Component
@@ -301,6 +309,7 @@ else:
                 "BEHIND BESIDE_MAIN BOTTLENECKS MAIN MAIN_SETTINGS RATE SECOND as_further as_main counter_name "
                 "link_file link_of names_in"
             ),
+            "live": "CARRIER CARRIERS DEADLINE LiveSource",
             "lock": "Lock",
             "metric": "Metric MetricOf find_metric margin_of",
             "model": (
@@ -317,7 +326,7 @@ else:
             "problems": "Problems SettingError allowed flatten shown",
             "processes": "children_of cpu_of_tree process_table tree_of",
             "programs": "ask_link box_program link_program trace_program wheel_programs",
-            "protocol": "EITHER HQ Protocol QUIC_ECHO UDP UDP_ECHO find_protocol",
+            "protocol": "EITHER HQ Protocol QUIC_ECHO QUIC_LIVE TLS_LIVE UDP UDP_ECHO UDP_LIVE find_protocol",
             "provenance": "Component Made",
             "quantity": "Margin OF_DELAYS OF_LOSSES OF_PACKETS OF_RATES OF_SHARES OF_STALLS OF_TIMES Quantity",
             "registry": "ModulePlace add_plugins load_only nearest toml_files",
@@ -339,5 +348,5 @@ else:
             "versions": "build_name is_build is_tunable release_name tunable_name untuned_name",
             "workload": "ORDERS PICTURES Parameter WorkloadKind",
         },
-        "codec compressed_files echoes files kept_files knobs path_hints paths registry trust units versions",
+        "codec compressed_files echoes files kept_files knobs live path_hints paths registry trust units versions",
     )

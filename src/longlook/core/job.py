@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from longlook.core.live import LiveSource
 from longlook.core.model import Scalar, Trial
 
 
@@ -64,6 +65,7 @@ class Content:
     segments that are not asked for.
     """
     echo: Echo | None = None  # what is sent and answered; None: files are fetched. With it there are no phases
+    live: LiveSource | None = None  # what the server produces; None: files are fetched. With it there are no phases
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ entry point, beside the constants.
 from dataclasses import replace
 from typing import Any
 
+from longlook.core.live import CARRIERS
 from longlook.core.protocol import EITHER
 from longlook.core.stack import Knob
 
@@ -126,6 +127,10 @@ PLAYER = Knob(
 UPLOAD_ANSWER = Knob(
     str, None, "whole", "what becomes of an upload: taken whole, refused (413), answered early, reset in the middle",
     roles=("server",), choices=("whole", "refused", "early", "reset"), protocols=("h3", "h2"),
+)  # fmt: skip
+CARRIER = Knob(
+    str, None, CARRIERS[0], "how the frames of a live source travel: a stream for each, all in one, or in datagrams",
+    roles=("client",), choices=CARRIERS, protocols=("quic-live",),
 )  # fmt: skip
 RETRY = Knob(bool, None, None, "answer a first packet with a Retry", roles=("server",))
 

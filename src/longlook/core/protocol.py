@@ -16,6 +16,7 @@ class Protocol:
     kernel_tcp: bool = False
     fetches: bool = True  # its client requests files
     echoes: bool = False  # its server answers datagrams with the same datagrams
+    live: bool = False  # its server produces frames of its own accord
     connection_per_request: bool = False
     alternatives: tuple[str, ...] = ()
 
@@ -27,7 +28,7 @@ class Protocol:
     @property
     def cross_traffic(self) -> bool:
         """Return whether it is bare datagrams that nobody asks for and nobody answers."""
-        return not self.fetches and not self.echoes
+        return not (self.fetches or self.echoes or self.live)
 
     @property
     def transport(self) -> str:
@@ -43,10 +44,15 @@ HTTP_1_0 = Protocol("http/1.0", kernel_tcp=True, connection_per_request=True)
 UDP = Protocol("udp", fetches=False)
 UDP_ECHO = Protocol("udp-echo", fetches=False, echoes=True)
 QUIC_ECHO = Protocol("quic-echo", quic=True, fetches=False, echoes=True)
+QUIC_LIVE = Protocol("quic-live", quic=True, fetches=False, live=True)
+TLS_LIVE = Protocol("tls-live", kernel_tcp=True, fetches=False, live=True)
+UDP_LIVE = Protocol("udp-live", fetches=False, live=True)
 EITHER = Protocol("h3-or-h2", kernel_tcp=True, alternatives=("h3", "h2"))
 """The server speaks HTTP/3 and HTTP/2 on one port, and the client chooses: it races them, or falls back."""
 
-_KNOWN = {each.name: each for each in (H3, HQ, H2, HTTP_1_0, UDP, UDP_ECHO, QUIC_ECHO, EITHER)}
+_KNOWN = {
+    each.name: each for each in (H3, HQ, H2, HTTP_1_0, UDP, UDP_ECHO, QUIC_ECHO, QUIC_LIVE, TLS_LIVE, UDP_LIVE, EITHER)
+}
 _DRAFT = "h3-"
 """Drafts of HTTP/3 are called h3-29 and the like."""
 

@@ -13,6 +13,7 @@ from typing import Any
 from longlook.core import codec
 from longlook.core.errors import InputError, MachineError
 from longlook.core.job import Echo, Identity, Program, Upload
+from longlook.core.live import LiveSource
 from longlook.core.model import ConnectionState, Scalar
 from longlook.core.protocol import EITHER, find_protocol
 from longlook.core.source_tree import SourceTree, find_tree
@@ -198,10 +199,11 @@ class ClientJob:
     uploads: Mapping[str, Upload] = field(default_factory=dict)  # path → what is sent there; of others all is fetched
     video: Mapping[str, Scalar] = field(default_factory=dict)  # what to play, and how; empty: fetch the phases
     echo: Echo | None = None  # what to send to a server that answers with the same; None: fetch the phases
+    live: LiveSource | None = None  # what to ask a live source for; None: fetch the phases
 
     def data(self) -> dict[str, Any]:
         """Return the job as plain JSON data; without `connections` if it is 1, and without `waits_s`, `second_address`,
-        `priorities`, `uploads`, `video` and `echo` if there are none, because most programs know no others.
+        `priorities`, `uploads`, `video`, `echo` and `live` if there are none, because most programs know no others.
         """
         entries: dict[str, Any] = codec.encode(self)
         if self.connections == 1:
@@ -218,6 +220,8 @@ class ClientJob:
             del entries["video"]
         if self.echo is None:
             del entries["echo"]
+        if self.live is None:
+            del entries["live"]
         return entries
 
 

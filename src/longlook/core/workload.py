@@ -26,8 +26,8 @@ PICTURES: Mapping[str, tuple[int, int]] = {
 class Parameter:
     """A parameter of a workload.
 
-    `kind` is `size` (bytes, written 30KB), `count`, `time` (seconds), `text`, `start` (a time or random(TIME)), or
-    `payloads` (sizes of datagrams, `core.echoes`).
+    `kind` is `size` (bytes, written 30KB), `rate` (bit/s, written 4Mbit), `count`, `time` (seconds), `text`, `start` (a
+    time or random(TIME)), or `payloads` (sizes of datagrams, `core.echoes`).
     """
 
     kind: str
@@ -41,7 +41,10 @@ class Parameter:
 
 @dataclass(frozen=True)
 class WorkloadKind:
-    """A kind of workload. Names of sizes end in `_bytes` and of times in `_s`; study files leave the ending out."""
+    """A kind of workload.
+
+    Names of sizes end in `_bytes`, of rates in `_bps` and of times in `_s`; study files leave the ending out.
+    """
 
     name: str
     summary: str
@@ -51,4 +54,5 @@ class WorkloadKind:
     uploads: bool = False  # its client sends files; the data's sender is the client
     plays: bool = False  # its client plays a video
     echoes: bool = False  # its client sends datagrams that its server answers with the same
+    live: bool = False  # its server produces frames by the clock, whatever the path takes
     at_once: bool = False  # its files are asked for at once, unless a parameter of that name groups them

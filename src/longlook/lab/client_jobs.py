@@ -29,4 +29,5 @@ def client_job(trial: Trial, content: Content, identity: Identity, server: str) 
         },
         video=content.video,
         echo=content.echo,
+        live=content.live,
     )

@@ -14,6 +14,7 @@ from longlook.core import ExpectedAnswer, Outcome, address_in
 from longlook.lab import judge_connections as connections
 from longlook.lab.judge_knobs import knobs
 from longlook.lab.judge_lines import lines
+from longlook.lab.judge_live import live_errors, viewed
 from longlook.lab.judge_settings import settings
 from longlook.lab.judge_uploads import server_says, uploads, wrong_upload
 from longlook.lab.judge_witness import witnessed
@@ -197,7 +198,7 @@ def _failed(case: FlowCase) -> Judgement:
         )
     reasons = [reason for reason in (client.errors(), _object_errors(client)) if reason]
     cause = f": {'; '.join(reasons)}" if reasons else client.cause()
-    cause += server_says(case)
+    cause += live_errors(case) + server_says(case)
     reason = f"the client failed ({_ending(client)}){cause}{_link_drops(case.link)}{_proxy_never_reached(case)}"
     return Judgement(Outcome.FAILED, reason, _crash_hint(case, "client", client))
 
@@ -233,7 +234,8 @@ def _ended_early(case: FlowCase) -> Judgement:
 def _objects(case: FlowCase) -> Judgement | None:
     if case.kind is not FlowKind.FINITE:
         return None
-    if case.load is not None or case.content.video or case.content.echo is not None:
+    content = case.content
+    if case.load is not None or content.video or content.echo is not None or content.live is not None:
         return _done_without_objects(case)
     objects: dict[str, list[Line]] = {}
     for line in case.client.events("object"):
@@ -270,6 +272,8 @@ def _done_without_objects(case: FlowCase) -> Judgement | None:
     """Check what a client did whose lines `object` are not the proof."""
     if case.load is not None:
         return _left(case, case.load)
+    if (source := case.content.live) is not None:
+        return viewed(case, source)
     return _played(case) if case.content.video else _echoed(case)
 
 

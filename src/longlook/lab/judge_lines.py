@@ -133,6 +133,18 @@ CLIENT_FIELDS: Mapping[str, tuple[Field, ...]] = {
         Field("t_answer_ns", TIME, Needed.never),
         Field("t_end_ns", TIME, Needed.always),
     ),
+    "live": (
+        Field("t_start_ns", TIME, Needed.always),
+        Field("t_source_ns", TIME, Needed.arrived),
+        Field("t_end_ns", TIME, Needed.always),
+        *(Field(name, COUNT, Needed.always) for name in ("frames", "completed", "bytes")),
+    ),
+    "frames": (
+        Field("first", COUNT, Needed.always),
+        Field("t_first_ns", TIME, Needed.always),
+        Field("interval_ns", COUNT, Needed.always),
+        Field("bytes", COUNT, Needed.always),
+    ),
 }
 """Event of a client → its fields."""
 
@@ -142,6 +154,11 @@ SERVER_FIELDS: Mapping[str, tuple[Field, ...]] = {
         Field("t_start_ns", TIME, Needed.always),
         Field("t_end_ns", TIME, Needed.arrived),
         Field("bytes", COUNT, Needed.always),
+    ),
+    "source": (
+        Field("t_start_ns", TIME, Needed.always),
+        Field("t_end_ns", TIME, Needed.always),
+        *(Field(name, COUNT, Needed.always) for name in ("frames", "sent", "reset", "dropped", "bytes")),
     ),
 }
 """Event of a server → its fields."""
@@ -159,6 +176,8 @@ IN_ORDER: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "move": (("t_start_ns", "t_end_ns"),),
     "segment": (("t_start_ns", "t_end_ns"),),
     "echo": (("t_start_ns", "t_answer_ns", "t_end_ns"),),
+    "live": (("t_start_ns", "t_source_ns", "t_end_ns"),),
+    "source": (("t_start_ns", "t_end_ns"),),
 }
 """Event → names of times that do not decrease. If there is a first byte among them, a browser's times may be off by
 their rounding.

@@ -7,8 +7,9 @@ are, so that a body takes at least its own bytes, after the request and before i
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
-from longlook.core import EITHER, UDP_ECHO, ConnectionState, Outcome, has_second_address
+from longlook.core import EITHER, UDP_ECHO, UDP_LIVE, ConnectionState, Outcome, has_second_address
 from longlook.lab.judge_lines import clock_bound_ns
+from longlook.lab.judge_live import whole_frames
 from longlook.lab.judge_uploads import not_carried
 from longlook.lab.link_data import Delivered
 from longlook.lab.link_log import TCP, UDP, LinkLog
@@ -19,6 +20,8 @@ _LATE_BYTES = {TCP: 512, UDP: 32_768}
 """Bytes that may reach the client of a flow behind the last object: frames and alarms that close, and over QUIC the
 probes of a sender that waits for an acknowledgement, which look like data. Repeats over TCP bring nothing.
 """
+_BARE = (UDP_ECHO.name, UDP_LIVE.name)
+"""Protocols whose packets of UDP are not QUIC."""
 _LATE_TICKETS_BYTES = 1024
 """The same over TCP behind early data, which is answered before session tickets are sent."""
 
@@ -35,7 +38,7 @@ def witnessed(case: FlowCase) -> Judgement | None:
     if case.load is not None:
         return _load_witnessed(case, case.log, case.load)
     early = case.session or case.trial.connection is ConnectionState.ZERO_RTT
-    came = Delivered(case.log, clock_bound_ns(case), early=early, framed=case.trial.protocol != UDP_ECHO.name)
+    came = Delivered(case.log, clock_bound_ns(case), early=early, framed=case.trial.protocol not in _BARE)
     for reason in _contradictions(case, came):
         return _contradicted(reason)
     return None
@@ -64,6 +67,7 @@ def _contradictions(case: FlowCase, came: Delivered) -> Iterator[str]:
     yield from _bodies(case, came, arrived, "t_start_ns")
     segments = [line for line in case.client.events("segment") if line.get("t_end_ns") is not None]
     yield from _bodies(case, came, segments, "t_start_ns")
+    yield from _bodies(case, came, whole_frames(case), "t_start_ns")
     if arrived:
         yield from _first_bytes(case, came, arrived)
         yield from _ending(case, came, arrived)

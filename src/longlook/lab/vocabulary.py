@@ -20,6 +20,7 @@ class ProgramKind(StrEnum):
     PLAYER = "player"
     SESSION_PLAYER = "session client that plays"
     ECHO_CLIENT = "client of an echo"
+    VIEWER = "client of a live source"
     CROSS_TRAFFIC_CLIENT = "client of cross traffic"
     SERVER = "server"
     PROXY = "proxy"
@@ -36,8 +37,9 @@ VOCABULARY: Mapping[ProgramKind, frozenset[str]] = {
     ProgramKind.PLAYER: _PLAYS,
     ProgramKind.SESSION_PLAYER: _PLAYS | _SESSION,
     ProgramKind.ECHO_CLIENT: _ANY | {"echo"},
+    ProgramKind.VIEWER: _ANY | {"live", "frames"},
     ProgramKind.CROSS_TRAFFIC_CLIENT: _FETCHES,
-    ProgramKind.SERVER: _ANY | {"ready", "upload"},
+    ProgramKind.SERVER: _ANY | {"ready", "upload", "source"},
     ProgramKind.PROXY: _ANY | {"ready"},
 }
 """Kind of program → the events that it can print."""
@@ -45,7 +47,7 @@ VOCABULARY: Mapping[ProgramKind, frozenset[str]] = {
 EVENTS = frozenset().union(*VOCABULARY.values())
 """Every event that is known. Others are nobody's, and ignored."""
 
-_ONCE = ("page", "video", "done")
+_ONCE = ("page", "video", "live", "done")
 """The lines that a client prints at most once for a job."""
 
 
@@ -53,6 +55,8 @@ def client_kind(case: FlowCase) -> ProgramKind:
     """Return the kind of a case's client."""
     if case.content.echo is not None:
         return ProgramKind.ECHO_CLIENT
+    if case.content.live is not None:
+        return ProgramKind.VIEWER
     if case.content.video:
         return ProgramKind.SESSION_PLAYER if case.session else ProgramKind.PLAYER
     if case.kind is FlowKind.CROSS:

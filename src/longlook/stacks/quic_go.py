@@ -8,6 +8,9 @@ from typing import Any
 from longlook.core import (
     EITHER,
     HQ,
+    QUIC_LIVE,
+    TLS_LIVE,
+    UDP_LIVE,
     Command,
     ConnectionState,
     FromSources,
@@ -33,8 +36,10 @@ _OLDER_GO = (((0, 17), "1.14.15"), ((0, 26), "1.16.15"), ((0, 31), "1.18.10"), (
 
 
 PATCHED_VERSION = tunable_name("0.65.0")
-_HTTP, _QUIC = ("h3", "h2"), ("h3", HQ.name)
-_WITHOUT_HQ_UNTIL = (0, 52)  # adapters/quic-go/_older/hq-until-0.52.go
+_HTTP, _QUIC_FILES = ("h3", "h2"), ("h3", HQ.name)
+_QUIC = (*_QUIC_FILES, QUIC_LIVE.name)
+_LIVE = (QUIC_LIVE.name, TLS_LIVE.name, UDP_LIVE.name)
+_HTTP_ALONE_UNTIL = (0, 52)  # adapters/quic-go/_older/hq-until-0.52.go, viewer-until-0.52.go
 _RETRY = "servers ask clients for a Retry, which costs a round trip (knob retry)"
 _NO_EARLY_DATA = (ConnectionState.COLD, ConnectionState.RESUMED)  # clients crash where it is answered with a Retry
 _RELEASES = (
@@ -71,7 +76,7 @@ _RELEASES = (
     Version("0.65.0", "2026-11-03"),
 )  # each but the last has module files in adapters/quic-go/versions
 _VERSIONS = tuple(
-    replace(each, protocols=_HTTP) if release_of(each.name) <= _WITHOUT_HQ_UNTIL else each for each in _RELEASES
+    replace(each, protocols=_HTTP) if release_of(each.name) <= _HTTP_ALONE_UNTIL else each for each in _RELEASES
 )
 
 
@@ -154,9 +159,11 @@ _KNOBS = {
         knobs.HANDSHAKE_TIMEOUT, "stack: 5", usual=5.0, since="0.58.0",
         help="silence during the handshake after which it is given up, as after twice this time in all",
     ),
-    "allow_0rtt": _over_quic(knobs.ALLOW_0RTT, "adapter: yes", default=None, since="0.32.0"),
+    "allow_0rtt": replace(
+        _over_quic(knobs.ALLOW_0RTT, "adapter: yes", default=None, since="0.32.0"), protocols=_QUIC_FILES
+    ),
     "max_incoming_streams": with_default(
-        knobs.MAX_INCOMING_STREAMS, "stack: 100 over h3, 250 over h2", maximum=None
+        knobs.MAX_INCOMING_STREAMS, "stack: 100 over h3, 250 over h2", maximum=None, protocols=(*_QUIC_FILES, "h2")
     ),
     "http2_stream_window": with_default(
         knobs.HTTP2_STREAM_WINDOW, "stack: 4 MiB", usual=4 << 20, since="0.37.5"
@@ -174,6 +181,7 @@ _KNOBS = {
     ),
     "alt_svc_port": with_default(knobs.ALT_SVC_PORT, "adapter: no"),
     "upload_answer": knobs.UPLOAD_ANSWER,
+    "carrier": replace(knobs.CARRIER, since="0.58.0"),
     "move_at": replace(
         with_default(knobs.MOVE_AT, "over TCP: by a new connection, and what has not arrived is asked for again"),
         since="0.58.0", protocols=("h3", "h2"),
@@ -263,8 +271,9 @@ STACK = Stack(
     name=_NAME,
     summary="quic-go: HTTP/3, and HTTP/2 of Go's net/http, from one program",
     roles=("server", "client"),
-    protocols=(*_HTTP, HQ.name),
-    early_data_protocols=_QUIC,
+    protocols=(*_HTTP, HQ.name, *_LIVE),
+    early_data_protocols=_QUIC_FILES,
+    cold_protocols=_LIVE,
     connections=(ConnectionState.COLD, ConnectionState.RESUMED, ConnectionState.ZERO_RTT),
     versions=_VERSIONS,
     knobs=_KNOBS,

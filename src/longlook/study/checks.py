@@ -20,6 +20,7 @@ from longlook.core import (
     Study,
     allowed,
     link_of,
+    live,
     names_in,
     stop_after_s,
     watched_s,
@@ -233,7 +234,11 @@ def _check_conditions(
 ) -> None:
     try:
         workload = resolve_conditions(settings, catalogue).workload
-        for name, lasts_s in (("duration", stop_after_s(workload)), ("watch", watched_s(workload))):
+        for name, lasts_s in (
+            ("duration", stop_after_s(workload)),
+            ("watch", watched_s(workload)),
+            ("length and drain together", live.lasts_s(workload)),
+        ):
             if lasts_s is not None and lasts_s >= study.timeout_s:
                 problems.add("timeout", f"must be above workload.{name}, here {lasts_s:g} s")
     except SettingError as error:

@@ -37,6 +37,7 @@ from longlook.network import settings as network
 from longlook.study import tcp
 from longlook.study.arm_settings import ArmSettings, EndpointSettings, WorkloadSettings
 from longlook.study.catalogue import Catalogue
+from longlook.study.live import check_live
 from longlook.study.requests import check_requests
 from longlook.study.settings import (
     PROXY,
@@ -148,6 +149,7 @@ def resolve_flow_setup(arm: ArmSettings, catalogue: Catalogue) -> FlowSetup:
     if protocol not in protocols:
         raise SettingError("protocol", f"no stack speaks it; {allowed(protocol, protocols)}")
     check_echo(arm, protocol)
+    check_live(arm, protocol)
     endpoints = {}
     for end in (arm.server, arm.client):
         stack, version = find_stack(end.role, str(end.stack), catalogue)

@@ -240,7 +240,7 @@ def workload_parameters(kind: WorkloadKind, settings: Mapping[str, Scalar]) -> d
 
 def short_name(name: str) -> str:
     """Return `object` for `object_bytes` and `duration` for `duration_s`: the value carries the unit."""
-    return name.removesuffix("_bytes").removesuffix("_s")
+    return name.removesuffix("_bytes").removesuffix("_bps").removesuffix("_s")
 
 
 def _count(value: object) -> Scalar:
@@ -258,6 +258,7 @@ def _text(value: object) -> Scalar:
 _PARAMETER_CHECKS: Mapping[str, Callable[[object], Scalar]] = {
     "size": lambda value: units.print_size(units.parse_size(value)),
     "time": lambda value: units.print_time(units.parse_time(value)),
+    "rate": lambda value: units.print_rate(units.parse_rate(value)),
     "count": _count,
     "text": _text,
     "start": start_setting,
@@ -268,6 +269,8 @@ _PARAMETER_CHECKS: Mapping[str, Callable[[object], Scalar]] = {
 def _parsed(parameter: Parameter, value: Scalar) -> Scalar:
     if parameter.kind == "size":
         return units.parse_size(value)
+    if parameter.kind == "rate":
+        return units.parse_rate(value)
     if parameter.kind == "time":
         return units.parse_time(value) / 1e9
     return value
@@ -276,6 +279,8 @@ def _parsed(parameter: Parameter, value: Scalar) -> Scalar:
 def _printed(parameter: Parameter, value: Scalar) -> Scalar:
     if parameter.kind == "size":
         return units.print_size(int(value))
+    if parameter.kind == "rate":
+        return units.print_rate(int(value))
     if parameter.kind == "time":
         return units.print_time(round(float(value) * 1e9))
     return value

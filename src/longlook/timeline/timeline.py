@@ -47,6 +47,9 @@ class Kind(StrEnum):
     ECHO_STARTED = "echo_started"
     ECHO_ANSWERED = "echo_answered"
     ECHO_UNANSWERED = "echo_unanswered"
+    FRAME_ARRIVED = "frame_arrived"
+    FRAME_MISSED = "frame_missed"
+    FRAMES_HANDLED = "frames_handled"
     LOAD_STARTED = "load_started"
     LOAD_ENDED = "load_ended"
 
@@ -84,9 +87,16 @@ KINDS: Mapping[Kind, str] = {
     Kind.ECHO_ANSWERED: "client, echoes: the first answer to a size; size_bytes = UDP payload, value = tries by then",
     Kind.ECHO_UNANSWERED: "client, echoes: a size was given up (time = then); size_bytes = UDP payload, "
     "value = tries, detail = why none left, if the kernel refused it",
-    Kind.LOAD_STARTED: "link, clients without lines: the first packet of the measured connection came",
+    Kind.FRAME_ARRIVED: "client, live sources: the last byte of a frame arrived; sequence = its number, "
+    "value = s since it was produced",
+    Kind.FRAME_MISSED: "client, live sources: a frame was produced that never was whole (time = then); "
+    "sequence = its number",
+    Kind.FRAMES_HANDLED: "server, live sources: what became of frames there (time = the end); name = sent, reset (in "
+    "the middle) or dropped (before anything left), value = number of frames",
+    Kind.LOAD_STARTED: "link, clients without lines: the first packet of the measured connection came; client, live "
+    "sources: the first frame was produced",
     Kind.LOAD_ENDED: "link, clients without lines: the last packet that can carry bytes of a body was delivered; "
-    "size_bytes = all bodies",
+    "client, live sources: a line `frames` is over; size_bytes = bodies",
 }
 
 SCHEMA = pa.schema(

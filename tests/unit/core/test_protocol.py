@@ -15,6 +15,9 @@ FACTS = {
     "udp": "cross_traffic udp",
     "udp-echo": "echoes udp",
     "quic-echo": "quic echoes udp",
+    "quic-live": "quic live udp",
+    "tls-live": "live tcp",
+    "udp-live": "live udp",
     "nonesuch": "fetches tcp",
 }
 
@@ -22,6 +25,6 @@ FACTS = {
 @pytest.mark.parametrize("name", FACTS)
 def test_a_protocol_is_the_same_everywhere(name: str) -> None:
     protocol = find_protocol(name)
-    said = ("quic", "fetches", "echoes", "cross_traffic", "connection_per_request")
+    said = ("quic", "fetches", "echoes", "live", "cross_traffic", "connection_per_request")
     assert " ".join([*(each for each in said if getattr(protocol, each)), protocol.transport]) == FACTS[name]
     assert protocol.spoken == (("h3", "h2") if protocol == EITHER else (name,))

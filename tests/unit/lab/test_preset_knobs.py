@@ -51,7 +51,9 @@ def test_a_client(monkeypatch: pytest.MonkeyPatch) -> None:
     trial: Any = SimpleNamespace(client=end(), protocol="h3", connection="cold", timeout_s=1.0)
     client: Any = SimpleNamespace(begin=jobs.append)
     addresses: Any = SimpleNamespace(server="198.18.0.2")
-    content: Any = SimpleNamespace(phases=(), connections=1, waits_s=(), video={}, echo=None, priorities={}, uploads={})
+    content: Any = SimpleNamespace(
+        phases=(), connections=1, waits_s=(), video={}, echo=None, live=None, priorities={}, uploads={}
+    )
     job: Any = SimpleNamespace(content=content, identity=IDENTITY)
     nothing: Any = None
     flow: Any = SimpleNamespace(competes=False)

@@ -10,6 +10,7 @@ from syrupy.assertion import SnapshotAssertion
 
 import longlook
 from longlook.core.job import Content, Echo
+from longlook.core.live import LiveSource
 from longlook.core.model import Endpoint, Outcome
 from longlook.lab.judge import judge
 from longlook.lab.observations import FlowCase, FlowKind, Observations
@@ -21,6 +22,7 @@ CONTRACT = Path(longlook.__file__).parents[2] / "adapters" / "CONTRACT.md"
 PAGE = {"event": "page", "url": "u", "t_start_ns": T0, "t_first_byte_ns": T0, "t_loaded_ns": T0 + 9 * MS}
 PLAYING = replace(CONTENT, video={"manifest": "/m"})
 ECHO = Content("/www", (), {}, echo=Echo((1200,), 3, 1.0))
+LIVE = Content("/www", (), {}, live=LiveSource(2, 40_000_000, 1000, 0, 0, 0, 0))
 
 KINDS: dict[ProgramKind, dict[str, Any]] = {
     ProgramKind.CLIENT: {},
@@ -28,6 +30,7 @@ KINDS: dict[ProgramKind, dict[str, Any]] = {
     ProgramKind.PLAYER: {"content": PLAYING},
     ProgramKind.SESSION_PLAYER: {"content": PLAYING, "session": True},
     ProgramKind.ECHO_CLIENT: {"content": ECHO},
+    ProgramKind.VIEWER: {"content": LIVE},
     ProgramKind.CROSS_TRAFFIC_CLIENT: {"kind": FlowKind.CROSS},
 }
 
@@ -51,7 +54,7 @@ def test_a_client_may_print_what_its_kind_does_and_nothing_of_others(kind: Progr
 @pytest.mark.parametrize("event", sorted(EVENTS))
 def test_servers_and_proxies_have_a_vocabulary_of_their_own(event: str) -> None:
     line = Observations(({"event": event},))
-    for role, own in (("server", {"upload"}), ("proxy", set())):
+    for role, own in (("server", {"upload", "source"}), ("proxy", set())):
         found = vocabulary(replace(SOUND, **{role: line}))
         assert (found is None) is (event in {"ready", "connection", "error"} | own), role
 

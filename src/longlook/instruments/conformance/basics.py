@@ -26,6 +26,7 @@ from longlook.instruments.conformance.checks import (
 )
 from longlook.instruments.conformance.evidence import Seen
 from longlook.instruments.conformance.links import path, usual
+from longlook.instruments.conformance.proofs.viewing import LIVE
 from longlook.instruments.conformance.qlogs import count
 from longlook.instruments.conformance.subject import Subject, stack_of
 
@@ -36,7 +37,7 @@ DOWNLOAD = Workload("page", {"objects": 1, "object_bytes": DOWNLOAD_BYTES})
 SMALL = Workload("page", {"objects": 3, "object_bytes": 10_000})
 _SECOND = Workload("compete", {DURATION: 1.0})
 _ECHO = Workload("echo", {"payload": "1200B, 1400B", "tries": 3, "interval_s": 1.0})
-_NO_OBJECTS = "it sends datagrams, not objects"
+_NO_OBJECTS = "nothing asks for objects"
 _OF_THE_CONTRACT = "an image is asked for what its contract has"
 _CONNECTIONS = 3
 _WARM_S, _IDLE_S = 0.2, 0.3
@@ -97,6 +98,8 @@ def _least(protocol: str) -> Workload:
     """Return the smallest workload that shows that two endpoints communicate."""
     if find_protocol(protocol).echoes:
         return _ECHO
+    if find_protocol(protocol).live:
+        return LIVE
     return _SECOND if find_protocol(protocol).cross_traffic else SMALL
 
 
@@ -202,6 +205,8 @@ def _refused(seen: Seen) -> CheckFinding:
 def several(subject: Subject, protocol: str) -> Check:
     """Check that several connections, each from a socket of its own, fetch everything each."""
     name = f"several connections over {protocol} (client)"
+    if not find_protocol(protocol).fetches:
+        return inapplicable(name, _NO_OBJECTS)
     if not subject.stack.several_connections:
         return inapplicable(name, "the client opens only one connection")
     states = [state for state in ConnectionState if subject.can("client", protocol, state)]
@@ -219,6 +224,8 @@ def several(subject: Subject, protocol: str) -> Check:
 def waiting(subject: Subject, protocol: str) -> Check:
     """Check that the client waits after the handshake and between phases, on one connection."""
     name = f"waits over {protocol} (client)"
+    if not find_protocol(protocol).fetches:
+        return inapplicable(name, _NO_OBJECTS)
     if not subject.stack.waits:
         return inapplicable(name, "the client never waits")
     states = [each for each in (ConnectionState.COLD, ConnectionState.RESUMED) if subject.can("client", protocol, each)]
@@ -296,7 +303,7 @@ def logs(subject: Subject, role: str, protocol: str) -> Check:
         text = f"{seen.logs[role]} files, {len(events)} events, {packets} of packets"
         return verdict(seen.ok and packets > 0, text if seen.ok else seen.why)
 
-    return _one(name, _want(subject, role, protocol, SMALL, qlog=True), judge)
+    return _one(name, _want(subject, role, protocol, _least(protocol), qlog=True), judge)
 
 
 def unknown_knob(subject: Subject, role: str, protocol: str) -> Check:

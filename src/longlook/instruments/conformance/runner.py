@@ -18,6 +18,7 @@ from longlook.core import (
     Study,
     Trial,
     codec,
+    find_protocol,
     registry,
 )
 from longlook.instruments.conformance import tcp_settings
@@ -66,13 +67,16 @@ def knobs(subject: Subject) -> Iterator[Check]:
 def _spoken(subject: Subject, knob: Knob) -> list[str]:
     """Return the protocols for which a knob is declared, and has to be proven, and that the peer speaks too.
 
-    HTTP/0.9 has no knob that HTTP/3 lacks, and none of its own meaning: both set the same connection of QUIC.
+    HTTP/0.9 has no knob that HTTP/3 lacks, and none of its own meaning: both set the same connection of QUIC. The same
+    holds for a knob of live sources that HTTP/3 has.
     """
     own = [name for name in subject.stack.protocols_of(subject.version) if name != HQ.name]
     shared = [name for name in own if name in protocols_of(subject.peer)]
     both = all(stack_of(end).speaks(end.version, EITHER.name) for end in (subject.end, subject.peer))
     either = both and EITHER.name in knob.protocols
-    return [*(protocol for protocol in shared if knob.applies_to(protocol)), *([EITHER.name] if either else [])]
+    applied = [protocol for protocol in shared if knob.applies_to(protocol)]
+    once = [each for each in applied if "h3" not in applied or not find_protocol(each).live]
+    return [*once, *([EITHER.name] if either else [])]
 
 
 def _unproven(ask: Ask, why: str) -> Check:

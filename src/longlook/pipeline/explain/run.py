@@ -155,7 +155,13 @@ def explain_run(folder: RunFolder, request: ExplainRequest, options: RunOptions,
     go on. Trials that finished stay, and in virtual time the next call takes them from the cache.
     """
     answers: list[Answer] = []
-    if registry.workload(kind := str(folder.study.settings["workload.kind"])).uploads:
+    workload = registry.workload(kind := str(folder.study.settings["workload.kind"]))
+    if workload.live:
+        raise InputError(
+            f"workload {kind}: explain knows the causes of late loads, and not yet of late frames",
+            "compare arms in which one thing differs: docs/guide/live.md",
+        )
+    if workload.uploads:
         raise InputError(
             f"workload {kind}: explain knows the causes of what clients fetch, and not yet of what they send",
             "compare arms in which one thing differs: docs/guide/uploads.md",

@@ -47,6 +47,34 @@ def echo_events(add: Add) -> dict[str, Callable[[Line], None]]:
 PLAY_STATES = ("started", "stalled", "resumed", "ended")
 """The states that `play` lines say have begun for the viewer."""
 
+
+def live_events(add: Add) -> dict[str, Callable[[Line], None]]:
+    """Return what reads each event of the client of a live source: it calls `add` with rows."""
+
+    def frames(line: Line) -> None:
+        first, began, interval_ns = count(line, "first"), time_ns(line, "t_first_ns"), count(line, "interval_ns")
+        latencies = line.get("latency_ns")
+        if first is None or interval_ns is None or not isinstance(latencies, list):
+            raise BadLineError("no first, interval_ns or latency_ns")
+        if any(each is not None and (type(each) is not int or not 0 <= each < MAX_UNIX_NS) for each in latencies):
+            raise BadLineError("latency_ns has what is no time in ns")
+        ended = began + len(latencies) * interval_ns
+        for offset, latency_ns in enumerate(latencies):
+            produced, row = began + offset * interval_ns, {**_BY_CLIENT, "sequence": first + offset}
+            if latency_ns is None:
+                add(produced, Kind.FRAME_MISSED, row)
+            else:
+                add(produced + latency_ns, Kind.FRAME_ARRIVED, row | {"value": latency_ns / 1e9})
+                ended = max(ended, produced + latency_ns)
+        add(ended, Kind.LOAD_ENDED, _BY_CLIENT | {"size_bytes": count(line, "bytes")})
+
+    def live(line: Line) -> None:
+        if (began := optional_time_ns(line, "t_source_ns")) is not None:
+            add(began, Kind.LOAD_STARTED, _BY_CLIENT)
+
+    return {"frames": frames, "live": live}
+
+
 _BY_CLIENT = {"vantage": Vantage.CLIENT, "priming": False}
 
 
@@ -143,7 +171,8 @@ def read_endpoints(folder: Path, addresses: tuple[str, str] | None = None) -> En
     _assign_flows(found)
     server = _Server(found)
     found.accounts["server.jsonl"] = read_lines(
-        folder / "server.jsonl", {"connection": server.connection, "upload": server.upload}
+        folder / "server.jsonl",
+        {"connection": server.connection, "upload": server.upload, "source": server.source},
     )
     return found
 
@@ -155,7 +184,7 @@ class _Client:
         self._latest_ns: int | None = None  # of all stamps so far
         self.events = {"connection": self.connection, "object": self.object, "page": self.page}
         self.events |= {"move": self.move, "path": self.path}
-        self.events |= player_events(self._add, found.video) | echo_events(self._add)
+        self.events |= player_events(self._add, found.video) | echo_events(self._add) | live_events(self._add)
         self.seen_by_laboratory = {"flow": self.flow, "load": self.load}
 
     def flow(self, line: Line) -> None:
@@ -280,6 +309,12 @@ class _Server:
                 "detail": text(line, "method"),
             }
         )
+
+    def source(self, line: Line) -> None:
+        ended = time_ns(line, "t_end_ns")
+        for name in ("sent", "reset", "dropped"):
+            row = {"time_ns": ended, "kind": Kind.FRAMES_HANDLED, "vantage": Vantage.SERVER, "priming": False}
+            self._found.rows.append({**row, "name": name, "value": float(count(line, name) or 0)})
 
     def connection(self, line: Line) -> None:
         secure = optional_time_ns(line, "t_handshake_ns")

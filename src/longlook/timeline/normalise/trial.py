@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from longlook.core import (
     BEHIND,
+    DEADLINE,
     FLOWS_FILE,
     FLOWS_FOLDER,
     MAIN,
@@ -119,6 +120,7 @@ def normalise_trial(folder: Path, trial: Trial, run: Run) -> Timeline:
         behind, accounts[BEHIND_LOG] = _behind(folder, trial, run, endpoints)
         packets += behind
     table = merge_tables([table_of_rows(rows + _work_rows(run)), *packets])
+    deadline_s = trial.workload.parameters.get(DEADLINE)
     metadata: dict[str, Any] = {
         "schema_version": SCHEMA_VERSION,
         "trial_id": trial.id,
@@ -127,6 +129,7 @@ def normalise_trial(folder: Path, trial: Trial, run: Run) -> Timeline:
         **({"competition": competition.facts} if competition is not None else {}),
         **({"sender": Vantage.CLIENT} if endpoints.uploads else {}),
         **({"http2_windows": endpoints.http2_windows} if endpoints.http2_windows else {}),
+        **({"live": {"deadline_ns": round(float(deadline_s) * NS_PER_S)}} if deadline_s is not None else {}),
         **({"video": _video(endpoints.video, folder, trial)} if endpoints.video else {}),
     }
     return Timeline(table).with_metadata(metadata)

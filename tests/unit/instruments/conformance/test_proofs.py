@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from longlook.core import registry
+from longlook.core.live import CARRIERS
 from longlook.core.stack import Knob, Stack
 from longlook.instruments.conformance.checks import CheckFinding, CheckStatus
 from longlook.instruments.conformance.evidence import RouterPackets, Seen
@@ -28,6 +29,7 @@ KNOBS: Mapping[str, Knob] = {
     "player": knob(str, choices=("shaka", "dash.js")),
     "multipath": knob(str, choices=("minrtt", "redundant")),
     "dont_fragment": knob(str, choices=("set", "unset", "kernel")),
+    "carrier": knob(str, choices=CARRIERS),
     **{name: knob(float) for name in ("on", "off", "window_after_loss", "pto_factor", "fallback_delay")},
     **{name: knob(float) for name in ("stall_timeout", "move_at", "move_after_silence")},
     **{name: knob(float) for name in ("idle_timeout", "keep_alive", "handshake_timeout")},
@@ -38,7 +40,7 @@ SIBLINGS = {name: knob(minimum=1) for name in ("packet_threshold", "requested_ac
 def role_of(name: str) -> str:
     """The role in which the knob decides something."""
     windows = [f"{of}_{what}_window" for of in ("max", "http2") for what in ("stream", "connection")]
-    of_clients = (*windows, "receive_queue", "ack_threshold", "memory", "resolver", "player")
+    of_clients = (*windows, "receive_queue", "ack_threshold", "memory", "resolver", "player", "carrier")
     return "client" if name in of_clients else "server"
 
 

@@ -10,7 +10,7 @@ Entry points: `PROOFS`, `proven_over`, `ask.Ask`.
 
 from collections.abc import Callable, Mapping
 
-from longlook.core import EITHER, UDP, UDP_ECHO
+from longlook.core import EITHER, QUIC_LIVE, UDP, UDP_ECHO
 from longlook.instruments.conformance.checks import Check
 from longlook.instruments.conformance.proofs import (
     acknowledgements,
@@ -23,6 +23,7 @@ from longlook.instruments.conformance.proofs import (
     start,
     traffic,
     uploading,
+    viewing,
     windows,
 )
 from longlook.instruments.conformance.proofs.ask import Ask
@@ -33,7 +34,7 @@ PROOFS: Mapping[str, Proof] = {
     name: proof
     for module in (
         *(windows, congestion, acknowledgements, datagrams, start, silence, racing, moving, traffic, playing),
-        uploading,
+        *(uploading, viewing),
     )
     for name, proof in module.PROOFS.items()
 }
@@ -52,6 +53,7 @@ _PROTOCOLS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(traffic.PROOFS, (UDP.name,)),
     **dict.fromkeys(playing.PROOFS, ("h3", "h2")),
     "dont_fragment": (UDP_ECHO.name,),
+    **dict.fromkeys(viewing.PROOFS, (QUIC_LIVE.name,)),
 }
 
 

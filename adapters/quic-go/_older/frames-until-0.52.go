@@ -1,0 +1,3 @@
+package main
+
+// Live sources are what newer versions have: viewer.go has what stands in for them.
