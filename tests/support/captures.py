@@ -255,3 +255,13 @@ class Download:
             beyond = sorted(number for number in got if number > next_one)
             blocks = [(beyond[0], beyond[-1] + 1)] if beyond else []
             self._ack(at_ms, next_one, echoed, *blocks)
+
+
+def frames_of(data: bytes) -> list[Frame]:
+    """Return the frames of a capture that `pcap` could have written, with ns and from their IP headers on."""
+    found, at = [], 24
+    while at < len(data):
+        seconds, rest, kept, original = struct.unpack_from("<IIII", data, at)
+        found.append(Frame(seconds * 1_000_000_000 + rest, data[at + 16 : at + 16 + kept], original))
+        at += 16 + kept
+    return found

@@ -18,6 +18,7 @@ class TransferRequest:
     traces: Sequence[Path]
     vantage: str | None = None
     connection: int | None = None
+    keys: Path | None = None
 
 
 def explain_transfer(request: TransferRequest) -> list[TransferAnswer]:
@@ -25,7 +26,7 @@ def explain_transfer(request: TransferRequest) -> list[TransferAnswer]:
     if len(request.traces) > _MOST:
         raise InputError(f"{len(request.traces)} traces: a transfer has two ends", "name one trace, or one of each end")
     end = _end(request.vantage)
-    return [explain_one(read_trace(path, end, request.connection)) for path in request.traces]
+    return [explain_one(read_trace(path, end, request.connection, request.keys)) for path in request.traces]
 
 
 def _end(vantage: str | None) -> End | None:
