@@ -148,6 +148,7 @@ class Download:
     with_sacks: bool = True
     receive_window: int = 1 << 20
     scale: int = 7
+    think_ms: float = 0  # the server takes so long to answer
     pause_ms: float = 0  # the server has nothing to send for so long between flights
     handshake: bool = True
     joined: int = 1  # so many segments are one, as an offload has them
@@ -197,7 +198,7 @@ class Download:
             at,
             lambda ends: tcp(100, self.first, b"GET /\r\n", ACK | PSH, options=self._times(at, half), ends=ends),
         )
-        self._next_ms = at + half + 0.05
+        self._next_ms = at + half + 0.05 + self.think_ms
 
     def _send_flight(self) -> None:
         at_ms, half = self._next_ms, self.rtt_ms / 2
@@ -255,3 +256,13 @@ class Download:
             beyond = sorted(number for number in got if number > next_one)
             blocks = [(beyond[0], beyond[-1] + 1)] if beyond else []
             self._ack(at_ms, next_one, echoed, *blocks)
+
+
+def frames_of(data: bytes) -> list[Frame]:
+    """Return the frames of a capture that `pcap` could have written, with ns and from their IP headers on."""
+    found, at = [], 24
+    while at < len(data):
+        seconds, rest, kept, original = struct.unpack_from("<IIII", data, at)
+        found.append(Frame(seconds * 1_000_000_000 + rest, data[at + 16 : at + 16 + kept], original))
+        at += 16 + kept
+    return found

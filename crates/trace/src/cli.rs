@@ -25,6 +25,9 @@ pub struct Options {
     /// Of a netlog: write the events of its requests here, as lines of JSON
     #[arg(long)]
     requests: Option<PathBuf>,
+    /// Of a capture: the secrets of its TLS, which SSLKEYLOGFILE wrote
+    #[arg(long)]
+    keys: Option<PathBuf>,
     /// Read no more than this of the unpacked trace
     #[arg(long)]
     limit_bytes: Option<u64>,
@@ -47,6 +50,7 @@ pub fn run(options: &Options) -> Result<(), Failure> {
             Some(End::Server) => Vantage::Server,
             None => Vantage::Unknown,
         },
+        keys: options.keys.clone(),
         limit_bytes: options.limit_bytes.unwrap_or(u64::MAX),
     })?;
     let account = serde_json::to_value(account).map_err(|error| Failure::new(error.to_string()))?;

@@ -14,6 +14,7 @@ use crate::tcp;
 use crate::walk::{Learned, Walk};
 use crate::writer::{self, Halt};
 
+const MOST_KEY_BYTES: u64 = 256 << 20;
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 const HINT: &str = "longlook-trace decode reads qlog (JSON, NDJSON, JSON-SEQ) and Chromium's netlog, recordings \
                     of the kernel's TCP, and captures (pcap, pcapng), also packed with gzip or zstd";
@@ -32,6 +33,8 @@ pub struct Task {
     pub requests: Option<PathBuf>,
     /// Where the trace was written, for traces that do not name it.
     pub vantage: Vantage,
+    /// Of a capture: secrets of TLS, as a key log in NSS's format.
+    pub keys: Option<PathBuf>,
     /// How much of the unpacked trace is read.
     pub limit_bytes: u64,
 }
@@ -48,7 +51,12 @@ pub fn decode(task: &Task) -> Result<Account, Failure> {
     if capture::is_capture(input.pending()) {
         let open = || Ok(Box::new(packing::open(&task.input)?.take(task.limit_bytes)) as Box<dyn Read>);
         let (name, output) = (task.input.as_path(), task.output.as_path());
-        return capture::decode(&capture::Task { open: &open, name, output, vantage: task.vantage });
+        let keys = task.keys.as_deref().map(key_log).transpose()?.unwrap_or_default();
+        return capture::decode(&capture::Task { open: &open, name, output, vantage: task.vantage, keys: &keys });
+    }
+    if task.keys.is_some() {
+        let reason = format!("{} is no capture of packets, and needs no key log", task.input.display());
+        return Err(Failure::usage(reason).hint("leave --keys out"));
     }
     decode_with(&open, &task.input, &task.output, task.vantage, task.requests.as_deref())
 }
@@ -61,6 +69,15 @@ pub fn decode_text(
     vantage: Vantage,
 ) -> Result<Account, Failure> {
     decode_with(open, name, output, vantage, None)
+}
+
+fn key_log(path: &Path) -> Result<Vec<u8>, Failure> {
+    let mut log = Vec::new();
+    packing::open(path)?.take(MOST_KEY_BYTES).read_to_end(&mut log).map_err(|error| {
+        let hint = "name the file that SSLKEYLOGFILE of the client or the server wrote";
+        Failure::usage(format!("the key log {} cannot be read: {error}", path.display())).hint(hint)
+    })?;
+    Ok(log)
 }
 
 fn decode_with(

@@ -62,6 +62,9 @@ class TraceOptions:
     connection: Annotated[
         int | None, typer.Option(min=0, metavar="N", help="The connection of a trace; default: the busiest.")
     ] = None
+    keys: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The TLS secrets of a capture, as SSLKEYLOGFILE wrote them.")
+    ] = None
     picture: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw a trace as .svg, .png or .pdf.")] = None
 
 
@@ -107,7 +110,9 @@ def explain(
         _explain_traces([run_folder, *map(Path, cells or ())], traces, as_json=as_json)
         return
     if traces != TraceOptions():
-        raise InputError("--vantage, --connection and --picture are for a trace", "leave them out, or name a trace")
+        raise InputError(
+            "--vantage, --connection, --keys and --picture are for a trace", "leave them out, or name a trace"
+        )
     if path_hints.is_one(run_folder):
         needed = "explain needs a run folder, or a trace of a transfer"
         raise InputError(f"{run_folder} is none: {needed}", path_hints.reader_of(run_folder))
@@ -121,7 +126,7 @@ def _explain_traces(paths: list[Path], options: TraceOptions, *, as_json: bool) 
     from longlook.instruments.transfer import TransferRequest, answers_of_traces, explain_transfer, write_picture
     from longlook.terminal import lines_printer
 
-    answers = explain_transfer(TransferRequest(tuple(paths), options.vantage, options.connection))
+    answers = explain_transfer(TransferRequest(tuple(paths), options.vantage, options.connection, options.keys))
     written = [] if options.picture is None else [str(write_picture(answers.each, options.picture))]
     lines_printer(as_json=as_json).show(answers_of_traces(answers, written))
 

@@ -46,14 +46,19 @@ def stream_trace(
             yield table.iter_batches(batch_size=batch_rows), account
 
 
-def decode_to(trace: Path, vantage: TraceVantage | None, out: Path, requests: Path | None = None) -> Account:
+def decode_to(
+    trace: Path, vantage: TraceVantage | None, out: Path, requests: Path | None = None, keys: Path | None = None
+) -> Account:
     """Write the events of a trace to `out` (Parquet, with the account as its metadata `longlook`); return the account.
 
-    The events of a netlog's requests are written to `requests`, if that is given, as lines of JSON.
+    The events of a netlog's requests are written to `requests`, if that is given, as lines of JSON. `keys` is a key log
+    with the secrets of a capture's TLS.
     """
     command = [trace_program().path, "decode", str(trace), "--out", str(out)]
     if requests is not None:
         command += ["--requests", str(requests)]
+    if keys is not None:
+        command += ["--keys", str(keys)]
     if vantage is not None:
         command += ["--vantage", vantage]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -1,6 +1,6 @@
 //! Packets → connections: the same in every pass over a file, so that their numbers are too.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
 
 use crate::capture::packet::{Packet, Transport};
@@ -32,8 +32,8 @@ enum State {
 pub struct Flows {
     current: HashMap<Key, usize>,
     states: Vec<State>,
-    /// Packets of connections that are too many.
-    pub left_out: u64,
+    /// Where connections of QUIC were opened to: further ports that talk to them belong to one that moved.
+    servers: HashSet<SocketAddr>,
 }
 
 impl Flows {
@@ -64,7 +64,8 @@ impl Flows {
                 return Some(Member { flow, ascends });
             }
         }
-        let on_port = [packet.source.port(), packet.destination.port()].contains(&443);
+        let ends = [packet.source, packet.destination];
+        let on_port = ends.iter().any(|end| end.port() == 443 || self.servers.contains(end));
         if opens.is_none() && !(on_port && packet.bytes.get(8).is_some_and(|byte| byte & 0x40 != 0)) {
             return None;
         }
@@ -72,12 +73,14 @@ impl Flows {
         if let Some(long) = first {
             remember(&mut ids, long);
         }
+        if opens.is_some() && self.servers.len() < MOST_FLOWS {
+            self.servers.insert(packet.destination);
+        }
         self.begin(key, State::Quic { ids }).map(|flow| Member { flow, ascends })
     }
 
     fn begin(&mut self, key: Key, state: State) -> Option<usize> {
         if self.states.len() == MOST_FLOWS {
-            self.left_out += 1;
             return None;
         }
         self.states.push(state);

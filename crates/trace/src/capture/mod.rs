@@ -11,7 +11,7 @@ mod rows;
 mod survey;
 mod tcp;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::Read;
 use std::path::Path;
 use std::rc::Rc;
@@ -23,6 +23,7 @@ pub use self::container::is_capture;
 use self::flows::{Flows, Member};
 use self::packet::{Packet, Refusal, Transport};
 use self::quic::header::Long;
+use self::quic::keys::KeyLog;
 use self::rows::{Now, Place};
 use self::survey::{Decision, Facts};
 use self::tcp::segment::Segment;
@@ -44,6 +45,8 @@ pub struct Task<'a> {
     pub output: &'a Path,
     /// The end at which it was taken, if the user names it.
     pub vantage: Vantage,
+    /// Secrets of TLS, in the format of NSS's key log; those in the capture count too.
+    pub keys: &'a [u8],
 }
 
 /// A file's clock, which never goes back.
@@ -179,8 +182,15 @@ pub fn decode(task: &Task) -> Result<Account, Failure> {
     let first_ns = pass.clock.first_ns;
     let decisions: Vec<Rc<Decision>> = facts.iter().map(|each| Rc::new(each.decide(task.vantage))).collect();
     drop(facts);
-    let account = || account_of(container, first_ns, &decisions);
-    writer::write(task.output, account, |writer| rows(task, &decisions, writer))
+    let mut key_log = KeyLog::default();
+    let taken = key_log.read(&pass.reader.secrets) + key_log.read(task.keys);
+    if taken == 0 && !task.keys.is_empty() {
+        return Err(Failure::usage("the key log has no line with a secret of TLS 1.3")
+            .hint("name the file that SSLKEYLOGFILE of the client or the server wrote"));
+    }
+    let (known, key_log) = (decisions.as_slice(), Rc::new(key_log));
+    let account = || account_of(container, first_ns, known);
+    writer::write(task.output, account, |writer| Rows::new(known, key_log.clone()).write(task, writer))
 }
 
 fn account_of(container: &'static str, first_ns: Option<i64>, decisions: &[Rc<Decision>]) -> Account {
@@ -205,38 +215,105 @@ fn account_of(container: &'static str, first_ns: Option<i64>, decisions: &[Rc<De
     account
 }
 
-fn rows(task: &Task, decisions: &[Rc<Decision>], writer: &mut EventWriter) -> Result<(), Halt> {
-    let mut pass = Pass::new(task)?;
-    let mut connections: Vec<Option<(Place, tcp::Connection)>> = decisions.iter().map(|_| None).collect();
-    pass.run(|seen, content| {
+enum Connection {
+    Tcp(Box<tcp::Connection>),
+    Quic(Box<quic::Connection>),
+}
+
+/// The connections of one pass that makes rows.
+struct Rows<'a> {
+    decisions: &'a [Rc<Decision>],
+    key_log: Rc<KeyLog>,
+    connections: Vec<Option<(Place, Connection)>>,
+    /// Further ports of connections that have moved to them.
+    moved: HashMap<usize, usize>,
+}
+
+impl<'a> Rows<'a> {
+    fn new(decisions: &'a [Rc<Decision>], key_log: Rc<KeyLog>) -> Self {
+        let connections = decisions.iter().map(|_| None).collect();
+        Self { decisions, key_log, connections, moved: HashMap::new() }
+    }
+
+    fn write(mut self, task: &Task, writer: &mut EventWriter) -> Result<(), Halt> {
+        let mut pass = Pass::new(task)?;
+        pass.run(|seen, content| self.packet(seen, &content, writer))?;
+        for (flow, connection) in self.connections.iter().enumerate() {
+            let notes = match connection {
+                Some((_, Connection::Tcp(connection))) => connection.notes(),
+                Some((_, Connection::Quic(connection))) => connection.notes(),
+                None => continue,
+            };
+            writer.account.connections[flow].notes.extend(notes);
+        }
+        for (from, to) in self.moved {
+            let ports = &self.decisions[from];
+            let said = format!("It moves to {} and {}.", ports.client, ports.server);
+            writer.account.connections[to].notes.push(said);
+        }
+        close(&pass, &mut writer.account);
+        Ok(())
+    }
+
+    fn packet(&mut self, seen: &Seen, content: &Content, writer: &mut EventWriter) -> Result<(), Halt> {
         let Member { flow, ascends } = seen.member;
-        let Some(decision) = decisions.get(flow) else { return Ok(()) };
+        let Some(decision) = self.decisions.get(flow) else { return Ok(()) };
         let by_client = ascends == decision.client_is_low;
         if decision.interfaces[usize::from(!by_client)].is_some_and(|kept| kept != seen.interface) {
+            writer.account.count_ignored("copies at other interfaces");
             return Ok(());
         }
         writer.account.count_read(seen.time_ns);
-        let (place, connection) = connections[flow].get_or_insert_with(|| {
-            let protocol = if matches!(content, Content::Tcp(_)) { "TCP" } else { "QUIC" };
+        let datagram = seen.packet.bytes.get(UDP_HEADER_BYTES..).unwrap_or_default();
+        let flow = match content {
+            Content::Udp(_) => self.home(flow, decision, datagram, by_client),
+            Content::Tcp(_) => flow,
+        };
+        let key_log = &self.key_log;
+        let (place, connection) = self.connections[flow].get_or_insert_with(|| {
+            let (protocol, word, connection) = match content {
+                Content::Tcp(_) => ("TCP", "tcp", Connection::Tcp(Box::new(tcp::Connection::new(decision.clone())))),
+                Content::Udp(_) => (
+                    "QUIC",
+                    "udp",
+                    Connection::Quic(Box::new(quic::Connection::new(decision.clone(), key_log.clone()))),
+                ),
+            };
             writer.account.connections[flow].protocol = Some(protocol);
-            let word = if protocol == "TCP" { "tcp" } else { "udp" };
             let text = writer.text(&format!("{word} {} {}", decision.client, decision.server));
-            let place = Place { connection: flow as u32, vantage: decision.vantage, flow: text };
-            (place, tcp::Connection::new(decision.clone()))
+            (Place { connection: flow as u32, vantage: decision.vantage, flow: text }, connection)
         });
         let mut now = Now { time_ns: seen.time_ns, frame: seen.frame, place: *place, writer };
-        match content {
-            Content::Tcp(segment) => connection.segment(&segment, by_client, &mut now),
-            Content::Udp(_) => Ok(()),
-        }
-    })?;
-    for (flow, connection) in connections.iter().enumerate() {
-        if let Some((_, connection)) = connection {
-            writer.account.connections[flow].notes.extend(connection.notes());
+        match (connection, content) {
+            (Connection::Tcp(connection), Content::Tcp(segment)) => connection.segment(segment, by_client, &mut now),
+            (Connection::Quic(connection), Content::Udp(_)) => {
+                let length = seen.packet.length.saturating_sub(UDP_HEADER_BYTES);
+                connection.datagram(datagram, length, by_client, &mut now)
+            }
+            _ => Ok(()),
         }
     }
-    close(&pass, &mut writer.account);
-    Ok(())
+
+    /// The connection of a datagram: one that is known by the id, if its ports are new (RFC 9000, 9).
+    fn home(&mut self, flow: usize, decision: &Decision, datagram: &[u8], by_client: bool) -> usize {
+        if let Some(home) = self.moved.get(&flow) {
+            return *home;
+        }
+        let is_new = self.connections[flow].is_none();
+        let is_short = datagram.first().is_some_and(|first| first & 0x80 == 0);
+        if !(is_new && is_short && by_client) {
+            return flow;
+        }
+        let addressed = |id: &Vec<u8>| datagram.get(1..=id.len()) == Some(id.as_slice());
+        let home = self.connections.iter().zip(self.decisions).position(|(known, other)| {
+            let Some((_, Connection::Quic(known))) = known else { return false };
+            other.server == decision.server && known.ids.iter().any(addressed)
+        });
+        if let Some(home) = home {
+            self.moved.insert(flow, home);
+        }
+        home.unwrap_or(flow)
+    }
 }
 
 /// What became of the frames that gave no rows, and how the file ends.
@@ -245,11 +322,10 @@ fn close(pass: &Pass, account: &mut Account) {
     for (what, count) in &pass.ignored {
         *account.ignored.entry((*what).to_owned()).or_default() += count;
     }
-    for (what, count) in &pass.skipped {
-        *account.skipped.entry((*what).to_owned()).or_default() += count;
-    }
-    if pass.reader.without_time > 0 {
-        account.skipped.insert("packets without a time".to_owned(), pass.reader.without_time);
+    let timeless = Some(("packets without a time", pass.reader.without_time)).filter(|(_, count)| *count > 0);
+    for (what, count) in pass.skipped.iter().map(|(what, count)| (*what, *count)).chain(timeless) {
+        *account.skipped.entry(what.to_owned()).or_default() += count;
+        account.warn(0, 0, format!("skipped: {count} {what}"));
     }
     if let Some(damage) = &pass.reader.damage {
         account.truncated = true;

@@ -12,6 +12,8 @@ const TCP_RATIO: i64 = 8;
 /// QUIC's first packets cost more computing.
 const QUIC_RATIO: i64 = 3;
 /// Initial values of the count of hops: no router was between the capture and an end that sends these.
+const LONG: u8 = 0x80;
+const SPIN: u8 = 0x20;
 const FIRST_HOPS: [u8; 3] = [64, 128, 255];
 /// A packet that is seen at several interfaces: at the second one this share of the first one's, or more.
 const COPIED_SHARE: f64 = 0.5;
@@ -29,6 +31,8 @@ struct Side {
     hops: Option<(u8, u8)>,
     /// The newest own time and when it was first seen.
     time: Option<(u32, i64)>,
+    /// Of QUIC: its spin bit, and when that last changed.
+    spin: Option<(bool, Option<i64>)>,
     /// The shortest time from a packet to this end until its answer passed.
     portion_ns: Option<i64>,
     segment_size: Option<u16>,
@@ -68,6 +72,8 @@ pub struct Decision {
     pub segment_bytes: i64,
     /// How the windows of client and server are scaled: `None` if it is unknown.
     pub scales: [Option<u8>; 2],
+    /// The round trip of the handshake.
+    pub handshake_ns: Option<i64>,
     pub notes: Vec<String>,
 }
 
@@ -132,6 +138,9 @@ impl Facts {
     /// A datagram of QUIC.
     pub fn datagram(&mut self, packet: &Packet, opens: bool, ascends: bool, interface: u32, time_ns: i64) {
         let from = self.packet(packet, ascends, interface, packet.length.saturating_sub(8));
+        if let Some(first) = packet.bytes.get(8).filter(|first| **first & LONG == 0) {
+            self.spun(from, first & SPIN != 0, time_ns);
+        }
         if opens && self.opener.is_none() {
             self.opener = Some(from);
         }
@@ -140,6 +149,19 @@ impl Facts {
             Some(opener) if opener == from => self.completed(time_ns),
             Some(_) => self.answered(time_ns),
             None => {}
+        }
+    }
+
+    /// A client turns the spin bit when the server's turn arrives, and a server when the client's does.
+    fn spun(&mut self, from: usize, bit: bool, time_ns: i64) {
+        let [side, other] = self.pair(from);
+        let turned = side.spin.is_some_and(|(known, _)| known != bit);
+        let before_ns = side.spin.and_then(|(_, turned_ns)| turned_ns);
+        side.spin = Some((bit, if turned { Some(time_ns) } else { before_ns }));
+        if let (true, Some((_, Some(other_ns)))) = (turned, other.spin) {
+            if before_ns.is_none_or(|before_ns| before_ns < other_ns) {
+                side.passed(time_ns - other_ns);
+            }
         }
     }
 
@@ -223,6 +245,7 @@ impl Facts {
             interfaces,
             segment_bytes: self.segment_bytes(),
             scales,
+            handshake_ns: self.handshake_ns.map(|portions| portions.iter().sum()),
             notes,
         }
     }
@@ -243,23 +266,24 @@ impl Facts {
         let ratio = if self.transport == Transport::Tcp { TCP_RATIO } else { QUIC_RATIO };
         let by_handshake = self.handshake_ns.map(|portions| portions.map(|portion| portion.max(0)));
         let by_times = sides[0].portion_ns.zip(sides[1].portion_ns).map(|(client, server)| [client, server]);
-        let way = if by_handshake.is_some() { "handshake" } else { "timestamps" };
-        if let Some([client_ns, server_ns]) = by_handshake.or(by_times) {
-            let [client_ms, server_ms] = [client_ns, server_ns].map(|ns| ns as f64 / 1e6);
+        let later = if self.transport == Transport::Tcp { "timestamps" } else { "spin bit" };
+        let mut between = None;
+        for (way, portions) in [("handshake", by_handshake), (later, by_times)] {
+            let Some([client_ns, server_ns]) = portions else { continue };
+            let [of_client, of_server] = [client_ns, server_ns].map(|ns| ns as f64 / 1e6);
             let shown =
-                format!("by its {way}, the client answers after {client_ms:.3} ms, the server after {server_ms:.3} ms");
-            return if client_ns.saturating_mul(ratio) <= server_ns {
-                (Vantage::Client, format!("The capture was taken at the client: {shown}."))
-            } else if server_ns.saturating_mul(ratio) <= client_ns {
-                (Vantage::Server, format!("The capture was taken at the server: {shown}."))
-            } else {
-                (
-                    Vantage::Unknown,
-                    format!(
-                        "The capture was taken between the ends: {shown}. Its round trips lack the sender's part of the path."
-                    ),
-                )
-            };
+                format!("by its {way}, the client answers after {of_client:.3} ms, the server after {of_server:.3} ms");
+            if client_ns.saturating_mul(ratio) <= server_ns {
+                return (Vantage::Client, format!("The capture was taken at the client: {shown}."));
+            }
+            if server_ns.saturating_mul(ratio) <= client_ns {
+                return (Vantage::Server, format!("The capture was taken at the server: {shown}."));
+            }
+            between = Some(shown);
+        }
+        if let Some(shown) = between {
+            let lacks = "Its round trips lack the sender's part of the path.";
+            return (Vantage::Unknown, format!("The capture was taken between the ends: {shown}. {lacks}"));
         }
         let near =
             sides.map(|side| side.hops.is_some_and(|(least, most)| least == most && FIRST_HOPS.contains(&least)));

@@ -18,6 +18,7 @@ class ReproductionOptions:
         str | None, typer.Option(metavar="END", help="The end, client or server, that the trace does not name.")
     ] = None
     connection: Annotated[int | None, typer.Option(min=0, metavar="N", help="Default: the busiest.")] = None
+    keys: Annotated[Path | None, typer.Option(metavar="FILE", help="TLS secrets of a capture: SSLKEYLOGFILE.")] = None
     change: Annotated[
         list[str] | None, typer.Option("--set", help="KEY=VALUE in place of what the trace shows; repeat for more.")
     ] = None
@@ -42,9 +43,9 @@ def reproduce(
     from longlook.instruments.transfer.run import end_of
     from longlook.terminal import RunDisplay, lines_printer
 
-    request = ReproduceRequest(
-        trace, end_of(options.vantage), options.connection, parse_changes(options.change or []), options.rounds
-    )
+    changes = parse_changes(options.change or [])
+    end = end_of(options.vantage)
+    request = ReproduceRequest(trace, end, options.connection, options.keys, changes, options.rounds)
     printer = lines_printer(as_json=as_json)
     display = RunDisplay(printer)
     folder = out or new_folder("reproduce")

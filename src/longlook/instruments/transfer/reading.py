@@ -57,14 +57,14 @@ _BY_PEER = ("frame_received", "filled by the peer")
 _UNUSED = (EventKind.LOSS_TIMER, EventKind.APP_LIMITED, EventKind.STATE)
 
 
-def read_trace(path: Path, vantage: End | None, connection: int | None) -> Recording:
+def read_trace(path: Path, vantage: End | None, connection: int | None, keys: Path | None = None) -> Recording:
     """Return what a trace of one end has of one connection: of the busiest one if none is named.
 
     Raise InputError for a file that is no trace, for a trace without packets, and for a connection that it lacks.
     """
     with named_trace(path) as trace, tempfile.TemporaryDirectory(prefix="longlook-transfer-") as folder:
         decoded = Path(folder) / "events.parquet"
-        account = decode_to(trace, vantage, decoded)
+        account = decode_to(trace, vantage, decoded, keys=keys)
         chosen = _connection(decoded, account, connection, path)
         table, path_note, left_out = _rows(decoded, chosen, account)
     problems = [*problems_of(account), *path_note]

@@ -6,10 +6,10 @@ what this end had sent a round trip before a pause ended (docs/guide/your-trace.
 
 import numpy as np
 
-from longlook.explain import Booleans, Integers
+from longlook.explain import NEVER, Booleans, Integers
 from longlook.instruments.transfer.classes import Intervals, Rules, TimeClass
 from longlook.instruments.transfer.path import PathFacts, holes_before
-from longlook.instruments.transfer.recording import APPLICATION, Packets, Recording
+from longlook.instruments.transfer.recording import APPLICATION, UNKNOWN, Packets, Recording
 from longlook.instruments.transfer.sender import LIMITS, handshake_end_ns
 
 _PACKETS = 8
@@ -32,13 +32,17 @@ def receiver_time(recording: Recording, path: PathFacts) -> Intervals | None:
     if len(data) < 2:
         return None
     opened_ns = min(handshake_end_ns(recording), int(data.time_ns[0]))
-    bounds = np.unique(np.concatenate([[0, opened_ns], data.time_ns]))
+    asked_ns = _requests(recording)[:1] if recording.protocol == "TCP" else data.time_ns[:0]
+    bounds = np.unique(np.concatenate([[0, opened_ns], data.time_ns, asked_ns]))
     rules = Rules(bounds)
     start, end = rules.start_ns, rules.end_ns
     rules.decide(start < opened_ns, TimeClass.HANDSHAKE)
     following = np.searchsorted(data.time_ns, end, side="left")  # the packet that ends each interval
     rtt = path.shortest_rtt_ns or 0
     length = end - start
+    window = [each.time_ns for each in recording.blocked if each.by_peer and each.limit == "receive_window"]
+    filled = _follows(start, np.array(window, np.int64), rtt)
+    rules.decide(filled, TimeClass.CONNECTION_CREDIT, "rule: data arrived up to the end of the window")
     rules.decide(length <= _steady_ns(data, path, rtt), TimeClass.ARRIVING)
     for limit, name in LIMITS.items():
         said = np.array([each.time_ns for each in recording.blocked if each.by_peer and each.limit == limit], np.int64)
@@ -55,6 +59,20 @@ def receiver_time(recording: Recording, path: PathFacts) -> Intervals | None:
     return rules.decided()
 
 
+def _requests(recording: Recording) -> Integers:
+    """Return when data of this end left after the handshake, over TCP."""
+    sent = recording.sent
+    found: Integers = sent.time_ns[(sent.space == APPLICATION) & (sent.number != UNKNOWN)]
+    return found
+
+
+def _follows(starts_ns: Integers, moments_ns: Integers, rtt_ns: int) -> Booleans:
+    """Return which starts come less than a quarter of a round trip after one of some moments, which ascend."""
+    place = np.searchsorted(moments_ns, starts_ns, side="right") - 1
+    last = np.append(moments_ns, -NEVER)[place] if len(moments_ns) else np.full(len(starts_ns), -NEVER)
+    return np.asarray((place >= 0) & (starts_ns - last <= max(rtt_ns // 4, 1)), np.bool_)
+
+
 def _steady_ns(data: Packets, path: PathFacts, rtt_ns: int) -> int:
     """Return how long a pause within data that arrives steadily may be."""
     usual = int(np.percentile(np.maximum(data.size_bytes, 1), 90))
@@ -67,14 +85,18 @@ def _decide_requests(rules: Rules, recording: Recording, following: Integers, rt
     streams = recording.streams
     _, first = np.unique(streams.stream, return_index=True)
     opened = np.sort(streams.time_ns[first])
-    start, end = rules.start_ns, rules.end_ns
-    begins = np.searchsorted(opened, end, side="right") > np.searchsorted(opened, end, side="left")
     sent = recording.sent.take(recording.sent.space == APPLICATION)
     usual = float(np.median(sent.size_bytes)) if len(sent) else 0.0
     asking = sent.time_ns[sent.size_bytes > 1.25 * usual] if usual > 0 else sent.time_ns
+    if recording.protocol == "TCP":  # one stream has all answers: each begins with the first data after a request
+        asking = _requests(recording)
+        answers = np.searchsorted(streams.time_ns, asking, side="right")
+        opened = streams.time_ns[np.unique(answers[answers < len(streams.time_ns)])]
+    start, end = rules.start_ns, rules.end_ns
+    begins = np.searchsorted(opened, end, side="right") > np.searchsorted(opened, end, side="left")
     place = np.searchsorted(asking, end - int(_ROUND_TRIP[0] * rtt_ns), side="right") - 1
     asked = np.where(place >= 0, np.append(asking, -1)[place], -1)
-    known = begins & (asked >= 0) & (following > 0)
+    known = begins & (asked >= 0) & ((following > 0) | (recording.protocol == "TCP"))
     thinking = known & (end - asked > 2 * rtt_ns)
     rules.decide(known & ~thinking, TimeClass.REQUEST, "rule: a new stream begins a round trip after a packet")
     rules.decide(thinking & (asked <= start), TimeClass.SERVER_THINK, "rule: a new stream begins later than that")

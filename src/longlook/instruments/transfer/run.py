@@ -20,6 +20,7 @@ class TransferRequest:
     traces: Sequence[Path]
     vantage: str | None = None
     connection: int | None = None
+    keys: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ def explain_transfer(request: TransferRequest) -> TransferAnswers:
     if len(request.traces) > _MOST:
         raise InputError(f"{len(request.traces)} traces: a transfer has two ends", "name one trace, or one of each end")
     end = end_of(request.vantage)
-    found = [read_trace(path, end, request.connection) for path in request.traces]
+    found = [read_trace(path, end, request.connection, request.keys) for path in request.traces]
     if len(found) < _MOST:
         return TransferAnswers([explain_one(each) for each in found])
     joined = _joined(*found)
@@ -46,6 +47,8 @@ def explain_transfer(request: TransferRequest) -> TransferAnswers:
 
 
 def _joined(one: Recording, other: Recording) -> Joined | str:
+    if "TCP" in (one.protocol, other.protocol):
+        return "segments of TCP have no numbers of their own"
     ends = {one.end: one, other.end: other}
     if {*ends} == {"client", "server"}:
         return join(ends["client"], ends["server"])
@@ -53,10 +56,8 @@ def _joined(one: Recording, other: Recording) -> Joined | str:
         return f"both are of the {one.end}"
     if one.sends == other.sends:
         return "an end is not named, and which of them received the data is not clear: name it by --vantage"
-    server, client = (
-        (one, other) if one.sends else (other, one)
-    )  # an end without a name: the data comes from the server
-    return join(client, server)
+    # Of an end without a name: the data comes from the server.
+    return join(other, one) if one.sends else join(one, other)
 
 
 def end_of(vantage: str | None) -> End | None:

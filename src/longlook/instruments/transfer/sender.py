@@ -147,13 +147,17 @@ def sender_time(recording: Recording, path: PathFacts, waits: tuple[Integers, In
     acked = recording.acked.time_ns
     over_ns = max(int(data.time_ns[-1]), int(acked[-1]) if len(acked) else 0)
     busy_begin, busy_end = _union(*waits)
-    bounds = np.unique(np.concatenate([[0, opened_ns, over_ns], data.time_ns, busy_begin, busy_end]))
+    asked_ns = recording.streams.time_ns[:1]
+    bounds = np.unique(np.concatenate([[0, opened_ns, over_ns], data.time_ns, busy_begin, busy_end, asked_ns]))
     bounds = bounds[(bounds >= 0) & (bounds <= over_ns)]
     rules = Rules(bounds)
     start = rules.start_ns
     rules.decide(start < opened_ns, TimeClass.HANDSHAKE)
     rules.decide(_covered(start, busy_begin, busy_end), TimeClass.PATH)
     rules.decide(start >= data.time_ns[-1], TimeClass.PROPAGATION)
+    if recording.end == "server" and len(asked_ns):
+        asked = (start >= asked_ns[0]) & (start < data.time_ns[0])
+        rules.decide(asked, TimeClass.APPLICATION, "rule: it was asked, and does not answer yet")
     rules.decide(start < data.time_ns[0], TimeClass.PEER_IDLE if recording.end != "client" else TimeClass.APPLICATION)
     place = np.clip(np.searchsorted(pauses.begin_ns, start, side="right") - 1, 0, len(pauses.begin_ns) - 1)
     _decide_pauses(rules, recording, pauses, place, path)

@@ -88,8 +88,9 @@ def test_window_limited_flights(tmp_path: Path) -> None:
     assert share(answer, TimeClass.CONGESTION_WINDOW) > 0.7
 
 
-def test_a_full_receive_window(tmp_path: Path) -> None:
-    made = Download(receive_window=10 * 1448, scale=3)
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_full_receive_window(tmp_path: Path, place: float) -> None:
+    made = Download(receive_window=10 * 1448, scale=3, place=place)
     answer = explained(tmp_path, pcap(made.frames))
     assert share(answer, TimeClass.CONNECTION_CREDIT) > 0.7
     assert causes(answer)[0] == "connection_credit"
@@ -100,6 +101,25 @@ def test_a_program_with_nothing_to_send(tmp_path: Path) -> None:
     answer = explained(tmp_path, pcap(Download(pause_ms=120).frames))
     assert share(answer, TimeClass.APPLICATION) > 0.6
     assert "application_limited" in causes(answer)
+
+
+@pytest.mark.parametrize(("place", "name"), [(0, TimeClass.SERVER_THINK), (1, TimeClass.APPLICATION)])
+def test_a_slow_answer(tmp_path: Path, place: float, name: TimeClass) -> None:
+    assert share(explained(tmp_path, pcap(Download(place=place, think_ms=1500).frames)), name) > 0.6
+
+
+def test_a_closed_window_is_a_slow_reader(tmp_path: Path) -> None:
+    made = Download(flights=4)
+    last = made.frames[-1]
+    number = made.first + made.sent * made.segment_bytes
+    closed = [
+        Frame(last.time_ns + place * 100_000_000, tcp(107, number, window=0, ends=(CLIENT, SERVER)))
+        for place in range(1, 8)
+    ]
+    opened = Frame(closed[-1].time_ns + 100_000_000, tcp(107, number, window=8000, ends=(CLIENT, SERVER)))
+    more = Frame(opened.time_ns + 10_000, tcp(number, 107, bytes(1448), ends=(SERVER, CLIENT)))
+    answer = explained(tmp_path, pcap([*made.frames, *closed, opened, more]))
+    assert "slow_reader" in causes(answer)
 
 
 def test_without_a_handshake(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ mod tls;
 
 use std::rc::Rc;
 
-use self::receiving::Receiving;
+use self::receiving::{Receiving, Wire};
 use self::segment::Segment;
 use self::sending::{Ack, Data, Sending};
 use self::tls::{Part, Records};
@@ -70,10 +70,11 @@ impl Connection {
         if is_own {
             self.sending.send(segment, Data { space, segment_bytes }, now)?;
             if segment.acknowledges() && !segment.resets() {
-                self.receiving.acknowledge(segment, scale);
+                self.receiving.acknowledge(segment, scale, now.time_ns);
             }
         } else {
-            self.receiving.receive(segment, space, segment_bytes, now)?;
+            let wire = Wire { segment_bytes, rtt_ns: self.decision.handshake_ns.unwrap_or(0) };
+            self.receiving.receive(segment, space, wire, now)?;
             if segment.acknowledges() && !segment.resets() {
                 self.sending.acknowledge(&Ack { segment, scale }, now)?;
             }

@@ -3,6 +3,8 @@
 //! Segments are numbered as their sender would have: a hole takes the numbers of the segments that are missing in it. If
 //! these come late, they have those numbers; if they are sent again, they have new ones.
 
+use std::collections::VecDeque;
+
 use super::ranges::Ranges;
 use super::segment::Segment;
 use super::sequence::Unwrap;
@@ -10,6 +12,7 @@ use crate::capture::rows::{Now, Sized};
 use crate::event::{Kind, Space};
 use crate::writer::Halt;
 
+const MOST_WINDOWS: usize = 1 << 16;
 const MOST_HOLES: usize = 1 << 10;
 /// Without timestamps, missing segments that come so soon are late ones.
 const LATE_NS: i64 = 3_000_000;
@@ -25,6 +28,15 @@ struct Hole {
     own_time: Option<u32>,
 }
 
+/// What is known of the path beforehand.
+#[derive(Clone, Copy)]
+pub struct Wire {
+    /// Data of a segment: longer ones were joined.
+    pub segment_bytes: i64,
+    /// The round trip of the handshake.
+    pub rtt_ns: i64,
+}
+
 /// What one end receives.
 #[derive(Default)]
 pub struct Receiving {
@@ -35,8 +47,9 @@ pub struct Receiving {
     numbers: i64,
     arrived: Ranges,
     holes: Vec<Hole>,
-    window_end: i64,
-    window_bytes: i64,
+    /// Ends of windows that were announced, with their times: the data that arrives was sent by one of a round trip ago.
+    windows: VecDeque<(i64, i64, i64)>,
+    window: Option<(i64, i64)>,
     blocked_at: i64,
     pub unseen_bytes: i64,
     pub offloaded: u64,
@@ -50,19 +63,13 @@ impl Receiving {
     }
 
     /// A segment arrives.
-    pub fn receive(
-        &mut self,
-        segment: &Segment,
-        space: Option<Space>,
-        segment_bytes: i64,
-        now: &mut Now,
-    ) -> Result<(), Halt> {
+    pub fn receive(&mut self, segment: &Segment, space: Option<Space>, wire: Wire, now: &mut Now) -> Result<(), Halt> {
         let bytes = segment.data_bytes as i64;
         let start = self.sequence.unwrap(segment.sequence);
         if !self.started {
             (self.started, self.next) = (true, start);
         }
-        let header_bytes = segment.header_bytes as i64;
+        let (header_bytes, segment_bytes) = (segment.header_bytes as i64, wire.segment_bytes);
         let closed_at = if segment.closes() { start + bytes + 1 } else { i64::MIN };
         if bytes == 0 || (bytes == 1 && start + 1 == self.next) {
             self.next = self.next.max(closed_at);
@@ -80,7 +87,7 @@ impl Receiving {
             }
         }
         self.next = self.next.max(closed_at);
-        self.fills_window(segment_bytes, now)
+        self.fills_window(wire.segment_bytes, wire.rtt_ns, now)
     }
 
     fn number(
@@ -125,7 +132,7 @@ impl Receiving {
     }
 
     /// The end of the capture acknowledges, and gives room for more.
-    pub fn acknowledge(&mut self, segment: &Segment, scale: Option<u8>) {
+    pub fn acknowledge(&mut self, segment: &Segment, scale: Option<u8>, time_ns: i64) {
         let reached = self.sequence.unwrap(segment.acknowledgement);
         if !self.started {
             (self.started, self.next) = (true, reached);
@@ -136,18 +143,28 @@ impl Receiving {
         }
         self.holes.retain(|hole| hole.end > reached);
         if let Some(scale) = scale {
-            self.window_bytes = i64::from(segment.window) << scale;
-            self.window_end = reached + self.window_bytes;
+            let bytes = i64::from(segment.window) << scale;
+            self.windows.push_back((time_ns, reached + bytes, bytes));
+            if self.windows.len() > MOST_WINDOWS {
+                self.windows.pop_front();
+            }
         }
     }
 
-    /// Data has arrived up to the end of the window: its sender has to wait.
-    fn fills_window(&mut self, segment_bytes: i64, now: &mut Now) -> Result<(), Halt> {
-        let filled = self.window_end > 0 && self.next + segment_bytes > self.window_end;
-        if filled && self.blocked_at != self.window_end {
-            self.blocked_at = self.window_end;
-            let value = Some(self.window_bytes as f64);
-            now.named(Kind::Blocked, "receive_window", Some("filled by the peer"), value)?;
+    /// Data has arrived up to the end of the window that its sender knew: it had to wait.
+    fn fills_window(&mut self, segment_bytes: i64, rtt_ns: i64, now: &mut Now) -> Result<(), Halt> {
+        while let Some((time_ns, end, bytes)) = self.windows.front() {
+            if *time_ns > now.time_ns - rtt_ns {
+                break;
+            }
+            self.window = Some((*end, *bytes));
+            self.windows.pop_front();
+        }
+        let Some((end, bytes)) = self.window else { return Ok(()) };
+        let fills = self.next + segment_bytes > end && self.next <= end;
+        if fills && self.blocked_at != end {
+            self.blocked_at = end;
+            now.named(Kind::Blocked, "receive_window", Some("filled by the peer"), Some(bytes as f64))?;
         }
         Ok(())
     }

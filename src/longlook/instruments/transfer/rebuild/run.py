@@ -46,6 +46,7 @@ class ReproduceRequest:
     trace: Path
     vantage: End | None = None
     connection: int | None = None
+    keys: Path | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
     rounds: int = 10
 
@@ -81,7 +82,7 @@ def reproduce(request: ReproduceRequest, out: Path, options: RunOptions | None, 
     if 0 < request.rounds < Analysis().min_rounds:
         raise InputError(f"--rounds {request.rounds}: a verdict needs {Analysis().min_rounds}", "or 0 for no tests")
     given = {key: toml_value(value) for key, value in request.settings.items()}
-    answer = explain_one(read_trace(request.trace, request.vantage, request.connection))
+    answer = explain_one(read_trace(request.trace, request.vantage, request.connection, request.keys))
     catalogue = installed()
     rebuilt = fit_transfer(answer, catalogue.stacks, given)
     if options is None:
