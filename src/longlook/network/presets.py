@@ -239,7 +239,7 @@ _ALL = (
     _irish("5g-driving", "5G and what is there without it, in a car", "uniform(2.3Mbit, 19.4Mbit, 8.8s)", 80, "27591",
            ", on whatever network the phone had", "0.886"),
     _changing("black-hole", "Nothing passes from 2 to 4 s", "steps(0s 10Mbit, 2s 0bit, 4s 10Mbit)",
-              "Scenario black_hole. What the queue held stays in it meanwhile."),
+              "Scenario black_hole. Packets in the queue stay there meanwhile."),
     _changing("drop-and-back", "Half the rate from 1.5 to 3.5 s", "steps(0s 10Mbit, 1500ms 5Mbit, 3500ms 10Mbit)",
               "Scenario drop_and_back."),
     _changing("low-and-up", "Half the rate until 2.5 s", "steps(0s 5Mbit, 2500ms 10Mbit)", "Scenario low_and_up."),

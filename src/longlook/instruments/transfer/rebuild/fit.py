@@ -25,6 +25,8 @@ _FRAME_BYTES = {"QUIC": 34, "TCP": 34}
 """Header, tag and frame of a QUIC packet with data of a stream, or TCP's header with timestamps and TLS: no data."""
 _TLS_SHARE = 0.997
 """The share of the data in a stream of TCP that is left without records of TLS and frames of HTTP/2."""
+_LEAST_FOR_ALL = 1280
+"""A path that passes no larger packets lets the first packets of every program pass: some begin with this size."""
 _ROOM = 4
 """A path that showed no queue is made so much faster than anything that arrived, and then limits nothing."""
 _MOST_LOSSES = 2_000
@@ -436,7 +438,7 @@ def refit(
     the program at each end.
     """
     corrected = _with_path(rebuilt, wanted, trial)
-    corrected = _with_packet_size(corrected, wanted, trial)
+    corrected = _with_packet_size(corrected, wanted, trial, knobs)
     corrected = _with_window(corrected, wanted, trial, knobs)
     corrected = _with_credit(corrected, wanted, trial, knobs)
     return replace(corrected, first_place=_first_place(trial.recording, link_packets))
@@ -476,16 +478,19 @@ def _with_path(rebuilt: Rebuilt, wanted: TransferAnswer, trial: TransferAnswer) 
     return rebuilt
 
 
-def _with_packet_size(rebuilt: Rebuilt, wanted: TransferAnswer, trial: TransferAnswer) -> Rebuilt:
+def _with_packet_size(
+    rebuilt: Rebuilt, wanted: TransferAnswer, trial: TransferAnswer, knobs: Mapping[str, Sequence[str]]
+) -> Rebuilt:
     theirs, ours = (int(each.case.data.size_bytes.max(initial=0)) for each in (wanted, trial))
-    if theirs > ours:
-        return rebuilt.lacking(f"The trace has packets of {theirs} bytes, the trial of at most {ours}.")
-    if not 1200 <= theirs < ours:
+    if theirs == ours or theirs <= 0:
         return rebuilt
     found = f"the largest packet of the trace has {theirs} bytes, of the trial it had {ours}"
-    return rebuilt.corrected(
-        Fitted("MTU", units.print_size(theirs + _BELOW[wanted.recording.protocol]), found, ("network.mtu",))
-    )
+    if _LEAST_FOR_ALL <= theirs < ours:
+        size = units.print_size(theirs + _BELOW[wanted.recording.protocol])
+        return rebuilt.corrected(Fitted("MTU", size, found, ("network.mtu",)))
+    if theirs < ours and "max_udp_payload" in knobs[rebuilt.sender]:
+        return rebuilt.corrected(Fitted("packets", theirs, found, (f"{rebuilt.sender}_knobs.max_udp_payload",)))
+    return rebuilt.lacking(f"{found[0].upper()}{found[1:]}.")
 
 
 def _with_window(
