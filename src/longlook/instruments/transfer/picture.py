@@ -77,7 +77,7 @@ def _classes(answer: TransferAnswer, end_s: float) -> Any:
     ]
     used = [name for name in names if name in {row["class"] for row in rows}]
     scale = alt.Scale(domain=used, range=[_COLOURS[TimeClass(name)] for name in used])
-    legend = alt.Legend(orient="top", title=None, columns=6)
+    legend = alt.Legend(orient="top", title=None, columns=6, columnPadding=20)
     colour = alt.Color("class:N", scale=scale, legend=legend)
     return (
         _chart(rows)
