@@ -56,6 +56,8 @@ def explain_one(recording: Recording, *, alone: bool = True) -> TransferAnswer:
     waits = queue_waits(trips)
     sends = recording.sends
     data = data_of(recording) if sends else arriving_data(recording)
+    if len(data) > 1 and data.time_ns[0] == data.time_ns[-1]:
+        raise InputError(f"{recording.name}: all its data has one time, so no time can be explained", "log finer times")
     intervals = sender_time(recording, path, waits) if sends else receiver_time(recording, path)
     if intervals is None or intervals.total_ns <= 0:
         raise InputError(

@@ -54,5 +54,7 @@ def reproduce(
             run = None if options.dry_run else engine.run_options()
             found = reproduce(request, folder, run, display.observer())
     except KeyboardInterrupt as error:
-        raise InterruptedByUserError("stopped", "repeat the command: finished trials come from the cache") from error
+        raise InterruptedByUserError(
+            "stopped", "repeat the command with another --out: finished trials come from the cache"
+        ) from error
     printer.show(reproduction_shown(found))

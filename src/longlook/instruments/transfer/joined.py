@@ -1,7 +1,8 @@
 """Both ends of one connection together: what became of each packet, and the way of each direction. Pure.
 
-The clocks of two machines differ by an unknown time. It falls out of everything here: the shortest way there and back
-is a sum of both directions, and a wait is by how much a way is longer than the shortest in its direction.
+The clocks of two machines differ by an unknown time. It falls out of everything here, if it stays the same: the
+shortest way there and back is a sum of both directions, and a wait is by how much a way is longer than the shortest
+in its direction.
 """
 
 from collections.abc import Sequence
@@ -10,26 +11,33 @@ from dataclasses import dataclass
 import numpy as np
 
 from longlook.explain import Integers
+from longlook.instruments.transfer.path import round_trips
 from longlook.instruments.transfer.recording import APPLICATION, UNKNOWN, Packets, Recording, matched
+from longlook.instruments.transfer.suspicion import MOST_EVIDENCE
 
 _LEAST_PACKETS = 10
 _ALIKE = 0.9
 """The least share of an end's received packets that the other end must have sent, with the same size."""
 _DRIFT_NS = 1_000_000
-_MOST_EVIDENCE = 5
+_RTT_BOUNDS = (0.5, 1.1)
+"""The shortest way there and back as a part of the shortest round trip that the sender saw, which has delays of
+acknowledgements in it; the clocks may have drifted a little.
+"""
 
 
 @dataclass(frozen=True)
 class Way:
     """One direction: its packets with a number after the handshake, and what became of them. Times are ns.
 
-    A packet that never arrived was lost, or its receiver threw it away before it was logged. `spurious` are packets
-    that were declared lost and arrived. `waits_ns` are beyond the shortest way of the direction, of shape (N,), in the
-    order of sending.
+    `sent` are those from the first to the last that arrived: `outside` left before or after them, when the other end's
+    trace may not have begun, or had ended. The others that never arrived were lost, or their receiver threw them away
+    before it logged them. `spurious` are packets that were declared lost and arrived. `waits_ns` are beyond the
+    shortest way of the direction, of shape (N,), in the order of sending.
     """
 
     sender: str  # client or server
     sent: int
+    outside: int
     arrived: int
     declared_lost: int
     spurious: int
@@ -65,44 +73,63 @@ class Joined:
 
 def join(client: Recording, server: Recording) -> Joined | str:
     """Return both ends as one, or why they cannot be the two ends of one connection."""
-    if (down := _way("server", server, client)) is None or (up := _way("client", client, server)) is None:
-        return "they are not the two ends of one connection: their packets have other numbers or sizes"
-    return Joined(down[0], up[0], down[1] + up[1])
+    ways = []
+    for end, sender, receiver in (("server", server, client), ("client", client, server)):
+        sent, received = _numbered(sender.sent), _numbered(receiver.received)
+        if min(len(sent), len(received)) < _LEAST_PACKETS:
+            return f"fewer than {_LEAST_PACKETS} packets of the {end} have numbers at both ends"
+        if _share_alike(sent, received) < _ALIKE:
+            return f"packets that arrived from the {end} have numbers or sizes that its trace lacks"
+        ways.append(_way(end, sender, sent, received, receiver.begin_ns))
+    (down, down_ns), (up, up_ns) = ways
+    shortest_ns = min((each for each in map(_shortest_rtt_ns, (client, server)) if each), default=None)
+    low, high = _RTT_BOUNDS
+    rtt_ns = down_ns + up_ns
+    if rtt_ns <= 0 or (shortest_ns is not None and not low <= rtt_ns / shortest_ns <= high):
+        return "their packets have like numbers, but their times do not belong to one connection"
+    return Joined(down, up, rtt_ns)
 
 
-def _way(end: str, sender: Recording, receiver: Recording) -> tuple[Way, int] | None:
-    """Return a direction and its shortest way by the two clocks, None if the two records do not belong together."""
-    sent = _numbered(sender.sent)
-    received = _numbered(receiver.received)
-    if min(len(sent), len(received)) < _LEAST_PACKETS:
-        return None
+def _shortest_rtt_ns(recording: Recording) -> int | None:
+    return round_trips(recording).shortest_ns
+
+
+def _share_alike(sent: Packets, received: Packets) -> float:
+    """Return which share of the received packets the other end sent, with the same size if it is known."""
     place = matched(received, sent)
     known = place >= 0
     sizes = received.size_bytes[known] != UNKNOWN
     same = sent.size_bytes[place[known]][sizes] == received.size_bytes[known][sizes]
-    if known.mean() * (same.mean() if len(same) else 1.0) < _ALIKE:
-        return None
+    return float(known.mean()) * (float(same.mean()) if len(same) else 1.0)
+
+
+def _way(end: str, sender: Recording, sent: Packets, received: Packets, begin_ns: int) -> tuple[Way, int]:
+    """Return a direction, and its shortest way in ns by the two clocks; `begin_ns` is the receiver's time 0."""
+    seen = np.flatnonzero(matched(sent, received) >= 0)
+    outside = len(sent) - int(seen[-1] - seen[0] + 1)
+    sent = sent.take(np.arange(seen[0], seen[-1] + 1))
     arrival = matched(sent, received)
     arrived = arrival >= 0
     sent_ns = sent.time_ns[arrived]
     came_ns = received.time_ns[arrival[arrived]]
-    length = came_ns + receiver.begin_ns - sent_ns - sender.begin_ns
-    shortest = int(length.min())
+    length_ns = came_ns + begin_ns - sent_ns - sender.begin_ns
+    shortest_ns = int(length_ns.min())
     lost = _numbered(sender.lost)
     late = lost.take(matched(lost, received) >= 0)
-    quarter = max(1, len(length) // 4)
+    quarter = max(1, len(length_ns) // 4)
     way = Way(
         end,
         len(sent),
+        outside,
         int(arrived.sum()),
         len(lost),
         len(late),
-        late.number[:_MOST_EVIDENCE].tolist(),
+        late.number[:MOST_EVIDENCE].tolist(),
         int((came_ns[:-1] > np.minimum.accumulate(came_ns[::-1])[::-1][1:]).sum()),
-        length - shortest,
-        int(length[-quarter:].min() - length[:quarter].min()),
+        length_ns - shortest_ns,
+        int(length_ns[-quarter:].min() - length_ns[:quarter].min()),
     )
-    return way, shortest
+    return way, shortest_ns
 
 
 def _numbered(packets: Packets) -> Packets:

@@ -139,7 +139,7 @@ def path_facts(recording: Recording, trips: RoundTrips) -> PathFacts:
     if shortest is None and len(logged):
         shortest = int(logged.min())
     first = _of_handshake(recording)
-    if shortest is None or (recording.protocol == "TCP" and recording.handshake_seen and first is not None):
+    if shortest is None or (not recording.is_quic and recording.handshake_seen and first is not None):
         # A kernel answers a SYN at once; the program's answer may carry the only acknowledgement of a request.
         shortest = first if shortest is None or first is None else min(shortest, first)
     lost = len(recording.lost) + recording.counted_losses if recording.sends else missing(data)

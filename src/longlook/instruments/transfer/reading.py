@@ -62,7 +62,10 @@ def read_trace(path: Path, vantage: End | None, connection: int | None, keys: Pa
 
     Raise InputError for a file that is no trace, for a trace without packets, and for a connection that it lacks.
     """
-    with named_trace(path) as trace, tempfile.TemporaryDirectory(prefix="longlook-transfer-") as folder:
+    with (
+        named_trace(path, "name a trace of one end: a qlog, a netlog or a capture") as trace,
+        tempfile.TemporaryDirectory(prefix="longlook-transfer-") as folder,
+    ):
         decoded = Path(folder) / "events.parquet"
         account = decode_to(trace, vantage, decoded, keys=keys)
         chosen = _connection(decoded, account, connection, path)

@@ -32,7 +32,7 @@ def receiver_time(recording: Recording, path: PathFacts) -> Intervals | None:
     if len(data) < 2:
         return None
     opened_ns = min(handshake_end_ns(recording), int(data.time_ns[0]))
-    asked_ns = _requests(recording)[:1] if recording.protocol == "TCP" else data.time_ns[:0]
+    asked_ns = _requests(recording)[:1] if not recording.is_quic else data.time_ns[:0]
     bounds = np.unique(np.concatenate([[0, opened_ns], data.time_ns, asked_ns]))
     rules = Rules(bounds)
     start, end = rules.start_ns, rules.end_ns
@@ -88,7 +88,7 @@ def _decide_requests(rules: Rules, recording: Recording, following: Integers, rt
     sent = recording.sent.take(recording.sent.space == APPLICATION)
     usual = float(np.median(sent.size_bytes)) if len(sent) else 0.0
     asking = sent.time_ns[sent.size_bytes > 1.25 * usual] if usual > 0 else sent.time_ns
-    if recording.protocol == "TCP":  # one stream has all answers: each begins with the first data after a request
+    if not recording.is_quic:  # one stream has all answers: each begins with the first data after a request
         asking = _requests(recording)
         answers = np.searchsorted(streams.time_ns, asking, side="right")
         opened = streams.time_ns[np.unique(answers[answers < len(streams.time_ns)])]
@@ -96,7 +96,7 @@ def _decide_requests(rules: Rules, recording: Recording, following: Integers, rt
     begins = np.searchsorted(opened, end, side="right") > np.searchsorted(opened, end, side="left")
     place = np.searchsorted(asking, end - int(_ROUND_TRIP[0] * rtt_ns), side="right") - 1
     asked = np.where(place >= 0, np.append(asking, -1)[place], -1)
-    known = begins & (asked >= 0) & ((following > 0) | (recording.protocol == "TCP"))
+    known = begins & (asked >= 0) & ((following > 0) | (not recording.is_quic))
     thinking = known & (end - asked > 2 * rtt_ns)
     rules.decide(known & ~thinking, TimeClass.REQUEST, "rule: a new stream begins a round trip after a packet")
     rules.decide(thinking & (asked <= start), TimeClass.SERVER_THINK, "rule: a new stream begins later than that")

@@ -127,6 +127,11 @@ class Recording:
     unsure: Booleans | None = None  # acknowledgements that may be for another copy of their packet
 
     @property
+    def is_quic(self) -> bool:
+        """Whether it is of QUIC; else it is of TCP."""
+        return self.protocol == "QUIC"
+
+    @property
     def sends(self) -> bool:
         """Whether this end sent more than it received, so that its trace is the sender's.
 

@@ -47,17 +47,17 @@ def explain_transfer(request: TransferRequest) -> TransferAnswers:
 
 
 def _joined(one: Recording, other: Recording) -> Joined | str:
-    if "TCP" in (one.protocol, other.protocol):
+    if not (one.is_quic and other.is_quic):
         return "segments of TCP have no numbers of their own"
-    ends = {one.end: one, other.end: other}
-    if {*ends} == {"client", "server"}:
-        return join(ends["client"], ends["server"])
     if one.end == other.end != "unknown":
         return f"both are of the {one.end}"
-    if one.sends == other.sends:
-        return "an end is not named, and which of them received the data is not clear: name it by --vantage"
-    # Of an end without a name: the data comes from the server.
-    return join(other, one) if one.sends else join(one, other)
+    if one.end == other.end and one.sends == other.sends:
+        return "neither names its end, and which of them received the data is not clear"
+    if "unknown" not in (one.end, other.end) or one.end != other.end:
+        is_client = one.end == "client" or other.end == "server"
+    else:
+        is_client = other.sends  # the data is taken to come from the server
+    return join(one, other) if is_client else join(other, one)
 
 
 def end_of(vantage: str | None) -> End | None:

@@ -38,7 +38,7 @@ def _both_ends(answers: TransferAnswers) -> Iterator[RenderableType | Unwrapped]
     if answers.joined is None:
         return
     yield Unwrapped(Text(f"Both ends together: the shortest way there and back is {_seconds(answers.joined.rtt_ns)}."))
-    columns = ("sent by", "packets", "never arrived", "declared lost", "of them arrived", "overtaken", "longest wait")
+    columns = ("sent by", "packets", "never arrived", "declared lost", "lost, yet arrived", "overtaken", "longest wait")
     table = Table(*columns, box=None)
     for way in answers.joined.ways:
         counts = (way.sent, way.never_arrived, way.declared_lost, way.spurious, way.overtaken)
@@ -47,7 +47,13 @@ def _both_ends(answers: TransferAnswers) -> Iterator[RenderableType | Unwrapped]
     for way in answers.joined.ways:
         if way.spurious:
             numbers = ", ".join(map(str, way.spurious_numbers))
-            yield Unwrapped(Text(f"The {way.sender} declared packets lost that the other end has: {numbers} first."))
+            said = f"The {way.sender} declared {way.spurious} packets lost that arrived; the first are {numbers}."
+            yield Unwrapped(Text(said))
+        if way.outside:
+            said = (
+                f"Packets of the {way.sender} before or after what the other trace covers: {way.outside}, not counted."
+            )
+            yield Unwrapped(Text(said, style="dim"))
         if way.clocks_drift:
             said = f"The shortest way from the {way.sender} changes by {_seconds(abs(way.drift_ns))} from begin to end:"
             yield Unwrapped(Text(f"{said} a queue stands there, or the clocks drift.", style="dim"))
@@ -62,12 +68,15 @@ def _both_ends_data(answers: TransferAnswers) -> dict[str, Any]:
         {
             "sender": way.sender,
             "sent": way.sent,
+            "outside": way.outside,
             "never_arrived": way.never_arrived,
             "declared_lost": way.declared_lost,
             "spurious": way.spurious,
+            "spurious_numbers": list(way.spurious_numbers),
             "overtaken": way.overtaken,
             "longest_wait_ns": int(way.waits_ns.max(initial=0)),
             "drift_ns": way.drift_ns,
+            "clocks_drift": way.clocks_drift,
         }
         for way in answers.joined.ways
     ]

@@ -41,7 +41,7 @@ _OF_TCP: Mapping[str, Mapping[str, Scalar]] = {
 def suspicions(case: Case) -> list[Suspicion]:
     """Return the suspected causes, ordered by their time, the longest first."""
     found = [suspicion for sign in SIGNS if (suspicion := sign(case)) is not None and _long(case, suspicion.at_most_ns)]
-    if case.recording.protocol == "TCP":
+    if not case.recording.is_quic:
         found = [replace(each, settings=_OF_TCP.get(each.cause, each.settings)) for each in found]
     return sorted(found, key=lambda each: -each.at_most_ns)
 
@@ -108,7 +108,7 @@ def credit(case: Case) -> Suspicion | None:
     of_stream = case.intervals.spent_ns(TimeClass.STREAM_CREDIT) > spent / 2
     cause, knob = ("stream_credit", "stream") if of_stream else ("connection_credit", "connection")
     limits = [each for each in case.recording.blocked if each.limit in (knob, "receive_window")]
-    if case.recording.protocol == "TCP":
+    if not case.recording.is_quic:
         return _receive_window(case, spent, limits)
     values = [each.value_bytes for each in limits if each.value_bytes == each.value_bytes]
     first = f", first at byte {values[0]:,.0f}" if values else ""

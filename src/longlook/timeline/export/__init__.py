@@ -38,6 +38,9 @@ _TLS_KEY_LOG = 0x544C534B
 """The type of a Decryption Secrets Block with secrets in the format of NSS's key log (draft-ietf-opsawg-pcapng)."""
 
 
+_TRACE_OR_TRIAL = "name a trace, or the folder of a trial: RUN/trials/ID"
+
+
 @dataclass(frozen=True)
 class Written:
     """A file that was written, and the number of packets, events or rows in it."""
@@ -211,11 +214,11 @@ def _read(source: Path, vantage: str | None) -> Iterator[_Source]:
 
 
 @contextmanager
-def named_trace(source: Path) -> Iterator[Path]:
+def named_trace(source: Path, hint: str = _TRACE_OR_TRIAL) -> Iterator[Path]:
     """Yield the file of a trace that the user names, of standard input a copy. Raise InputError if there is none."""
     with compressed_files.as_file(source) as trace:
         if not trace.is_file():
-            raise InputError(f"{source}: no such file", "name a trace, or the folder of a trial: RUN/trials/ID")
+            raise InputError(f"{source}: no such file", hint)
         files.open_named(trace).close()
         yield trace
 

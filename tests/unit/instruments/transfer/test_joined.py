@@ -58,4 +58,29 @@ def test_ends_of_two_connections_are_not_joined(tmp_path: Path) -> None:
         read_trace(written(tmp_path / f"{end}.sqlog", events, end), None, None)
         for end, events in (("client", client), ("server", server))
     ]
-    assert "not the two ends of one connection" in str(join(*ends))
+    assert "numbers or sizes that its trace lacks" in str(join(*ends))
+
+
+def test_packets_beyond_the_end_of_the_other_trace_are_not_called_lost(tmp_path: Path) -> None:
+    server, client = transfer(0)
+    client = [event for event in client if event[0] < 75]
+    ends = [
+        read_trace(written(tmp_path / f"{end}.sqlog", events, end), None, None)
+        for end, events in (("client", client), ("server", server))
+    ]
+    found = join(*ends)
+    assert isinstance(found, Joined)
+    assert found.down.never_arrived == 2
+    assert found.down.outside == 60 - 1 - max(number for number in range(60) if number + 30 + 5 * (number >= 40) < 75)
+
+
+def test_a_connection_of_another_time_is_not_joined(tmp_path: Path) -> None:
+    server, client = transfer(0)
+    # The same numbers and sizes, with answers that leave before what they answer arrives.
+    early = [(at - 200 if name == "quic:packet_received" else at, name, data) for at, name, data in client]
+    early = [(at + 300, name, data) for at, name, data in early]
+    ends = [
+        read_trace(written(tmp_path / f"{end}.sqlog", events, end), None, None)
+        for end, events in (("client", early), ("server", server))
+    ]
+    assert "times do not belong to one connection" in str(join(*ends))

@@ -9,10 +9,13 @@ from typing import Any
 from longlook.core import Arm, Contrast, Problems, Scalar, Study, visible
 from longlook.instruments.transfer.answer import TransferAnswer
 from longlook.instruments.transfer.classes import TimeClass
-from longlook.instruments.transfer.rebuild.fit import Rebuilt, drops, is_quic
+from longlook.instruments.transfer.rebuild.parts import Rebuilt
+from longlook.instruments.transfer.rebuild.refit import drops
 from longlook.study import Catalogue, parse_study
 
 ARM = "rebuilt"
+LOAD = "page_load_time"
+"""The metric that a study expects by the name of `load`."""
 _LEAST_TIMEOUT_S = 60
 _TIMEOUT_FACTOR = 5
 _BAND = 0.25
@@ -21,14 +24,18 @@ _BAND = 0.25
 
 def metric_of(rebuilt: Rebuilt) -> str:
     """Return the metric that says how long the load took."""
-    return "upload_time" if rebuilt.uplink else "page_load_time"
+    return "upload_time" if rebuilt.uplink else LOAD
 
 
-def rebuilt_document(rebuilt: Rebuilt, answer: TransferAnswer) -> dict[str, Any]:
-    """Return the document of the study: a scenario, which expects a load about as long as the trace's."""
+def rebuilt_document(rebuilt: Rebuilt, answer: TransferAnswer, load_s: float | None = None) -> dict[str, Any]:
+    """Return the document of the study: a scenario, which expects a load of about `load_s`.
+
+    Without it the load is expected to be as long as the trace, but for the way of its last packet.
+    """
     total_ns = answer.intervals.total_ns
-    load_ns = total_ns - answer.intervals.spent_ns(TimeClass.HANDSHAKE, TimeClass.PROPAGATION)
-    protocol = "h3" if is_quic(answer.recording) else "h2"
+    if load_s is None:
+        load_s = (total_ns - answer.intervals.spent_ns(TimeClass.PROPAGATION)) / 1e9
+    protocol = "h3" if answer.recording.is_quic else "h2"
     network: dict[str, Scalar] = {}
     arm: dict[str, Any] = {"label": "the transfer, rebuilt", "protocol": protocol, "connection": "cold"}
     for key, value in rebuilt.settings.items():
@@ -40,18 +47,18 @@ def rebuilt_document(rebuilt: Rebuilt, answer: TransferAnswer) -> dict[str, Any]
         else:
             arm[key] = value
     if surgery := drops(rebuilt):
-        network[f"surgery.{'up' if rebuilt.uplink else 'down'}"] = surgery
+        network.setdefault(f"surgery.{rebuilt.way}", surgery)
     timeout_s = max(_LEAST_TIMEOUT_S, round(_TIMEOUT_FACTOR * total_ns / 1e9))
-    low_ms, high_ms = (max(1, round(load_ns * share / 1e6)) for share in (1 - _BAND, 1 + _BAND))
+    low_ms, high_ms = (max(1, round(1e3 * load_s * share)) for share in (1 - _BAND, 1 + _BAND))
     return {
         "schema": 1,
-        "title": f"The transfer of {Path(answer.recording.name).name}, rebuilt",
+        "title": f"The transfer of {_plain(Path(answer.recording.name).name)}, rebuilt",
         "question": "Does a trial last as long as the transfer that was recorded?",
         "source": "none: fitted to a trace",
         "around": "none",
         "losses": "sampled",
         "timeout": f"{timeout_s}s",
-        "metrics": [metric_of(rebuilt)],
+        "metrics": [*dict.fromkeys((metric_of(rebuilt), LOAD))],
         "arms": {ARM: arm},
         "workload": dict(rebuilt.workload),
         "network": network,
@@ -77,12 +84,17 @@ def with_tests(study: Study, changes: Mapping[str, Mapping[str, Scalar]], metric
 
 def study_text(document: Mapping[str, Any], comments: Iterable[str]) -> str:
     """Return a document of a study as the text of a TOML file, below its comments."""
-    lines = [*(f"# {' '.join(visible(comment).split())}" for comment in comments), ""]
+    lines = [*(f"# {_plain(comment)}" for comment in comments), ""]
     lines += [f"{key} = {_value(value)}" for key, value in document.items() if not isinstance(value, Mapping)]
     for key, value in document.items():
         if isinstance(value, Mapping):
             lines += _table(key, value)
     return "\n".join(lines) + "\n"
+
+
+def _plain(text: str) -> str:
+    """Return a text of one line that every terminal and file can have."""
+    return " ".join(visible(text.encode(errors="backslashreplace").decode()).split())
 
 
 def _table(path: str, table: Mapping[str, Any]) -> Iterator[str]:

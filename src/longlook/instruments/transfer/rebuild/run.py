@@ -20,14 +20,17 @@ from longlook.core import (
 from longlook.instruments.transfer.answer import TransferAnswer, explain_one
 from longlook.instruments.transfer.reading import End, read_trace
 from longlook.instruments.transfer.rebuild.document import (
+    LOAD,
     metric_of,
     rebuilt_document,
     rebuilt_study,
     study_text,
     with_tests,
 )
-from longlook.instruments.transfer.rebuild.fit import Rebuilt, drops, fit_transfer, refit
+from longlook.instruments.transfer.rebuild.fit import fit_transfer
 from longlook.instruments.transfer.rebuild.likeness import Likeness, likeness_of
+from longlook.instruments.transfer.rebuild.parts import Rebuilt
+from longlook.instruments.transfer.rebuild.refit import drops, refit
 from longlook.instruments.transfer.suspicion import Suspicion
 from longlook.pipeline import Observer, RunOptions, run_study, sample_study
 from longlook.study import Catalogue, default_around, installed, make_plan, toml_value
@@ -83,56 +86,77 @@ def reproduce(request: ReproduceRequest, out: Path, options: RunOptions | None, 
         raise InputError(f"--rounds {request.rounds}: a verdict needs {Analysis().min_rounds}", "or 0 for no tests")
     given = {key: toml_value(value) for key, value in request.settings.items()}
     answer = explain_one(read_trace(request.trace, request.vantage, request.connection, request.keys))
-    catalogue = installed()
-    rebuilt = fit_transfer(answer, catalogue.stacks, given)
+    case = _Case(answer, installed())
+    rebuilt = fit_transfer(answer, case.catalogue.stacks, given)
     if options is None:
-        return Reproduction(answer, rebuilt, _write(rebuilt, answer, catalogue, out))
-    trial, packets = _tried(_study(rebuilt, answer, catalogue), rebuilt, out / "fit-1", options, observer)
+        if rebuilt.dropped:
+            rebuilt = rebuilt.lacking(
+                "Losses need a trial that shows where their packets are: this study has none yet."
+            )
+        return Reproduction(answer, rebuilt, _write(case, rebuilt, out))
+    trial = _tried(case, rebuilt, out / "fit-1", options, observer)
     for step in range(2, _CORRECTIONS + 2):
-        rebuilt = refit(rebuilt, answer, trial, packets, _knobs(rebuilt, catalogue))
-        trial, packets = _tried(_study(rebuilt, answer, catalogue), rebuilt, out / f"fit-{step}", options, observer)
-    written = _write(rebuilt, answer, catalogue, out)
-    alike = likeness_of(answer, trial)
+        rebuilt = refit(rebuilt, answer, trial.answer, trial.link_packets, _knobs(rebuilt, case.catalogue))
+        trial = _tried(case, rebuilt, out / f"fit-{step}", options, observer)
+    likeness = likeness_of(answer, trial.answer)
+    # A load of the user's own is not the trace's, so it is expected to last as long as its trial did.
+    written = _write(case, rebuilt, out, trial.load_s / (1 if given else likeness.time_factor))
     if not request.rounds:
-        return Reproduction(answer, rebuilt, written, alike)
-    tests, report = _tests(_Case(answer, rebuilt, catalogue), request.rounds, out / "tests", options, observer)
-    return Reproduction(answer, rebuilt, written, alike, tests, report)
+        return Reproduction(answer, rebuilt, written, likeness)
+    tests, report = _tests(case, rebuilt, request.rounds, out / "tests", options, observer)
+    return Reproduction(answer, rebuilt, written, likeness, tests, report)
 
 
-def _study(rebuilt: Rebuilt, answer: TransferAnswer, catalogue: Catalogue, **changes: Any) -> Study:
-    return rebuilt_study({**rebuilt_document(rebuilt, answer), **changes}, catalogue)
+@dataclass(frozen=True)
+class _Case:
+    """The answer about a trace, and the programs that there are."""
+
+    answer: TransferAnswer
+    catalogue: Catalogue
+
+    def study(self, rebuilt: Rebuilt, **changes: Any) -> Study:
+        """Return the study of a fit, with some of its keys changed."""
+        return rebuilt_study({**rebuilt_document(rebuilt, self.answer), **changes}, self.catalogue)
 
 
-def _write(rebuilt: Rebuilt, answer: TransferAnswer, catalogue: Catalogue, out: Path) -> Path:
+@dataclass(frozen=True)
+class _Trial:
+    """A trial of a fit: the answer about its trace at the recorded end, the data sender's packets, and the load."""
+
+    answer: TransferAnswer
+    link_packets: int
+    load_s: float
+
+
+def _write(case: _Case, rebuilt: Rebuilt, out: Path, load_s: float | None = None) -> Path:
     """Write the study file, which must be a good one, and return its path."""
-    document = rebuilt_document(rebuilt, answer)
-    rebuilt_study(document, catalogue)
+    document = rebuilt_document(rebuilt, case.answer, load_s)
+    rebuilt_study(document, case.catalogue)
     comments = [f"{part.what}: {part.value} ({part.found})" for part in rebuilt.fitted.values()]
-    out.mkdir(parents=True, exist_ok=True)
     path = out / STUDY
-    path.write_text(study_text(document, [*comments, *rebuilt.lacks]), encoding="utf-8")
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        path.write_text(study_text(document, [*comments, *rebuilt.lacks]), encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"--out {out} cannot be written: {error.strerror}", "choose another --out") from error
     return path
 
 
-def _tried(
-    study: Study, rebuilt: Rebuilt, out: Path, options: RunOptions, observer: Observer
-) -> tuple[TransferAnswer, int]:
-    """Run a study's one trial; return the answer about its trace at the recorded end, and the data sender's packets.
-
-    Raise MachineError if the trial fails or leaves no trace of that end.
-    """
-    sample_study(study, out, options, observer)
+def _tried(case: _Case, rebuilt: Rebuilt, out: Path, options: RunOptions, observer: Observer) -> _Trial:
+    """Run the one trial of a fit. Raise MachineError if the trial fails or leaves no trace of the recorded end."""
+    samples = sample_study(case.study(rebuilt), out, options, observer)
     folder = RunFolder.open(out)
     trial = folder.plan.trials[0]
     run = folder.result(trial.id)
     if run is None or run.outcome is not Outcome.OK:
         why = "no result" if run is None else run.reason or str(run.outcome)
         raise MachineError(
-            f"the rebuilt transfer failed: {why}", f"change what does not fit by --set; its trial is in {out}"
+            f"the rebuilt transfer failed: {why}",
+            f"its trial is in {out}; change by --set what does not fit, and choose another --out",
         )
-    trace = _trace_of(folder.trials / trial.id, trial.protocol, rebuilt.end, out)
-    recording = read_trace(trace, "client" if rebuilt.end == "client" else "server", None)
-    return explain_one(recording), int(run.link[rebuilt.way]["arrived"])
+    recording = read_trace(_trace_of(folder.trials / trial.id, trial.protocol, rebuilt.end, out), rebuilt.end, None)
+    load_s = float(samples.loc[samples["metric"] == LOAD, "value"].iloc[0])
+    return _Trial(explain_one(recording), int(run.link[rebuilt.way]["arrived"]), load_s)
 
 
 def _trace_of(trial: Path, protocol: str, end: str, out: Path) -> Path:
@@ -155,26 +179,16 @@ def _knobs(rebuilt: Rebuilt, catalogue: Catalogue) -> dict[str, list[str]]:
     return found
 
 
-@dataclass(frozen=True)
-class _Case:
-    """A transfer and its fit."""
-
-    answer: TransferAnswer
-    rebuilt: Rebuilt
-    catalogue: Catalogue
-
-
 def _tests(
-    case: _Case, rounds: int, out: Path, options: RunOptions, observer: Observer
+    case: _Case, rebuilt: Rebuilt, rounds: int, out: Path, options: RunOptions, observer: Observer
 ) -> tuple[list[Tested], Path | None]:
     """Run the rebuilt transfer with and without each suspected cause; return the tests and the report."""
-    around = default_around(options.engine.name)
-    base = _study(case.rebuilt, case.answer, case.catalogue, rounds=rounds, around=around, capture={})
-    metric = metric_of(case.rebuilt)
+    base = case.study(rebuilt, rounds=rounds, around=default_around(options.engine.name), capture={})
+    metric = metric_of(rebuilt)
     tests: dict[str, Tested] = {}
     for suspicion in case.answer.suspicions:
-        settings = _in_study(suspicion.settings, case.rebuilt)
-        reason = _untestable(settings, case) or _refusal(base, suspicion.cause, settings, metric)
+        settings = _in_study(suspicion.settings, rebuilt)
+        reason = _untestable(settings, rebuilt, case.catalogue) or _refusal(base, suspicion.cause, settings, metric)
         tests[suspicion.cause] = Tested(suspicion, settings, untested=reason)
     changes = {name: test.settings for name, test in tests.items() if not test.untested}
     if not changes:
@@ -185,35 +199,40 @@ def _tests(
     return list(tests.values()), result.report
 
 
+_OTHER = {"server_knobs": "client_knobs", "client_knobs": "server_knobs"}
+
+
 def _in_study(settings: Mapping[str, Scalar], rebuilt: Rebuilt) -> dict[str, Scalar]:
-    """Return the settings of a test as they stand above the rebuilt study's: its own losses and its own queue too."""
-    found = dict(settings)
+    """Return the settings of a test as they stand above the rebuilt study's: its own losses and its own queue too.
+
+    Suspicions name the ends of a download, and an upload has the other one in the place of each.
+    """
+    found: dict[str, Scalar] = {}
+    for key, value in settings.items():
+        table, dot, name = key.partition(".")
+        own = f"network.{rebuilt.way}.queue"
+        if key == "network.queue" and own in rebuilt.settings:
+            found[own] = value
+        else:
+            found[(_OTHER.get(table, table) if rebuilt.uplink else table) + dot + name] = value
     if "network.loss" in found:
         found[f"network.surgery.{rebuilt.way}"] = "off"
-    own = f"network.{rebuilt.way}.queue"
-    if "network.queue" in found and own in rebuilt.settings:
-        found[own] = found.pop("network.queue")
-    ends = {"server": "client", "client": "server"} if rebuilt.uplink else {}
-    for key in [*found]:
-        role, is_knob, knob = key.partition("_knobs.")
-        if is_knob and role in ends:  # suspicions name the ends of a download
-            found[f"{ends[role]}_knobs.{knob}"] = found.pop(key)
     return found
 
 
-def _untestable(settings: Mapping[str, Scalar], case: _Case) -> str:
+def _untestable(settings: Mapping[str, Scalar], rebuilt: Rebuilt, catalogue: Catalogue) -> str:
     """Return why a test cannot be made with the program, "" if it can."""
     if not settings:
         return "no setting of a study takes it away"
-    if "network.loss" in settings and not drops(case.rebuilt):
-        return "the trial drops no packet one by one, so there is none to spare"
-    knobs = _knobs(case.rebuilt, case.catalogue)
+    if "network.loss" in settings and not drops(rebuilt):
+        return "the trial drops no packet one by one, so no loss can be taken away"
+    knobs = _knobs(rebuilt, catalogue)
     for key in settings:
         role, is_knob, knob = key.partition("_knobs.")
         if is_knob and knob not in knobs[role]:
-            return f"{case.rebuilt.settings[role]} has no setting {knob}"
-    own = {key: case.rebuilt.settings[key] for key in settings if key in case.rebuilt.settings}
-    return "the rebuilt transfer is so already" if own == dict(settings) else ""
+            return f"{rebuilt.settings[role]} has no setting {knob}"
+    own = {key: rebuilt.settings[key] for key in settings if key in rebuilt.settings}
+    return "the trial has this setting already" if own == dict(settings) else ""
 
 
 def _refusal(base: Study, cause: str, settings: Mapping[str, Scalar], metric: str) -> str:

@@ -25,13 +25,17 @@ def _parts(found: Reproduction) -> Iterator[RenderableType | Unwrapped]:
         table.add_row(part.what, str(part.value), part.found)
     yield table
     yield from (Unwrapped(Text(sentence, style="dim")) for sentence in found.rebuilt.lacks)
+    recording = found.answer.recording
+    yield from (Unwrapped(Text(said, style="yellow")) for said in (*recording.notes, *recording.problems))
     if found.likeness is not None:
         yield _compared("quantity", found.likeness.quantities)
         yield _compared("class of time", found.likeness.classes)
         yield Unwrapped(Text(likeness_said(found.likeness), style="bold"))
+        if found.tests and not found.likeness.alike:
+            yield "The tests below are true of the trial, and may not be true of the trace."
     yield from (Unwrapped(Text(_tested(test))) for test in found.tests)
     if found.likeness is not None and not found.answer.suspicions:
-        yield "no cause is suspected in the trace, so none was tested"
+        yield "no cause is suspected in the trace"
     yield Unwrapped(Text(f"the study: {found.study}" + (f"; the tests: {found.report}" if found.report else "")))
 
 
@@ -55,7 +59,7 @@ def likeness_said(likeness: Likeness) -> str:
     if likeness.alike:
         return f"alike: {time}"
     needed = f"(alike: within a factor of {TIME_FACTOR:g}, and at most {CLASS_SHARE:.0%})".replace("%)", " %)")
-    return f"not alike: {time} {needed}. The tests below are true of the trial, and may not be of the trace."
+    return f"not alike: {time} {needed}"
 
 
 def _tested(test: Tested) -> str:
@@ -88,6 +92,8 @@ def _data(found: Reproduction) -> dict[str, Any]:
         "report": None if found.report is None else str(found.report),
         "fitted": [codec.encode(part) for part in found.rebuilt.fitted.values()],
         "lacks": list(found.rebuilt.lacks),
+        "notes": list(found.answer.recording.notes),
+        "problems": list(found.answer.recording.problems),
         "likeness": None
         if likeness is None
         else {
