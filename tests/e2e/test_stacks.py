@@ -12,7 +12,7 @@ def test_list_says_what_is_there() -> None:
     newest = json.loads(answer.stdout)[-1]
     assert (newest["stack"], newest["protocols"], newest["default"]) == (
         "quic-go",
-        ["h3", "h2", "hq-interop", "h3-or-h2"],
+        ["h3", "h2", "hq-interop", "quic-live", "tls-live", "udp-live", "h3-or-h2"],
         True,
     )
     assert "ecn" in newest["knobs"]

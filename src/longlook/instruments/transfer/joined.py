@@ -1,7 +1,7 @@
 """Both ends of one connection together: what became of each packet, and the way of each direction. Pure.
 
-The clocks of two machines differ by an unknown time. It falls out of everything here, if it stays the same: the
-shortest way there and back is a sum of both directions, and a wait is by how much a way is longer than the shortest
+The clocks of two machines differ by an unknown time, which falls out of everything here if it stays the same. The
+shortest way there and back is a sum of both directions. A wait is the time by which a way is longer than the shortest
 in its direction.
 """
 

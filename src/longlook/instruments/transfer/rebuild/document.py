@@ -30,7 +30,7 @@ def metric_of(rebuilt: Rebuilt) -> str:
 def rebuilt_document(rebuilt: Rebuilt, answer: TransferAnswer, load_s: float | None = None) -> dict[str, Any]:
     """Return the document of the study: a scenario, which expects a load of about `load_s`.
 
-    Without it the load is expected to be as long as the trace, but for the way of its last packet.
+    Without it the load is expected to be as long as the trace, except for the way of its last packet.
     """
     total_ns = answer.intervals.total_ns
     if load_s is None:

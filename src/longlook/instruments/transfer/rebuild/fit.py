@@ -32,7 +32,7 @@ _OVERHEAD_BYTES = 34
 _TLS_SHARE = 0.997
 """The share of the data in a stream of TCP that is left without records of TLS and frames of HTTP/2."""
 _LONG_BDP, _LONG_BYTES = 8, 96_000
-"""A queue that drops nothing: bandwidth-delay products, and bytes where these are few."""
+"""A queue that drops nothing: bandwidth-delay products, and bytes if these are more."""
 _CLEAR = 0.1
 """Sizes of objects that differ by more are said to differ."""
 

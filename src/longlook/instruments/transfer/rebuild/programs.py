@@ -1,4 +1,4 @@
-"""The programs that stand for those of a recording. Pure."""
+"""The programs that stand for the programs of a recording. Pure."""
 
 import re
 from collections.abc import Mapping
