@@ -51,12 +51,12 @@ def _joined(one: Recording, other: Recording) -> Joined | str:
         return "segments of TCP have no numbers of their own"
     if one.end == other.end != "unknown":
         return f"both are of the {one.end}"
-    if one.end == other.end and one.sends == other.sends:
-        return "neither names its end, and which of them received the data is not clear"
-    if "unknown" not in (one.end, other.end) or one.end != other.end:
+    if one.end != other.end:
         is_client = one.end == "client" or other.end == "server"
+    elif one.sends == other.sends:
+        return "neither names its end, and which of them received the data is not clear"
     else:
-        is_client = other.sends  # the data is taken to come from the server
+        is_client = other.sends  # the data is taken to come from the server, which the answer says
     return join(one, other) if is_client else join(other, one)
 
 

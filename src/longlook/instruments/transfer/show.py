@@ -44,6 +44,8 @@ def _both_ends(answers: TransferAnswers) -> Iterator[RenderableType | Unwrapped]
         counts = (way.sent, way.never_arrived, way.declared_lost, way.spurious, way.overtaken)
         table.add_row(f"the {way.sender}", *map(str, counts), _seconds(int(way.waits_ns.max(initial=0))))
     yield table
+    if all(answer.recording.end == "unknown" for answer in answers.each):
+        yield Unwrapped(Text("Neither trace names its end: the data is taken to come from the server.", style="dim"))
     for way in answers.joined.ways:
         if way.spurious:
             numbers = ", ".join(map(str, way.spurious_numbers))

@@ -67,8 +67,6 @@ def likeness_of(trace: TransferAnswer, trial: TransferAnswer) -> Likeness:
 
 
 def _spent(answer: TransferAnswer, without: tuple[TimeClass, ...]) -> dict[TimeClass, int]:
-    found: dict[TimeClass, int] = {}
-    for (name, _), spent in answer.intervals.sums().items():
-        if name not in without:
-            found[name] = found.get(name, 0) + spent
-    return found
+    """Return the ns of each class that took any, without some classes."""
+    spent = {name: answer.intervals.spent_ns(name) for name in TimeClass if name not in without}
+    return {name: length_ns for name, length_ns in spent.items() if length_ns}
