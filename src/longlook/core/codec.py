@@ -11,6 +11,7 @@ from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 T = TypeVar("T")
 
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 _PLAIN = frozenset({str, int, float, bool, type(None)})
 
 
@@ -115,7 +116,7 @@ def _expect(data: Any, kind: Any, where: str) -> Any:
 
 def canonical(value: Any) -> str:
     """Return the one JSON text of a value: sorted keys, no spaces, no NaN."""
-    return json.dumps(encode(value), sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return _CANONICAL.encode(encode(value))
 
 
 def content_hash(value: Any, length: int = 16) -> str:

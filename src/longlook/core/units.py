@@ -9,11 +9,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 
 _QUANTITY = re.compile(r"([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+))\s*([^0-9].*)?", re.DOTALL)
 _MAX_DECIMALS = 3  # more are printed only where the smallest unit needs them
 _LONGEST = 400  # characters
 _MOST_DIGITS = 40  # of a numerator or denominator
+_REMEMBERED = 1 << 12  # texts that are read once, of the millions in a large plan
 _LARGEST = 2**63 - 1  # of a base unit, as the link emulator and JSON readers count
 
 
@@ -21,7 +23,7 @@ class UnitError(ValueError):
     """A text that is not a quantity of the wanted kind."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # each is itself alone, which makes it quick to find
 class _Kind:
     """A kind of quantity: how it is called, its units as base multiples, an example, other accepted spellings."""
 
@@ -50,6 +52,8 @@ _SIZE = _Kind(
     "30KB",
     {"kB": "KB"},
 )
+_DECIMAL_SIZES = {unit: scale for unit, scale in _SIZE.units.items() if "i" not in unit}
+_BINARY_SIZES = {unit: scale for unit, scale in _SIZE.units.items() if "i" in unit or unit == "B"}
 _UNSCALED = ("bdp", "packets")
 _QUEUE = _Kind(
     "queue", "bytes", {**_SIZE.units, "bdp": 1, "packets": 1}, "1bdp", {**_SIZE.aliases, "packet": "packets"}
@@ -128,9 +132,7 @@ def print_time(time_ns: int) -> str:
 
 def print_size(size_bytes: int) -> str:
     """Return a size as 30KB, or as 64KiB if that is shorter."""
-    decimal = _print(size_bytes, {unit: scale for unit, scale in _SIZE.units.items() if "i" not in unit})
-    binary = _print(size_bytes, {unit: scale for unit, scale in _SIZE.units.items() if "i" in unit or unit == "B"})
-    return min(decimal, binary, key=len)
+    return min(_print(size_bytes, _DECIMAL_SIZES), _print(size_bytes, _BINARY_SIZES), key=len)
 
 
 def print_bytes(size_bytes: int) -> str:
@@ -174,6 +176,15 @@ def _share(value: object) -> Fraction:
 
 def _split(kind: _Kind, value: object) -> tuple[Fraction, str]:
     """Return number and unit, the unit in its canonical spelling."""
+    return _split_text(kind, value) if isinstance(value, str) else _split_any(kind, value)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _split_text(kind: _Kind, text: str) -> tuple[Fraction, str]:
+    return _split_any(kind, text)
+
+
+def _split_any(kind: _Kind, value: object) -> tuple[Fraction, str]:
     known = ", ".join(kind.units)
     allowed = f"write a number and one of {known}, for example {kind.example}"
     if isinstance(value, int | float) and not isinstance(value, bool):
@@ -238,18 +249,20 @@ def _whole(kind: _Kind, value: object, number: Fraction, unit: str) -> int:
 
 
 def _print(base: int, units: Mapping[str, int]) -> str:
-    """Return the value in the largest unit that it fills and that needs few decimals."""
-    descending = sorted(units.items(), key=lambda item: -item[1])
-    for unit, scale in descending[:-1]:
-        if base >= scale and base * 10**_MAX_DECIMALS % scale == 0:
+    """Return the value in the largest unit that it fills and that needs few decimals; units from small to large."""
+    for unit, scale in reversed(units.items()):
+        if base >= scale and (scale == 1 or base * 10**_MAX_DECIMALS % scale == 0):
             return f"{_decimal(Fraction(base, scale)) if base % scale else base // scale}{unit}"
-    return f"{base}{descending[-1][0]}"
+    return f"{base}{next(iter(units))}"
 
 
 def _decimal(value: Fraction) -> str:
     """Return exact decimal text; the value comes from a decimal text, so its expansion ends."""
-    digits = 0
-    while (value * 10**digits).denominator != 1:
-        digits += 1
-    whole = str((value * 10**digits).numerator).rjust(digits + 1, "0")
+    rest, twos, fives = value.denominator, 0, 0
+    while rest % 2 == 0:
+        rest, twos = rest // 2, twos + 1
+    while rest % 5 == 0:
+        rest, fives = rest // 5, fives + 1
+    digits = max(twos, fives)
+    whole = str(value.numerator * 10**digits // value.denominator).rjust(digits + 1, "0")
     return f"{whole[:-digits]}.{whole[-digits:]}" if digits else whole

@@ -31,7 +31,11 @@ _SHAPES = {
 }
 
 
-@dataclass(frozen=True)
+_REMEMBERED = 1 << 12
+"""Texts that are read once for a large plan: the trials of its cells and rounds share nearly all of them."""
+
+
+@dataclass(frozen=True, eq=False)  # each is itself alone, which makes it quick to find
 class Quantity:
     """A kind of value: how it is read and printed, its number for the link, and the role of a trace of it."""
 
@@ -85,7 +89,12 @@ class Value:
 
 def call(value: object) -> tuple[str, str] | None:
     """Return name and arguments of `name(…)`, or None if the value has another form."""
-    match = _CALL.fullmatch(value.strip()) if isinstance(value, str) else None
+    return _call(value) if isinstance(value, str) else None
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _call(text: str) -> tuple[str, str] | None:
+    match = _CALL.fullmatch(text.strip())
     return None if match is None else (match[1], match[2].strip())
 
 
@@ -99,7 +108,7 @@ def read(quantity: Quantity, value: object, others: Sequence[str] = ()) -> Value
         if isinstance(value, str) and (opened := _OPENED.match(value.strip())) and opened[1] in quantity.forms:
             raise UnitError(f"{opened[1]}(… is not closed: write {_SHAPES[opened[1]]}")
         try:
-            return _constant(quantity, quantity.read(value))
+            return _read(quantity, value) if isinstance(value, str) else _constant(quantity, quantity.read(value))
         except UnitError as error:
             known = [*quantity.forms, *others]
             raise UnitError(f"{error}; or a form of values that vary: {', '.join(known)}") from error
@@ -112,6 +121,11 @@ def read(quantity: Quantity, value: object, others: Sequence[str] = ()) -> Value
         digest = trace_store.digest_of(inside, quantity.trace)
         return Value(f"trace({digest})", {TRACE: digest})
     return _made(quantity, name, inside)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _read(quantity: Quantity, text: str) -> Value:
+    return _constant(quantity, quantity.read(text))
 
 
 @lru_cache(maxsize=64)

@@ -1,12 +1,15 @@
 """Finished trials by what determines them, so that none is ever run twice. Only virtual time makes that possible."""
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 from longlook.core import (
     SCHEMA_VERSION,
     TIMELINE,
+    Content,
     ContentStore,
     Job,
     Outcome,
@@ -26,24 +29,35 @@ class TrialCache:
     """A cache of finished trials; `setting` is what decides a result beside the job: kernel, agent, interpreter."""
 
     def __init__(self, setting: Mapping[str, str], root: Path | None = None) -> None:
-        self._setting = dict(setting)
+        self._schema, self._setting = codec.canonical(SCHEMA_VERSION), codec.canonical(dict(setting))
         self._store = ContentStore(root or cache_root())
+        # Trials of a plan share nearly all of these, and a large plan asks for the keys of 100,000 trials.
+        self._source = cache(_source)
+        self._contents: dict[int, tuple[Content, str]] = {}
 
     def key(self, job: Job) -> str:
         """Return the SHA-256 of everything that determines the result of the job."""
-        return codec.content_hash(
-            {
-                "schema": SCHEMA_VERSION,
-                "setting": self._setting,
-                "trial": codec.encode(job.trial),
-                "attempt": job.attempt,
-                "programs": {role: program.digest for role, program in job.programs.items()},
-                "stacks": [_source(end.stack) for end in endpoints_of(job.trial)],
-                "content": codec.encode(replace(job.content, root="")),
-                "identity": [file_digest(Path(path)) for path in (job.identity.certificate, job.identity.ca)],
-            },
-            64,
-        )
+        parts = {
+            "schema": self._schema,
+            "setting": self._setting,
+            "trial": codec.canonical(job.trial),
+            "attempt": codec.canonical(job.attempt),
+            "programs": codec.canonical({role: program.digest for role, program in job.programs.items()}),
+            "stacks": codec.canonical([self._source(end.stack) for end in endpoints_of(job.trial)]),
+            "content": self._content(job.content),
+            "identity": codec.canonical(
+                [file_digest(Path(path)) for path in (job.identity.certificate, job.identity.ca)]
+            ),
+        }
+        text = ",".join(f'"{name}":{parts[name]}' for name in sorted(parts))  # as `codec.canonical` of all at once
+        return hashlib.sha256(f"{{{text}}}".encode()).hexdigest()
+
+    def _content(self, content: Content) -> str:
+        """Return the canonical text of a content; it may be large, and trials of a cell share the object."""
+        known = self._contents.get(id(content))
+        if known is None or known[0] is not content:
+            known = self._contents[id(content)] = (content, codec.canonical(replace(content, root="")))
+        return known[1]
 
     def fetch(self, job: Job) -> Run | None:
         """Fill the job's folder from the cache; return None, and do nothing, if there is no sound entry.

@@ -67,16 +67,16 @@ NOTHING_DRAWN = Draw({}, {})
 
 @dataclass(frozen=True)
 class _Place:
-    """A setting that is drawn in a cell, how far, and the values that hold it; the first value is shown."""
+    """A setting that is drawn in a cell, and the values that hold it, how far each; the first value is shown."""
 
     setting: str
     quantity: laws.DrawnQuantity
-    width: Fraction
     values: Mapping[str, str]
     standard: bool
     """Whether its law is from the standard neighbourhood, so that an impossible draw is moved to the nearest possible
     value.
     """
+    lattices: Mapping[str, tuple[int, int, Fraction]]  # of each value: `laws.lattice`
 
     def at(self, share: float | None) -> dict[str, str]:
         """Return the values at a place from 0, the lowest, to below 1; None is what the study states."""
@@ -84,7 +84,7 @@ class _Place:
             return dict(self.values)
         found = {}
         for key, text in self.values.items():
-            first, last, step = laws.lattice(self.quantity, text, self.width)
+            first, last, step = self.lattices[key]
             found[key] = self.quantity.text(text, laws.point(first, last, share) * step)
         return found
 
@@ -283,7 +283,9 @@ def _places(around: Mapping[str, str], settings: Mapping[str, Scalar]) -> Iterat
             }
             if values:
                 standard = around[setting] == laws.STANDARD_LAWS.get(as_main(setting))
-                yield _Place(setting, quantity, units.parse_share(laws.width_of(around[setting])), values, standard)
+                width = units.parse_share(laws.width_of(around[setting]))
+                lattices = {key: laws.lattice(quantity, text, width) for key, text in values.items()}
+                yield _Place(setting, quantity, values, standard, lattices)
 
 
 def _values(setting: str, given: Mapping[str, Scalar]) -> dict[str, Scalar]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from longlook.core import codec, content_store
+from longlook.core import SCHEMA_VERSION, codec, content_store, endpoints_of, file_digest, registry, source_digest
 from longlook.core.content_store import ContentStore, Pruned
 from longlook.core.errors import MachineError
 from longlook.core.job import Content, ExpectedAnswer, Identity, Job, Program
@@ -164,10 +164,23 @@ def test_another_identity_is_another_trial(root: Path, job: Job, tmp_path: Path,
 
 
 def test_a_changed_stack_is_another_trial(root: Path, job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
-    cache = TrialCache(SETTING, root)
-    before = cache.key(job)
+    before = TrialCache(SETTING, root).key(job)
     monkeypatch.setattr(trial_cache, "_source", lambda name: f"edited {name}")
-    assert cache.key(job) != before
+    assert TrialCache(SETTING, root).key(job) != before
+
+
+def test_a_key_is_the_hash_of_everything_that_determines_the_result(root: Path, job: Job) -> None:
+    everything = {
+        "schema": SCHEMA_VERSION,
+        "setting": SETTING,
+        "trial": codec.encode(job.trial),
+        "attempt": 1,
+        "programs": {"server": "server", "client": "client", "link": "link"},
+        "stacks": [source_digest(registry.source("stacks", end.stack)) for end in endpoints_of(job.trial)],
+        "content": codec.encode(replace(job.content, root="")),
+        "identity": [file_digest(Path(path)) for path in (job.identity.certificate, job.identity.ca)],
+    }
+    assert TrialCache(SETTING, root).key(job) == codec.content_hash(everything, 64)
 
 
 def test_where_things_lie_does_not_matter(root: Path, job: Job, tmp_path: Path) -> None:
