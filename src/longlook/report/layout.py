@@ -14,6 +14,9 @@ CellKey = tuple[str, ...]
 
 SEPARATOR = " · "
 
+MOST_MAPPED = 1000
+"""The squares up to which a heatmap has tips, and a figure of its own."""
+
 
 @dataclass(frozen=True)
 class Place:
@@ -38,6 +41,11 @@ class Grid:
     rows: tuple[str, ...]
     places: Mapping[tuple[str, str], Place]
     omitted: int
+
+    @property
+    def is_large(self) -> bool:
+        """Whether it has too many squares for tips, and for a figure of its own."""
+        return len(self.rows) * len(self.columns) > MOST_MAPPED
 
     def in_order(self) -> list[Place]:
         """Return every square in reading order."""

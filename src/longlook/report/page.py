@@ -15,6 +15,7 @@ from longlook.report.causes.section import make_why
 from longlook.report.charts.export import export_figure
 from longlook.report.content import ReportContent
 from longlook.report.contrasts.all_cells import make_all_cells
+from longlook.report.contrasts.blocks import FOLDER, Block, in_blocks
 from longlook.report.contrasts.published import make_published
 from longlook.report.contrasts.section import ContrastSection, make_contrasts
 from longlook.report.contrasts.together import TogetherSection, make_together
@@ -57,15 +58,17 @@ class DownloadSection(Section):
 
 
 def write_report(report_dir: Path, content: ReportContent) -> Path:
-    """Write `index.html`, `figures/` and `tables/` below `report_dir`, replacing what was there; return the page."""
+    """Write `index.html`, `figures/` and `tables/` below `report_dir`, and `cells/` if there are many cells, replacing
+    what was there; return the page.
+    """
     report_dir.mkdir(parents=True, exist_ok=True)
     figures, tables = report_dir / "figures", report_dir / "tables"
-    shutil.rmtree(figures, ignore_errors=True)
-    shutil.rmtree(tables, ignore_errors=True)
+    for folder in (figures, tables, report_dir / FOLDER):
+        shutil.rmtree(folder, ignore_errors=True)
     tables.mkdir()
     files: list[Path] = []
-    parts = sections(content)
-    for section in parts:
+    parts, blocks = sections(content)
+    for section in (*parts, *(block.section for block in blocks)):
         for name, chart in section.figures().items():
             files += export_figure(figures, name, chart)
         for name, table in section.tables().items():
@@ -75,6 +78,9 @@ def write_report(report_dir: Path, content: ReportContent) -> Path:
     downloads = DownloadSection("downloads", "Downloads", [path.relative_to(report_dir) for path in files])
     index = report_dir / "index.html"
     index.write_text(render(content, [*parts, downloads]), encoding="utf-8")
+    for block in blocks:
+        (report_dir / block.file).parent.mkdir(exist_ok=True)
+        (report_dir / block.file).write_text(render(content, [block.section], "../index.html"), encoding="utf-8")
     return index
 
 
@@ -91,12 +97,15 @@ def _safe_value(value: object) -> object:
     return csv_cell(value) if isinstance(value, str) else value
 
 
-def sections(content: ReportContent) -> list[Section]:
-    """Return the parts of the page in reading order; a part that has nothing to show is not among them."""
+def sections(content: ReportContent) -> tuple[list[Section], list[Block]]:
+    """Return the parts of the page in reading order, and the pages of cells, if the page itself does not have them.
+
+    A part that has nothing to show is not among them.
+    """
     flows = make_flow_section(content)
     matrix = make_matrix(content, flows.anchors)
-    contrasts = make_contrasts(content, flows.anchors)
-    return [
+    contrasts, blocks = in_blocks(make_contrasts(content, flows.anchors))
+    parts: list[Section] = [
         *make_expected(content),
         *make_trends(content),
         *([matrix] if matrix else []),
@@ -119,6 +128,7 @@ def sections(content: ReportContent) -> list[Section]:
         *make_repeats(content),
         ManifestSection("manifest", "Manifest", content),
     ]
+    return parts, blocks
 
 
 def _expected(content: ReportContent) -> list[str]:
@@ -126,16 +136,20 @@ def _expected(content: ReportContent) -> list[str]:
     return [f"{expectations_counted(content.study, content.expectations)}."] if content.expectations else []
 
 
-def render(content: ReportContent, parts: Sequence[Section]) -> str:
-    """Return the page as one HTML text that loads nothing and links only to the files in its folder."""
+def render(content: ReportContent, parts: Sequence[Section], back: str = "") -> str:
+    """Return the page as one HTML text that loads nothing and links only to the files of its run.
+
+    A page of cells leads `back` to the first page, which has the answer and the tallies.
+    """
     contrasts = [part for part in parts if isinstance(part, ContrastSection)]
     together = {each.anchor for part in parts if isinstance(part, TogetherSection) for each in part.contrasts}
     apart = [each for each in contrasts if not each.contrast.family and each.anchor not in together]
     data = {part.anchor: part.data() for part in parts}
     return template("page.html.j2").render(
         study=content.study,
-        answer=[*_expected(content), *wording.answer(content)],
-        tallies=[each for each in apart if any(each.counts.values())],
+        answer=[] if back else [*_expected(content), *wording.answer(content)],
+        tallies=[] if back else [each for each in apart if any(each.counts.values())],
+        back=back,
         named=len(contrasts) > 1,
         parts=[(part, Markup(template(part.template).render(part.context()))) for part in parts],  # noqa: S704 ours
         css=asset("assets/report.css"),

@@ -70,7 +70,7 @@ def test_a_share_of_nothing_has_a_plain_axis(content: ReportContent) -> None:
 
 
 def test_the_page_has_the_shares_and_where_they_come_from(content: ReportContent) -> None:
-    page = render(content, sections(content))
+    page = render(content, sections(content)[0])
     assert "from nowhere" in page
     assert "The shares of the population are the study’s input" in page
     assert '<td>10Mbit</td><td class="number">100 %</td>' in page

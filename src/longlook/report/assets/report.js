@@ -135,7 +135,8 @@
 
   // Opened from disk, the page knows its run folder, which commands name.
   if (location.protocol === "file:") {
-    const run = decodeURIComponent(location.pathname).replace(/\/[^/]*\/[^/]*$/, "");
+    const up = 2 + Number(document.body.dataset.up); // folders from the page to the run
+    const run = decodeURIComponent(location.pathname).split("/").slice(0, -up).join("/");
     const quoted = /^[\w./+-]+$/.test(run) ? run : `'${run.replaceAll("'", "'\\''")}'`;
     document.querySelectorAll("[data-run]").forEach((place) => { place.textContent = quoted; });
   }

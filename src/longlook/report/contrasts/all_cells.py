@@ -28,9 +28,14 @@ class AllCellsSection(Section):
     content: ReportContent
     contrasts: Sequence[ContrastSection]
 
+    @property
+    def _in_pages(self) -> bool:
+        """Whether there are too many cells for one chart and one table: their pages and the CSV have them."""
+        return any(each.pages for each in self.contrasts)
+
     def context(self) -> Mapping[str, Any]:
-        """Return the contrasts with a chart, and the table of estimates as text."""
-        header, *rows = text.plain_rows(self.content.study, self.content.estimates)
+        """Return the contrasts with a chart, and the table of estimates as text; no rows if pages have the cells."""
+        header, *rows = text.plain_rows(self.content.study, [] if self._in_pages else self.content.estimates)
         return {
             "section": self,
             "named": len(self.content.study.contrasts) > 1,
@@ -40,6 +45,8 @@ class AllCellsSection(Section):
 
     def data(self) -> Mapping[str, Any]:
         """Return the chart of intervals of each contrast, by the contrast's anchor."""
+        if self._in_pages:
+            return {}
         return {
             "specs": {
                 each.anchor: page_specification(
@@ -51,6 +58,8 @@ class AllCellsSection(Section):
 
     def figures(self) -> Mapping[str, Any]:
         """Return the chart of intervals of each contrast."""
+        if self._in_pages:
+            return {}
         return {
             f"intervals-{each.file_name}": interval_chart(
                 self.content, each.contrast, title=each.heading, width=CHART_PX

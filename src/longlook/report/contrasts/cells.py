@@ -56,6 +56,12 @@ class CellDetail:
     has_inside: bool  # whether a page about the inside of this cell lies beside the report
     drawn: tuple[DrawnPlot, ...]  # the setting that explains most first; empty without draws
     rates: str | None  # the anchor of its rates over time, where flows competed
+    page: str = ""  # the page that has it, seen from the report's first page; empty: that page itself
+
+    @property
+    def address(self) -> str:
+        """Return its address, seen from the report's first page, or from its own."""
+        return f"{self.page}#{self.anchor}"
 
 
 class CellDetails:

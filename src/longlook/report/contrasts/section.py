@@ -19,7 +19,7 @@ from longlook.report.contrasts.cells import CellDetail, CellDetails
 from longlook.report.contrasts.drawn import cliff_chart, drawn_charts
 from longlook.report.contrasts.heatmap import effect_labels, heatmap, scale_legend
 from longlook.report.contrasts.squares import STATE_NOTES, Square, claims_of, measured_squares
-from longlook.report.layout import Grid, Place, abbreviated, make_grid
+from longlook.report.layout import Grid, Place, abbreviated, cell_label, make_grid
 from longlook.report.section import Section, slug
 
 PANEL_PX, ARM_PX = 112, 20
@@ -125,6 +125,8 @@ class ContrastSection(Section):
     details: Mapping[tuple[str, str], CellDetail]
     claims: Sequence[ClaimResult]  # about this contrast's cells, in reading order
     rounds: Mapping[str, RoundEffects]  # by the cell's id
+    pages: Sequence[str] = ()  # the pages that have the cells; none: this one
+    up: str = ""  # the way from its page to the report's folder
 
     @property
     def baseline(self) -> str:
@@ -172,26 +174,44 @@ class ContrastSection(Section):
             "cliff_mark": wording.CLIFF,
             "cliffs": self.cliffs,
             "between_levels": self.between_levels,
+            "blocks": [(page, self._pages_title(page)) for page in self.pages],
         }
 
+    def _pages_title(self, page: str) -> str:
+        """Return the first and the last cell of a page of cells."""
+        own = [detail.place for detail in self.details.values() if detail.page == page]
+        first, last = own[0], own[-1]
+        return cell_label(first.cell) + ("" if first is last else f" to {cell_label(last.cell)}")
+
     def data(self) -> Mapping[str, Any]:
-        """Return the charts of a cell, and the rows of each cell for them."""
+        """Return the charts of a cell, and the rows of each cell for them; nothing if other pages have the cells."""
+        if self.pages:
+            return {}
         return {
             "charts": cell_charts(self.content, self.contrast) | drawn_charts(self.content, self.contrast),
             "cells": {detail.anchor: detail.data for detail in self.details.values()},
         }
 
     def figures(self) -> Mapping[str, Any]:
-        """Return the heatmap, every sample in its places, and the cells that stand on a cliff."""
+        """Return the heatmap, every sample in its places, and the cells that stand on a cliff.
+
+        If other pages have the cells, they have these figures, too, and a large map has no figure at all.
+        """
+        if self.grid.is_large:
+            return {}
         legend = scale_legend(f"▼ blue: {self.baseline} better · ▲ red: {self.contender} better", self.effect_labels)
         label = wording.inner(self.content.facts(self.contrast.metric).label)
         notes = [f"Effect on {label}; below it the interval.", "White: ≈ equivalent, ? inconclusive."]
         if self.cliffs:
             notes.append(f"{wording.CLIFF} the effect differs by more than the margin inside the cell's neighbourhood.")
         found = {f"heatmap-{self.file_name}": heatmap(self.grid, self.squares, self.heading, notes, legend)}
+        if self.pages:
+            return found
         if self.content.estimates_of(self.contrast):
             found[f"samples-{self.file_name}"] = sample_chart(self.content, self.contrast, self.grid, self.heading)
-        on_cliffs = cliff_chart(self.content, self.contrast, self.rounds, self.heading)
+        own = {str(detail.place.cell_id) for detail in self.details.values()}
+        rounds = {cell: effects for cell, effects in self.rounds.items() if cell in own}
+        on_cliffs = cliff_chart(self.content, self.contrast, rounds, self.heading)
         if on_cliffs is not None:
             found[f"cliffs-{self.file_name}"] = on_cliffs
         return found

@@ -27,6 +27,11 @@ class Lead:
 
     anchor: str
 
+    @property
+    def address(self) -> str:
+        """Return its address on the page."""
+        return f"#{self.anchor}"
+
 
 @dataclass(frozen=True)
 class Medians:
