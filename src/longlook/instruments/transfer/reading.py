@@ -3,6 +3,7 @@
 import json
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -75,7 +76,11 @@ def read_trace(path: Path, vantage: End | None, connection: int | None, keys: Pa
         problems.append(f"too long: the first {MOST_ROWS:,} rows are explained, {left_out:,} are not")
     if connection is None and (others := _others(account, chosen)):
         problems.append(f"it has {others + 1} connections: this is number {chosen}; --connection N explains another")
-    return _recording(path, table, account, chosen, problems)
+    found = _recording(path, table, account, chosen, problems)
+    if vantage is not None and found.end != vantage:
+        unused = f"it names its end, the {found.end}'s: --vantage {vantage} is for a trace that names none"
+        return replace(found, problems=(*found.problems, unused))
+    return found
 
 
 def _others(account: Mapping[str, Any], chosen: int) -> int:

@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 from longlook.cli import app
 from longlook.instruments.transfer.classes import TimeClass
+from longlook.instruments.transfer.reading import read_trace
 from tests.unit.instruments.transfer.recordings import (
     acknowledgement,
     arrived,
@@ -76,3 +77,11 @@ def test_what_cannot_be_meant_is_refused_in_a_sentence(tmp_path: Path, arguments
     done = CliRunner().invoke(app, ["explain", str(trace), *arguments])
     assert done.exit_code == 2 or reason in str(done.exception)
     assert reason in done.output + str(done.exception)
+
+
+@pytest.mark.parametrize(("end", "is_said"), [("client", True), ("server", False)])
+def test_an_end_that_the_trace_contradicts_is_said_to_be_unused(tmp_path: Path, end: str, is_said: bool) -> None:
+    trace = written(tmp_path / "a.sqlog", flights(rtt_ms=5, window=10, count=3), "server")
+    found = read_trace(trace, end, None)
+    assert found.end == "server"
+    assert any(f"--vantage {end} is for" in problem for problem in found.problems) is is_said
