@@ -4,6 +4,7 @@ Each `parse_*` takes the text of a study file or argument and raises UnitError, 
 instead. Each `print_*` gives the form that people use, and `parse_*(print_*(x)) == x`.
 """
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -213,7 +214,8 @@ def _number(text: str) -> Fraction:
     """Return the number of a text of digits; UnitError if it has too many."""
     if len(text) < _MOST_DIGITS and text.isdecimal():
         return Fraction(int(text))  # without the pattern that a fraction's text is looked at by
-    number = Fraction(text) if len(text) <= _LONGEST else None
+    whole, _, decimals = text.partition(".")
+    number = Fraction(int(whole + decimals), 10 ** len(decimals)) if len(text) <= _LONGEST else None
     if number is None or max(abs(number.numerator), number.denominator) >= 10**_MOST_DIGITS:
         raise UnitError(f"a number of too many digits; allowed: fewer than {_MOST_DIGITS}")
     return number
@@ -252,17 +254,24 @@ def _print(base: int, units: Mapping[str, int]) -> str:
     """Return the value in the largest unit that it fills and that needs few decimals; units from small to large."""
     for unit, scale in reversed(units.items()):
         if base >= scale and (scale == 1 or base * 10**_MAX_DECIMALS % scale == 0):
-            return f"{_decimal(Fraction(base, scale)) if base % scale else base // scale}{unit}"
+            return f"{_ratio(base, scale) if base % scale else base // scale}{unit}"
     return f"{base}{next(iter(units))}"
 
 
 def _decimal(value: Fraction) -> str:
     """Return exact decimal text; the value comes from a decimal text, so its expansion ends."""
-    rest, twos, fives = value.denominator, 0, 0
+    return _ratio(value.numerator, value.denominator)
+
+
+def _ratio(numerator: int, denominator: int) -> str:
+    """Return the exact decimal text of a ratio whose expansion ends, with as few digits as it needs."""
+    common = math.gcd(numerator, denominator)
+    numerator, rest = numerator // common, denominator // common
+    denominator, twos, fives = rest, 0, 0
     while rest % 2 == 0:
         rest, twos = rest // 2, twos + 1
     while rest % 5 == 0:
         rest, fives = rest // 5, fives + 1
     digits = max(twos, fives)
-    whole = str(value.numerator * 10**digits // value.denominator).rjust(digits + 1, "0")
+    whole = str(numerator * 10**digits // denominator).rjust(digits + 1, "0")
     return f"{whole[:-digits]}.{whole[-digits:]}" if digits else whole

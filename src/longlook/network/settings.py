@@ -67,8 +67,9 @@ _MOST_PACKETS = 1_000_000
 
 def check_together(up: DirectionSettings, down: DirectionSettings, given: Mapping[str, Scalar]) -> None:
     """Raise SettingError if settings exclude each other, or if one lacks another that it needs."""
+    named = {key.rpartition(".")[2] for key in given}
     for name, (other, example) in _NEEDS.items():
-        for side in (up, down):
+        for side in (up, down) if name in named else ():
             key = side.key(name)
             sides = (side,) if key.startswith(f"network.{side.direction}.") else (up, down)
             if key in given and not any(one.given(other) for one in sides):

@@ -213,7 +213,7 @@ def point(first: int, last: int, share: float) -> int:
 
 def rank(*parts: str | int) -> int:
     """Return a number below 2**63, uniform and independent for different parts."""
-    digest = hashlib.sha256(codec.canonical(list(parts)).encode()).digest()
+    digest = hashlib.sha256(codec.canonical(parts).encode()).digest()
     return int.from_bytes(digest[:8], "big") >> (64 - SEED_BITS)
 
 
