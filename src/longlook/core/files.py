@@ -174,9 +174,9 @@ def read_text(path: Path, errors: str = "strict") -> str:
     return read_bytes(path).decode("utf-8", errors)
 
 
-def read_json(path: Path) -> Any:
+def read_json(path: Path, most_bytes: int = LARGEST_BYTES) -> Any:
     """Return the JSON of a regular file; errors as of `read_text`, ValueError and RecursionError."""
-    return json.loads(read_bytes(path))
+    return json.loads(read_bytes(path, most_bytes))
 
 
 def digest(path: Path) -> str:

@@ -258,7 +258,7 @@ class RunFolder:
         if (what := self.broken(name)) is not None:
             raise InputError(f"{self.path}: {what} since the run was planned", _DAMAGED)
         try:
-            yield files.read_json(self.path / name)
+            yield files.read_json(self.path / name, files.LARGEST_STREAMED_BYTES)  # a plan has 1.7 KB a trial
         except OSError as error:
             raise InputError(f"{self.path / name} cannot be read: {error.strerror}", _DAMAGED) from error
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
