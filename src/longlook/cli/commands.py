@@ -8,7 +8,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from longlook import __version__
-from longlook.cli import checks, demo, explain, run, stacks, study, trace
+from longlook.cli import checks, demo, explain, merge, run, stacks, study, trace
 from longlook.core import InterruptedByUserError, LonglookError, MachineError
 from longlook.instruments.atlas import command as atlas
 from longlook.instruments.calibrate import command as calibrate
@@ -51,6 +51,7 @@ app.command()(run.run)
 app.command()(calibrate.calibrate)
 app.command()(certify.certify)
 app.command()(run.report)
+app.command()(merge.merge)
 app.command()(explain.explain)
 app.command()(transfer.reproduce)
 app.command()(checks.sbom)

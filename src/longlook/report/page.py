@@ -134,7 +134,7 @@ def render(content: ReportContent, parts: Sequence[Section]) -> str:
     data = {part.anchor: part.data() for part in parts}
     return template("page.html.j2").render(
         study=content.study,
-        answer=[*_expected(content), *wording.answer(content)],
+        answer=[*filter(None, [content.part]), *_expected(content), *wording.answer(content)],
         tallies=[each for each in apart if any(each.counts.values())],
         named=len(contrasts) > 1,
         parts=[(part, Markup(template(part.template).render(part.context()))) for part in parts],  # noqa: S704 ours

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from longlook.run.verification import Group as Group
     from longlook.run.verification import Verification as Verification
     from longlook.run.verification import groups as groups
+    from longlook.run.verify import DIVERGENT as DIVERGENT
     from longlook.run.verify import Verifier as Verifier
     from longlook.run.verify import forget as forget
     from longlook.run.verify import load as load
@@ -54,7 +55,7 @@ else:
             "tally": "Progress Tally",
             "trial_cache": "TrialCache",
             "verification": "Checked Group LINK_LOG SAMPLES TIMELINE Verification groups",
-            "verify": "Verifier forget load refuse_unrepeatable save",
+            "verify": "DIVERGENT Verifier forget load refuse_unrepeatable save",
         },
         "execute verify",
     )
