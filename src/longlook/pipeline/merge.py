@@ -47,8 +47,9 @@ def merge_runs(runs: Sequence[Path], out: Path, observer: Observer, *, partial: 
 def _distinct(runs: Sequence[Path]) -> Sequence[Path]:
     seen: dict[Path, Path] = {}
     for path in runs:
-        if (first := seen.setdefault(path.resolve(), path)) is not path:
+        if (first := seen.get(path.resolve())) is not None:
             raise InputError(f"{path} is named twice" + (f", also as {first}" if first != path else ""), "name it once")
+        seen[path.resolve()] = path
     return runs
 
 

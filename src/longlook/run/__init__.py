@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from longlook.run.execute import Executor as Executor
     from longlook.run.execute import Provisions as Provisions
     from longlook.run.execute import asks_by_runner as asks_by_runner
+    from longlook.run.execute import batches as batches
     from longlook.run.execute import endpoints as endpoints
+    from longlook.run.execute import in_parallel as in_parallel
     from longlook.run.execute import make_job as make_job
     from longlook.run.execute import prepare_contents as prepare_contents
     from longlook.run.execute import records_tcp as records_tcp
@@ -49,7 +51,9 @@ else:
         __name__,
         {
             "diff": "DatedEvent FileDifference RunDifference TrialDifference compare",
-            "execute": "Executor Provisions asks_by_runner endpoints make_job prepare_contents records_tcp",
+            "execute": (
+                "Executor Provisions asks_by_runner batches endpoints in_parallel make_job prepare_contents records_tcp"
+            ),
             "host_facts": "facts_of_host",
             "link_diff": "FirstDifference Packet PacketPair",
             "tally": "Progress Tally",
