@@ -81,6 +81,7 @@ if TYPE_CHECKING:
     from longlook.analysis.stats.scales import compared as compared
     from longlook.analysis.stats.stopping import AllowedSide as AllowedSide
     from longlook.analysis.stats.stopping import beyond_doubt as beyond_doubt
+    from longlook.analysis.stats.stopping import deciding_apart as deciding_apart
     from longlook.analysis.stats.stopping import failures_side as failures_side
     from longlook.analysis.stats.stopping import looks as looks
     from longlook.analysis.stats.stopping import margin_in_unit as margin_in_unit
@@ -136,7 +137,9 @@ else:
             "stats.procedures": "Floats Paired adjust advantages effect_pct exact_interval paired",
             "stats.rare_losses": "Apart",
             "stats.scales": "Scale by_ratios compared",
-            "stats.stopping": "AllowedSide beyond_doubt failures_side looks margin_in_unit metric_side undecided",
+            "stats.stopping": (
+                "AllowedSide beyond_doubt deciding_apart failures_side looks margin_in_unit metric_side undecided"
+            ),
             "stats.strata": "MORE NONE ONE Packet",
             "stats.tails": "RoundsWon TailEffect spread_table",
             "stats.verdicts": "decide known_direction most_unseen",

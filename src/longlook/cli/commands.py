@@ -8,9 +8,10 @@ from typing import Annotated, NoReturn
 import typer
 
 from longlook import __version__
-from longlook.cli import checks, demo, explain, run, stacks, study, trace
+from longlook.cli import checks, demo, explain, merge, run, stacks, study, trace
 from longlook.core import InterruptedByUserError, LonglookError, MachineError
 from longlook.instruments.atlas import command as atlas
+from longlook.instruments.bundle import command as bundle
 from longlook.instruments.calibrate import command as calibrate
 from longlook.instruments.certify import command as certify
 from longlook.instruments.compare import command as compare
@@ -51,6 +52,9 @@ app.command()(run.run)
 app.command()(calibrate.calibrate)
 app.command()(certify.certify)
 app.command()(run.report)
+app.command()(merge.merge)
+app.command()(bundle.bundle)
+app.command()(bundle.verify)
 app.command()(explain.explain)
 app.command()(transfer.reproduce)
 app.command()(checks.sbom)

@@ -1,6 +1,7 @@
 """`longlook run` and `longlook report`: arguments to calls; no logic of their own."""
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,7 +12,9 @@ from longlook.core import InputError, Study
 from longlook.terminal import AsJson, EngineOptions, StudyChanges, check_file, duration, expand_options, new_folder
 
 if TYPE_CHECKING:
+    from longlook.core import RunFolder
     from longlook.pipeline import Result, RunOptions
+    from longlook.study import Shard
     from longlook.terminal import Printer
 
 
@@ -25,14 +28,36 @@ class RunSize:
     many: Annotated[
         bool, typer.Option("--many", help="Take a plan of more than 100 000 trials, without a question.")
     ] = False
+    shard: Annotated[
+        str | None,
+        typer.Option(metavar="3/8", help="Run this part of the study's cells; longlook merge joins all parts."),
+    ] = None
 
-    def most_trials(self, study: Study, engine: EngineOptions, changes: StudyChanges) -> int:
+    def which_shard(self, begun: "RunFolder | None") -> "Shard | None":
+        """Return the shard that is asked for, or that a run which is continued has; None for all of the study.
+
+        InputError if both are given and differ.
+        """
+        from longlook.pipeline import read_note
+        from longlook.study import parse_shard
+
+        asked = None if self.shard is None else parse_shard(self.shard)
+        if begun is None:
+            return asked
+        note = read_note(begun.manifest)
+        found = None if note is None else note.shard
+        if asked is not None and asked != found:
+            has = "the whole study" if found is None else f"shard {found}"
+            raise InputError(f"--shard {asked}: {begun.path} has {has}", "leave --shard out: --resume knows it")
+        return found
+
+    def most_trials(self, study: Study, engine: EngineOptions, levels: Sequence[str]) -> int:
         """Return how many trials a plan may have; if it has more than usual, a person at the terminal is asked."""
         from longlook.study import MOST_TRIALS, MOST_TRIALS_ASKED_FOR, chosen_cells, count_trials
 
         if self.many:
             return MOST_TRIALS_ASKED_FOR
-        count = count_trials(study, len(chosen_cells(study, changes.levels)))
+        count = count_trials(study, len(chosen_cells(study, levels)))
         if not MOST_TRIALS < count <= MOST_TRIALS_ASKED_FOR or not (sys.stdin.isatty() and sys.stdout.isatty()):
             return MOST_TRIALS
         jobs = engine.jobs_at_once
@@ -47,17 +72,15 @@ class RunFolderOptions:
     out: Annotated[Path | None, typer.Option(help="The run folder; default runs/STUDY-TIME.")] = None
     resume: Annotated[Path | None, typer.Option(help="Continue this run folder.")] = None
 
-    def begun(self) -> Study | None:
-        """Return the study of the run that is continued, None if no run is continued; InputError if both options are
-        given.
-        """
+    def begun(self) -> "RunFolder | None":
+        """Return the run folder that is continued, None if none is; InputError if both options are given."""
         if self.out is not None and self.resume is not None:
             raise InputError("--out and --resume exclude each other", "--resume names the folder to continue")
         if self.resume is None:
             return None
         from longlook.pipeline import open_adopted
 
-        return open_adopted(self.resume).study
+        return open_adopted(self.resume)
 
 
 @dataclass(frozen=True)
@@ -73,14 +96,22 @@ class RunRequest:
         cls, study: str, engine: EngineOptions, changes: StudyChanges, size: RunSize, place: RunFolderOptions
     ) -> "RunRequest":
         """Return the request; InputError if the study or an option cannot be."""
-        resumed = place.resume is not None
-        chosen = changes.find(study, engine.engine, place.begun())
+        from longlook.pipeline import cells_of_run, run_named
+
+        begun = place.begun()
+        resumed = begun is not None
+        levels = changes.levels
+        if (again := run_named(study)) is not None:
+            chosen, levels = changes.find_in(again), levels or cells_of_run(again, of_all_shards=resumed)
+        else:
+            chosen = changes.find(study, engine.engine, None if begun is None else begun.study)
         options = replace(
             engine.run_options(),
-            only=changes.levels,
+            only=levels,
             resume=resumed,
             verify=size.verify,
-            most_trials=replace(size, many=size.many or resumed).most_trials(chosen, engine, changes),
+            shard=size.which_shard(begun),
+            most_trials=replace(size, many=size.many or resumed).most_trials(chosen, engine, levels),
         )
         return cls(chosen, place.resume or place.out or new_folder(chosen.id), options)
 
@@ -93,7 +124,9 @@ class RunRequest:
 
 @expand_options
 def run(
-    study: Annotated[str, typer.Argument(help="A study's name, or the path of a study file.")],
+    study: Annotated[
+        str, typer.Argument(help="A study's name, the path of a study file, or a run folder to run again.")
+    ],
     engine: EngineOptions,
     changes: StudyChanges,
     size: RunSize,

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from longlook.core.codec import content_hash as content_hash
     from longlook.core.codec import encode as encode
     from longlook.core.content_store import ContentStore as ContentStore
+    from longlook.core.content_store import copy as copy
     from longlook.core.cpus import COSTS as COSTS
     from longlook.core.cpus import OFF as OFF
     from longlook.core.cpus import text_of as text_of
@@ -286,7 +287,7 @@ else:
             "addresses": "address_in with_port",
             "calibration": "MODULE TABLE calibration_code_digest certificate_entry certificate_folder",
             "codec": "content_hash encode",
-            "content_store": "ContentStore",
+            "content_store": "ContentStore copy",
             "cpus": "COSTS OFF text_of times usable_cpus",
             "dependence": "Dependence Ends Shape",
             "digests": "builder_digest code_digest file_digest folder_digest source_digest",

@@ -24,7 +24,10 @@ if TYPE_CHECKING:
     from longlook.pipeline.explain.run import explain_run as explain_run
     from longlook.pipeline.hars import Exported as Exported
     from longlook.pipeline.hars import export_hars as export_hars
+    from longlook.pipeline.merge import merge_runs as merge_runs
+    from longlook.pipeline.open_run import cells_of_run as cells_of_run
     from longlook.pipeline.open_run import open_adopted as open_adopted
+    from longlook.pipeline.open_run import run_named as run_named
     from longlook.pipeline.options import Observer as Observer
     from longlook.pipeline.options import RunOptions as RunOptions
     from longlook.pipeline.preview import LIVE as LIVE
@@ -34,6 +37,9 @@ if TYPE_CHECKING:
     from longlook.pipeline.run import run_study as run_study
     from longlook.pipeline.sample import sample_study as sample_study
     from longlook.pipeline.sbom import bill_of_materials as bill_of_materials
+    from longlook.pipeline.shards import MERGED as MERGED
+    from longlook.pipeline.shards import WHOLE_PLAN as WHOLE_PLAN
+    from longlook.pipeline.shards import read_note as read_note
     from longlook.pipeline.strata import read_strata as read_strata
 else:
     __all__, __getattr__ = lazy(
@@ -44,13 +50,15 @@ else:
             "evidence": "ALTERED check_analysed described",
             "explain.run": "ExplainRequest explain_run",
             "hars": "Exported export_hars",
-            "open_run": "open_adopted",
+            "merge": "merge_runs",
+            "open_run": "cells_of_run open_adopted run_named",
             "options": "Observer RunOptions",
             "preview": "LIVE Preview preview_study",
             "provide": "provide_for",
             "run": "run_study",
             "sample": "sample_study",
             "sbom": "bill_of_materials",
+            "shards": "MERGED WHOLE_PLAN read_note",
             "strata": "read_strata",
         },
     )

@@ -50,6 +50,7 @@ from longlook.pipeline.answers import FOLDER, read_answers
 from longlook.pipeline.evidence import ALTERED, note_altered
 from longlook.pipeline.inside import collected, write_inside_pages
 from longlook.pipeline.options import Observer
+from longlook.pipeline.shards import which_part
 from longlook.pipeline.strata import arrived_in, read_strata
 from longlook.report import ReportContent, inside_pages, metric_facts, write_report
 from longlook.run import Verification
@@ -97,6 +98,8 @@ def analyse_run(folder: RunFolder, observer: Observer, wanted: Wanted | None = N
     samples = integrated.samples
     tables = write_tables(folder, measured)
     study = folder.study
+    if part := which_part(folder.manifest):
+        observer.say(part)
     statistics = statistics_of(samples, folder.path / SAMPLES, study, metrics_by_arm(study))
     estimates = write_estimates(folder, measured, statistics)
     write_spread(folder, statistics)
@@ -262,4 +265,5 @@ def report_content(
         answers=read_answers(folder.path / FOLDER),
         unmeasured=said(unmeasured(trials)),
         expectations=expectations,
+        part=which_part(manifest),
     )

@@ -15,11 +15,12 @@ from longlook.analysis import (
     undecided,
     with_comparisons,
 )
-from longlook.core import STATED, Engine, Plan, RunFolder, Trial, certificate_entry
+from longlook.core import STATED, Engine, Plan, RunFolder, Study, Trial, certificate_entry
 from longlook.pipeline.check import trials_by_engine
 from longlook.pipeline.evidence import set_aside_altered
 from longlook.pipeline.options import Observer, RunOptions
-from longlook.pipeline.strata import arrived_in, read_strata, run_stated
+from longlook.pipeline.shards import deciding_study
+from longlook.pipeline.strata import Run, RunAgain, arrived_in, read_strata, run_stated
 from longlook.run import Executor, Progress, Provisions, Tally, TrialCache, Verifier
 
 
@@ -61,13 +62,31 @@ def execute(plan: Plan, folder: RunFolder, provisions: Provisions, options: RunO
                 found |= {trial.trial_id: trial.first_difference or "" for trial in checked}
             return found
 
-        if folder.study.loss_strata:
-            plan = run_stated(plan, folder, tally, run, run_again, options.engine.name, observer)
-        if folder.study.stopping is None:
-            run([trial for trial in plan.trials if trial.round != STATED or not folder.study.loss_strata])
-        else:
-            run_until_decided(plan, folder, tally, run, observer)
+        in_stages(plan, folder, tally, run, run_again, options.engine.name, deciding_study(folder), observer)
     folder.note(finished_unix_s=int(time.time()))
+
+
+def in_stages(
+    plan: Plan,
+    folder: RunFolder,
+    tally: Tally,
+    run: Run,
+    run_again: RunAgain,
+    engine: str,
+    deciding: Study,
+    observer: Observer,
+) -> None:
+    """Call `run` with the trials of a plan in the order in which earlier ones decide about later ones.
+
+    If losses are integrated, the stated points come first; if rounds go on until they decide, they come look by look,
+    and `deciding` is the study that says when. `engine` runs the trials that name none.
+    """
+    if folder.study.loss_strata:
+        plan = run_stated(plan, folder, tally, run, run_again, engine, observer)
+    if folder.study.stopping is None:
+        run([trial for trial in plan.trials if trial.round != STATED or not folder.study.loss_strata])
+    else:
+        run_until_decided(plan, folder, tally, run, deciding, observer)
 
 
 class _Effort:
@@ -127,12 +146,13 @@ def _note_setting(folder: RunFolder, engine: str, setting: Mapping[str, str], li
 
 
 def run_until_decided(
-    plan: Plan, folder: RunFolder, tally: Tally, run: Callable[[Sequence[Trial]], None], observer: Observer
+    plan: Plan, folder: RunFolder, tally: Tally, run: Run, deciding: Study, observer: Observer
 ) -> None:
     """Call `run` with the trials of more and more rounds, of the cells in which they could still decide something.
 
     The rounds after which it looks depend on nothing but their number, so that a run that is continued, or has other
-    jobs, stops after the same round. The manifest's `rounds` is the number of rounds of each cell.
+    jobs, stops after the same round. `deciding` is the study with the correction that counts. The manifest's `rounds`
+    is the number of rounds of each cell.
     """
     study = folder.study
     without_draws = replace(study, around={})  # on which draws an effect depends decides nothing, and is costly to find
@@ -152,7 +172,7 @@ def run_until_decided(
         measured += measure_trials(folder, study, trials, lambda _done, _total: None)
         samples = samples_table(without_draws, with_comparisons(measured, study))
         samples = integrate(samples, (entry.trial for entry in measured), strata, arrived_in(measured)).samples
-        still = undecided(estimate(samples, study), study)
+        still = undecided(estimate(samples, deciding), deciding)
         if decided := [cell_id for cell_id in remaining if cell_id not in still]:
             observer.say(f"decided after {done} rounds: {', '.join(decided)}")
         remaining = [cell_id for cell_id in remaining if cell_id in still]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from longlook.core import Engine, Plan
 from longlook.run import Progress
-from longlook.study import MOST_TRIALS
+from longlook.study import MOST_TRIALS, Shard
 
 
 @dataclass(frozen=True)
@@ -14,8 +14,8 @@ class RunOptions:
 
     `engine` has not been entered. It runs the trials that name no other engine, up to `jobs` of them at once if it
     can. `only` are filters FACTOR=LEVEL. With `resume` the run folder holds the same plan already, and only what is
-    missing runs. `verify` is how many times each trial is then run again, without the cache, and compared. A plan
-    of more than `most_trials` is refused.
+    missing runs. With `shard` only its part of the plan runs. `verify` is how many times each trial is then run again,
+    without the cache, and compared. A plan of more than `most_trials` is refused.
     """
 
     engine: Engine
@@ -26,6 +26,7 @@ class RunOptions:
     verify: int = 0
     most_trials: int = MOST_TRIALS
     command: tuple[str, ...] = ()  # for the manifest
+    shard: Shard | None = None
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,10 @@ from longlook.core import STATED, Plan, RunFolder, Study, stop_after_s
 from longlook.pipeline.check import check, runs_in_guests, trials_by_engine
 from longlook.pipeline.options import RunOptions
 from longlook.pipeline.provide import provide_for
+from longlook.pipeline.shards import plans
 from longlook.provision import KERNEL, is_part_installed
 from longlook.run import TrialCache, endpoints, make_job
-from longlook.study import cell_id, cells_of, labels_of, make_plan
+from longlook.study import cell_id, cells_of, labels_of
 
 LIVE = "live"
 
@@ -60,7 +61,7 @@ def preview_study(study: Study, out: Path, options: RunOptions) -> Preview:
     Raises InputError if `run_study` would refuse. Only the files that trials fetch are generated, into the cache, since
     the cache of trials is keyed by their content; nothing else is made.
     """
-    plan = make_plan(study, options.only, most=options.most_trials)
+    _, plan = plans(study, options)
     check(study, plan, out, replace(options, verify=0))  # whether trials repeat is known when their engine is entered
     done = _finished(plan, out) if options.resume else set()
     left = replace(plan, trials=tuple(trial for trial in plan.trials if trial.id not in done))

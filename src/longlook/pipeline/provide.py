@@ -1,6 +1,7 @@
 """Install, generate and sign what the trials of a plan need."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
 
 from longlook.core import Engine, Identity, Made, Plan, Program, endpoints_of, link_program, registry, trace_program
 from longlook.pipeline.check import runs_in_guests
@@ -22,12 +23,22 @@ from longlook.provision import (
 from longlook.run import Provisions, asks_by_runner, endpoints, prepare_contents, records_tcp
 
 
-def provide_for(plan: Plan, engine: Engine, say: Callable[[str], None]) -> Provisions:
+def provide_for(
+    plan: Plan,
+    engine: Engine,
+    say: Callable[[str], None],
+    installed: Mapping[tuple[str, str], Program] = MappingProxyType({}),
+) -> Provisions:
     """Make everything that trials need once; `say` gets a sentence for each step that takes long.
 
+    `installed` are programs by stack and version that are there already, wherever they come from.
     Raises MachineError if something cannot be installed.
     """
-    programs = {(end.stack, end.version): install(f"{end.stack}@{end.version}", say) for end in endpoints(plan)}
+    programs = {
+        key: installed.get(key) or install(f"{end.stack}@{end.version}", say)
+        for end in endpoints(plan)
+        for key in [(end.stack, end.version)]
+    }
     in_guests = runs_in_guests(plan, engine)
     if in_guests:
         kernel_program(say)  # the engine would build it too, but without a word for minutes

@@ -13,8 +13,8 @@ from longlook.pipeline.open_run import open_run
 from longlook.pipeline.options import Observer, RunOptions
 from longlook.pipeline.provide import provide_for
 from longlook.pipeline.server_configs import check_server_configs
+from longlook.pipeline.shards import keep_whole, plans
 from longlook.run import Checked, Provisions, Verification, Verifier, forget, save
-from longlook.study import make_plan
 
 
 def run_study(study: Study, out: Path, options: RunOptions, observer: Observer) -> Result:
@@ -23,11 +23,13 @@ def run_study(study: Study, out: Path, options: RunOptions, observer: Observer) 
     Raises InputError if the study cannot run as asked, MachineError if this machine cannot go on; finished
     trials stay. The folder is made after everything is installed, so that a failed installation leaves none.
     """
-    plan = make_plan(study, options.only, most=options.most_trials)
+    whole, plan = plans(study, options)
     check(study, plan, out, options)
     provisions = provide_for(plan, options.engine, observer.say)
     check_server_configs(plan, provisions, observer.say)
     with open_run(study, plan, out, provisions, options) as folder:
+        if options.shard is not None:
+            keep_whole(folder, options.shard, whole)
         folder.expect(study.expectations)  # of a run that is continued, the file may have others by now
         execute(plan, folder, provisions, options, observer)
         verify(folder.plan, folder, provisions, options, observer)

@@ -30,7 +30,7 @@ _HASHES = {"sha256": "SHA-256", "sha512": "SHA-512"}
 
 def keep_components(folder: RunFolder, made: Iterable[Made]) -> None:
     """Add to the run's record what programs are made of; a program of another digest, in a resumed run, is another."""
-    known = {(each.name, each.sha256): each for each in _read(folder)}
+    known = {(each.name, each.sha256): each for each in read_components(folder)}
     known |= {(each.name, each.sha256): each for each in made}
     write_json(folder.path / COMPONENTS, codec.encode(list(known.values())))
 
@@ -41,7 +41,7 @@ def bill_of_materials(folder: RunFolder) -> dict[str, Any]:
     The same record gives the same text.
     """
     _ = folder.study, folder.plan  # which raise where they are not as they were: the bill would be of another run
-    made = _read(folder)
+    made = read_components(folder)
     if not made:
         raise InputError(
             f"{folder.path} does not say what its programs are made of: it was begun by an earlier Longlook",
@@ -71,7 +71,10 @@ def bill_of_materials(folder: RunFolder) -> dict[str, Any]:
     return {**bill, "serialNumber": f"urn:uuid:{serial}"}
 
 
-def _read(folder: RunFolder) -> list[Made]:
+def read_components(folder: RunFolder) -> list[Made]:
+    """Return what the programs of a run are made of; nothing if the run has no record of it. InputError if the record
+    is damaged.
+    """
     file = folder.path / COMPONENTS
     try:
         return [codec.decode(Made, each) for each in files.read_json(file)]

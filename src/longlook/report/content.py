@@ -51,7 +51,8 @@ class ReportContent:
     their inside. `costs` are what the traces of endpoints cost, `not_recorded` what collectors could not record,
     `in_doubt` what traces contradict of themselves. `answers` are the answers of the page of explanations. `unmeasured`
     says which settings and knobs nothing in the trials measured; empty: none. `losses` is what losses do in each cell,
-    if losses are integrated. `expectations` are the study's, as they were judged in each trial.
+    if losses are integrated. `expectations` are the study's, as they were judged in each trial. `part` says in a
+    sentence which part of a study the run is; empty: all of it.
     """
 
     study: Study
@@ -75,6 +76,7 @@ class ReportContent:
     unmeasured: str = ""
     losses: LossEffects | None = None
     expectations: Sequence[JudgedExpectation] = ()
+    part: str = ""
 
     def table(self, name: str) -> pd.DataFrame | None:
         """Return a table of all trials by its name; None if no trial has rows in it."""

@@ -147,7 +147,7 @@ def render(content: ReportContent, parts: Sequence[Section], back: str = "") -> 
     data = {part.anchor: part.data() for part in parts}
     return template("page.html.j2").render(
         study=content.study,
-        answer=[] if back else [*_expected(content), *wording.answer(content)],
+        answer=[] if back else [*filter(None, [content.part]), *_expected(content), *wording.answer(content)],
         tallies=[] if back else [each for each in apart if any(each.counts.values())],
         back=back,
         named=len(contrasts) > 1,

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from longlook.run.execute import Executor as Executor
     from longlook.run.execute import Provisions as Provisions
     from longlook.run.execute import asks_by_runner as asks_by_runner
+    from longlook.run.execute import batches as batches
     from longlook.run.execute import endpoints as endpoints
+    from longlook.run.execute import in_parallel as in_parallel
     from longlook.run.execute import make_job as make_job
     from longlook.run.execute import prepare_contents as prepare_contents
     from longlook.run.execute import records_tcp as records_tcp
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from longlook.run.verification import Group as Group
     from longlook.run.verification import Verification as Verification
     from longlook.run.verification import groups as groups
+    from longlook.run.verify import DIVERGENT as DIVERGENT
     from longlook.run.verify import Verifier as Verifier
     from longlook.run.verify import forget as forget
     from longlook.run.verify import load as load
@@ -48,13 +51,15 @@ else:
         __name__,
         {
             "diff": "DatedEvent FileDifference RunDifference TrialDifference compare",
-            "execute": "Executor Provisions asks_by_runner endpoints make_job prepare_contents records_tcp",
+            "execute": (
+                "Executor Provisions asks_by_runner batches endpoints in_parallel make_job prepare_contents records_tcp"
+            ),
             "host_facts": "facts_of_host",
             "link_diff": "FirstDifference Packet PacketPair",
             "tally": "Progress Tally",
             "trial_cache": "TrialCache",
             "verification": "Checked Group LINK_LOG SAMPLES TIMELINE Verification groups",
-            "verify": "Verifier forget load refuse_unrepeatable save",
+            "verify": "DIVERGENT Verifier forget load refuse_unrepeatable save",
         },
         "execute verify",
     )

@@ -69,6 +69,11 @@ if TYPE_CHECKING:
     from longlook.study.settings import is_flow_setting as is_flow_setting
     from longlook.study.settings import network_setting as network_setting
     from longlook.study.settings import parse_config as parse_config
+    from longlook.study.shards import Shard as Shard
+    from longlook.study.shards import cells_in as cells_in
+    from longlook.study.shards import deal as deal
+    from longlook.study.shards import parse_shard as parse_shard
+    from longlook.study.shards import part_of as part_of
     from longlook.study.tcp import OF_KNOB as OF_KNOB
     from longlook.study.tcp import parameters as parameters
     from longlook.study.virtual_time import VIRTUAL as VIRTUAL
@@ -100,6 +105,7 @@ else:
                 "ENGINES NO_CONFIG NO_PROXY PROXY SERVER_CONFIG config_text endpoint_setting is_flow_setting "
                 "network_setting parse_config"
             ),
+            "shards": "Shard cells_in deal parse_shard part_of",
             "tcp": "OF_KNOB parameters",
             "virtual_time": "VIRTUAL check_live check_paints check_remote check_virtual default_around default_losses",
         },

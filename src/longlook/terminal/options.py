@@ -14,7 +14,7 @@ import typer
 from longlook.core import InputError, trust, usable_cpus
 
 if TYPE_CHECKING:
-    from longlook.core import Study
+    from longlook.core import RunFolder, Study
     from longlook.pipeline import RunOptions
 
 Made = TypeVar("Made")
@@ -163,6 +163,21 @@ class StudyChanges:
             engine=engine,
         )
         return with_contrasts(found, self.only or ())
+
+    def find_in(self, run: "RunFolder") -> "Study":
+        """Return the study of a run, as it was planned, with the contrasts that `only` names.
+
+        InputError if an option would change it: what the study's file says is put together already.
+        """
+        from longlook.study import with_contrasts
+
+        given = {"--rounds": self.rounds, "--set": self.change, "--around": self.around, "--losses": self.losses}
+        if changed := [name for name, value in given.items() if value]:
+            raise InputError(
+                f"{', '.join(changed)}: the study of {run.path} is as it was planned, and is not changed",
+                "name the study, or its file, in place of the run folder",
+            )
+        return with_contrasts(run.study, self.only or ())
 
     def _losses(self, begun: "Study | None") -> str | None:
         from longlook.study import SAMPLED, STRATA

@@ -1,6 +1,8 @@
 """Which cells need more rounds, and on which side of a gate what was found lies. Pure."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from enum import Enum
 
 from longlook.analysis.stats.scales import PERCENT
@@ -37,6 +39,26 @@ def undecided(estimates: Iterable[Estimate], study: Study) -> frozenset[str]:
     for item in estimates:
         by_cell.setdefault(item.cell_id, []).append(item)
     return frozenset(cell_id for cell_id, items in by_cell.items() if not _decided(items, study))
+
+
+_ROUNDING = 1e-9
+"""By so much of itself is a level lowered, so that rounding never makes a part decide before the whole."""
+
+
+def deciding_apart(study: Study, cells: int) -> Study:
+    """Return the study by which some cells decide alone when to stop, of a plan of `cells` cells in all.
+
+    A correction compares a p value with those of the other cells, which are not known. So each p value is multiplied by
+    the number of all tests (Bonferroni), which is at least what Holm's correction and that of Benjamini and Hochberg
+    make of it: a cell that is decided alone is decided beside the others, too, and never stops before it would there.
+    A gate asks for intervals and failures, which are not corrected: it gets the study as it is.
+    """
+    if study.stopping is None or study.stopping.gate_pct is not None or study.analysis.correction == "none":
+        return study
+    families = Counter(contrast.family or f"contrast {contrast.name}" for contrast in study.contrasts)
+    tests = cells * max(families.values(), default=1)
+    alpha = study.analysis.alpha / tests * (1 - _ROUNDING)
+    return replace(study, analysis=replace(study.analysis, correction="none", alpha=alpha))
 
 
 def metric_side(item: Estimate, gate_pct: float, analysis: Analysis) -> AllowedSide:
