@@ -102,7 +102,7 @@ def cache_prune(
     store: StoreUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Remove trials that no run has used for some time; of the shared store those that were written long ago."""
+    """Remove trials that no run has used for some time; of the shared store entries that were written long ago."""
     from longlook.core import ContentStore, DerivedCache, cache_root
     from longlook.store import SharedStore, prune_store
 

@@ -25,7 +25,7 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True)
 class Exchanged:
-    """The entries that were copied, by kind; those that were there before; and those that could not be copied."""
+    """The numbers of entries by kind: copied, there before, and impossible to copy."""
 
     copied: dict[str, int]
     there: dict[str, int]

@@ -39,7 +39,7 @@ def _shared_program(name: str, version: str, inputs: str) -> Prebuilt | None:
 
 
 def share_programs(programs: Iterable[Program]) -> list[str]:
-    """Offer programs to the store behind, and return their keys; those that are folders or the system's stay here."""
+    """Offer programs to the store behind, and return their keys; folders and the system's programs stay here."""
     keys = []
     for program in programs:
         folder = Path(program.path).parent

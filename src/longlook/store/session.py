@@ -69,7 +69,7 @@ class Sharing:
         self.taken: Counter[str] = Counter()
         """Entries that were fetched, by kind."""
         self.put: Counter[str] = Counter()
-        """Entries that were put, by kind; those that the store had are not among them."""
+        """Entries that were put, by kind; entries that the store had are not counted."""
         self.had: Counter[str] = Counter()
         """Entries that were offered and that the store had, by kind."""
         self._writers = [
