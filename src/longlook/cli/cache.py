@@ -139,7 +139,7 @@ def cache_push(engine: EngineOptions, changes: StudyChanges, what: What = None, 
 
     printer = document_printer(as_json=as_json)
     planned = None if what is None else _planned(what, engine, changes)
-    with required_sharing(_say(printer)) as sharing:
+    with required_sharing(_say(printer), writes=True) as sharing:
         if planned is None:
             done = push_all(sharing, _say(printer))
         else:

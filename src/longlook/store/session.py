@@ -299,14 +299,16 @@ def sharing(say: Say) -> Iterator[Sharing | None]:
 
 
 @contextmanager
-def required_sharing(say: Say) -> Iterator[Sharing]:
-    """As `sharing`, but raise InputError if no store is named, and StoreError if it cannot be had.
+def required_sharing(say: Say, *, writes: bool = False) -> Iterator[Sharing]:
+    """As `sharing`, but raise InputError if no store is named, StoreError if it cannot be had or, asked for, written.
 
     `say` gets what goes wrong; the caller tells what went well.
     """
     store = SharedStore.named()
     if store is None:
         raise InputError("no store is named", f"--store URL, or {URL}=URL: a folder, or such as s3://bucket/prefix")
+    if writes:
+        store.expect_writable()
     with _standing_behind(store, say, tells=False) as entered:
         yield entered
 

@@ -119,6 +119,11 @@ class SharedStore:
         """The place, as it was named."""
         return self._place.url
 
+    def expect_writable(self) -> None:
+        """Raise StoreError if this process is to read the store alone."""
+        if not self.writes:
+            raise StoreError(f"{self.url} is only read from here", f"{MODE}={MODES[0]}", Trouble.READ_ONLY)
+
     def get(self, kind: str, key: str, into: Path) -> bool:
         """Fill an empty folder with the files of an entry; False if there is none.
 
@@ -158,8 +163,7 @@ class SharedStore:
         from longlook.store.archive import pack
 
         name = object_name(kind, key)
-        if not self.writes:
-            raise StoreError(f"{self.url} is only read from here", f"unset {MODE}", Trouble.READ_ONLY)
+        self.expect_writable()
         if self._place.exists(name):
             return False
         chosen = sorted(names)
@@ -193,6 +197,7 @@ class SharedStore:
 
     def delete(self, kind: str, key: str) -> None:
         """Remove an entry; do nothing if there is none."""
+        self.expect_writable()
         self._place.remove(object_name(kind, key))
 
     def unfinished(self) -> list[Named]:
@@ -201,6 +206,7 @@ class SharedStore:
 
     def clear(self, left: Named) -> None:
         """Remove what an interrupted upload left."""
+        self.expect_writable()
         self._place.remove(left.name)
 
 
