@@ -6,7 +6,7 @@ import signal
 _CALLERS_CHOICES = (
     *("PS1", "PS2", "ENV", "BASH_ENV", "PROMPT_COMMAND"),  # `activate` exports PS1: tests wait for a shell's own prompt
     *("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE"),
-    "LONGLOOK_PLUGINS",
+    *("LONGLOOK_PLUGINS", "LONGLOOK_STORE", "LONGLOOK_STORE_MODE", "LONGLOOK_STORE_TIMEOUT_S"),
 )
 _OFTEN_IGNORED = (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM)
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from longlook.analysis.measure import measure_all as measure_all
     from longlook.analysis.measure import measure_trials as measure_trials
     from longlook.analysis.measure import with_comparisons as with_comparisons
+    from longlook.analysis.measure_cache import MeasureCache as MeasureCache
     from longlook.analysis.outputs import TABLES as TABLES
     from longlook.analysis.outputs import filled_tables as filled_tables
     from longlook.analysis.outputs import mean_work as mean_work
@@ -122,6 +123,7 @@ else:
             "integrated": "Drawn Integrated StatedArm integrate",
             "loss_parts": "LossEffects loss_effects",
             "measure": "MeasuredAttempt measure_all measure_trials with_comparisons",
+            "measure_cache": "MeasureCache",
             "outputs": "TABLES filled_tables mean_work share_of_epochs",
             "results_digest": "ResultsDigest digest_of_results",
             "samples": "FACTOR_PREFIX RANDOM_LOSSES samples_table",

@@ -164,7 +164,9 @@ def _in_parallel(pending: list[_Measurement]) -> Iterator[MeasuredAttempt]:
         return
     # Forked workers would inherit the parent's threads in an unknown state.
     with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
-        yield from pool.map(_Measurement.make, pending, chunksize=8)
+        for each, made in zip(pending, pool.map(_Measurement.make, pending, chunksize=8), strict=True):
+            MeasureCache(each.metrics).offer(each.key)  # nothing stands behind the caches of these processes
+            yield made
 
 
 def _pairs(points: Columns) -> np.ndarray[Any, np.dtype[np.float64]]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from longlook.core import (
     EVENTS,
+    STORES_BEHIND,
     TIMELINE,
     ContentStore,
     DerivedCache,
@@ -31,11 +32,15 @@ _LIBRARIES = ("numpy", "pyarrow", "pandas")
 
 
 class MeasureCache:
-    """Measurements by the digest of trial, artefacts, metrics and code; files, as in the cache of trials."""
+    """Measurements by the digest of trial, artefacts, metrics and code; files, as in the cache of trials.
+
+    The store of several machines stands behind it, as there.
+    """
 
     def __init__(self, metrics: tuple[str, ...], root: Path | None = None) -> None:
         self._metrics = metrics
-        self._store = ContentStore(root or DerivedCache.MEASURED.root())
+        kind = DerivedCache.MEASURED
+        self._store = ContentStore(root) if root else ContentStore(kind.root(), STORES_BEHIND.get(kind))
 
     def key(self, path: Path, trial: Trial, run: Run) -> str:
         """Return the digest of what determines the results of a trial's folder whose files are as they were sealed."""
@@ -65,6 +70,10 @@ class MeasureCache:
         """Store plain data and the tables of a trial's folder; if that fails, the trial is measured again next time."""
         with suppress(OSError):
             self._store.keep(key, path, made, {_DATA: json.dumps({"data": data, "made": list(made)})})
+
+    def offer(self, key: str) -> None:
+        """Offer what another process kept to the store of several machines."""
+        self._store.offer(key)
 
 
 @cache

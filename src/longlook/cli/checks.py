@@ -1,4 +1,4 @@
-"""Commands about this machine, what was downloaded, exactness and the cache of trials; no logic of their own."""
+"""Commands about this machine, what was downloaded and exactness; no logic of their own."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -14,8 +14,6 @@ from longlook.terminal import AsJson, Printer, Renderings, Unwrapped, document_p
 
 _DIGITS = 16
 
-cache_app = typer.Typer(help="Show or prune the cache of finished trials.", no_args_is_help=True)
-
 
 def doctor(
     provenance: Annotated[
@@ -29,6 +27,7 @@ def doctor(
 ) -> None:
     """Check that this machine has everything that Longlook needs, and print the command that fixes what is missing."""
     from longlook.engines import examine
+    from longlook.provision import also_shared
 
     if rebuild and not provenance:
         raise InputError("--rebuild is part of --provenance", "longlook doctor --provenance --rebuild")
@@ -39,7 +38,8 @@ def doctor(
     if provenance:
         printer.show(_downloads())
         return
-    needs = examine()
+    with also_shared():
+        needs = examine()
     table = Table("", "need", "found", "fix", box=None)
     for need in needs:
         missing = Text("missing", "red") if need.required else Text("absent", "yellow")
@@ -91,37 +91,6 @@ def diff_runs(
     )
     if found.differing:
         raise typer.Exit(1)
-
-
-@cache_app.command("show")
-def cache_show(as_json: AsJson = False) -> None:
-    """Print where the cache of trials is, and how much is in it."""
-    from longlook.core import ContentStore, cache_root, print_bytes
-
-    entries, size_bytes = ContentStore(cache_root()).held()
-    line = f"{cache_root()}: {entries} trials, {print_bytes(size_bytes)}"
-    data = {"place": str(cache_root()), "entries": entries, "bytes": size_bytes}
-    document_printer(as_json=as_json).show(Renderings(lambda: [line], lambda: data))
-
-
-@cache_app.command("prune")
-def cache_prune(
-    unused_for: Annotated[str, typer.Option(metavar="TIME", help="For example 12h, 30d or 2w.")] = "30d",
-    as_json: AsJson = False,
-) -> None:
-    """Remove trials that no run has used for some time."""
-    from longlook.core import ContentStore, DerivedCache, UnitError, cache_root, parse_duration, print_bytes
-
-    try:
-        unused_for_s = parse_duration(unused_for)
-    except UnitError as error:
-        raise InputError(f"--unused-for {unused_for}: {error}") from error
-    pruned = ContentStore(cache_root()).prune(unused_for_s)
-    for derived in DerivedCache:
-        ContentStore(derived.root()).prune(unused_for_s)
-    removed = f"removed {pruned.removed} trials ({print_bytes(pruned.removed_bytes)})"
-    line = f"{removed}, kept {pruned.kept} ({print_bytes(pruned.kept_bytes)})"
-    document_printer(as_json=as_json).show(Renderings(lambda: [Text(line)], lambda: codec.encode(pruned)))
 
 
 def phone(

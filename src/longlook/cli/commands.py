@@ -8,7 +8,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from longlook import __version__
-from longlook.cli import checks, demo, explain, merge, run, stacks, study, trace
+from longlook.cli import cache, checks, demo, explain, merge, run, stacks, study, trace
 from longlook.core import InterruptedByUserError, LonglookError, MachineError
 from longlook.instruments.atlas import command as atlas
 from longlook.instruments.bundle import command as bundle
@@ -31,7 +31,7 @@ app = typer.Typer(
 app.add_typer(study.study_app, name="study")
 app.add_typer(link.link_app, name="link")
 app.add_typer(trace.trace_app, name="trace")
-app.add_typer(checks.cache_app, name="cache")
+app.add_typer(cache.cache_app, name="cache")
 app.add_typer(stacks.stacks_app, name="stacks")
 app.add_typer(stacks.new_app, name="new")
 stacks.stacks_app.command("check")(conformance.stacks_check)

@@ -34,7 +34,10 @@ if TYPE_CHECKING:
     from longlook.core.calibration import certificate_folder as certificate_folder
     from longlook.core.codec import content_hash as content_hash
     from longlook.core.codec import encode as encode
+    from longlook.core.content_store import ENTRY as ENTRY
+    from longlook.core.content_store import STORES_BEHIND as STORES_BEHIND
     from longlook.core.content_store import ContentStore as ContentStore
+    from longlook.core.content_store import Pruned as Pruned
     from longlook.core.content_store import copy as copy
     from longlook.core.cpus import COSTS as COSTS
     from longlook.core.cpus import OFF as OFF
@@ -269,6 +272,7 @@ if TYPE_CHECKING:
     from longlook.core.trust import programs_are_trusted as programs_are_trusted
     from longlook.core.units import UnitError as UnitError
     from longlook.core.units import parse_duration as parse_duration
+    from longlook.core.units import parse_size as parse_size
     from longlook.core.units import print_bytes as print_bytes
     from longlook.core.versions import build_name as build_name
     from longlook.core.versions import is_build as is_build
@@ -287,7 +291,7 @@ else:
             "addresses": "address_in with_port",
             "calibration": "MODULE TABLE calibration_code_digest certificate_entry certificate_folder",
             "codec": "content_hash encode",
-            "content_store": "ContentStore copy",
+            "content_store": "ContentStore ENTRY Pruned STORES_BEHIND copy",
             "cpus": "COSTS OFF text_of times usable_cpus",
             "dependence": "Dependence Ends Shape",
             "digests": "builder_digest code_digest file_digest folder_digest source_digest",
@@ -345,7 +349,7 @@ else:
             ),
             "stack_files": "FACTS FOLDER KERNEL UNNAMED",
             "trust": "TRUST TRUST_HINT programs_are_trusted",
-            "units": "UnitError parse_duration print_bytes",
+            "units": "UnitError parse_duration parse_size print_bytes",
             "versions": "build_name is_build is_tunable release_name tunable_name untuned_name",
             "workload": "ORDERS PICTURES Parameter WorkloadKind",
         },

@@ -1,7 +1,8 @@
 """Cached folders by a key of everything they were made from: whole or absent, and checked before they are used.
 
 An entry holds the digests of all its files; one that does not match them is thrown away. Files are copied into the
-store and out of it: no folder shares a file with another.
+store and out of it: no folder shares a file with another. A store of several machines may stand behind one: it is asked
+for what is missing here, and offered what is new.
 """
 
 import errno
@@ -10,10 +11,10 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from longlook.core import files
 
@@ -37,31 +38,98 @@ class Pruned:
     kept_bytes: int
 
 
-class ContentStore:
-    """The entries below one folder."""
+class Behind(Protocol):
+    """A store of several machines, as it looks from a store of this one. No method raises an error of that store."""
 
-    def __init__(self, root: Path) -> None:
-        self._root = root
+    def fetch(self, key: str, into: Path) -> bool:
+        """Fill an empty folder with the files of an entry; False, with anything left in the folder, if it has none."""
+
+    def has(self, key: str) -> bool:
+        """Whether it has an entry, as far as it answers."""
+
+    def offer(self, key: str) -> None:
+        """Take note that an entry is here; return at once."""
+
+
+STORES_BEHIND: dict[str, Behind] = {}
+"""The stores behind the caches of this process, by kind of entry; `longlook.store` fills it while something runs."""
+
+
+class ContentStore:
+    """The entries below one folder, and of the store behind it, if there is one."""
+
+    def __init__(self, root: Path, behind: Behind | None = None) -> None:
+        self._root, self._behind = root, behind
 
     def read(self, key: str, read: Callable[[Path], T]) -> T | None:
         """Return what `read` makes of an entry's folder; None if there is no sound entry.
 
         `read` raises ValueError if the entry is damaged, which removes it.
         """
+        value = self._read(key, read)
+        return self._read(key, read) if value is None and self._fetch(key) else value
+
+    def _read(self, key: str, read: Callable[[Path], T]) -> T | None:
         folder = self._folder(key)
         try:
-            known: dict[str, str] = files.read_json(folder / ENTRY)["files"]
-            sound = known.keys() == _names(folder) and all(files.digest(folder / name) == known[name] for name in known)
-            value = read(folder) if sound else None
+            known = _recorded(folder)
+            value = read(folder) if _is_sound(folder, known) else None
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             value = None
         if value is None:
             shutil.rmtree(folder, ignore_errors=True)
         return value
 
+    def _fetch(self, key: str) -> bool:
+        """Make an entry of what the store behind has; False if it has none, or there is no room for it."""
+        if self._behind is None:
+            return False
+        try:
+            partial = self._begin(key)
+            try:
+                if not self._behind.fetch(key, partial):
+                    return False
+                self._finish(key, partial)
+            finally:
+                shutil.rmtree(partial, ignore_errors=True)
+        except OSError as error:
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+                raise
+        return self._here(key)
+
     def has(self, key: str) -> bool:
         """Whether there is an entry; its files are not read."""
+        return self._here(key) or (self._behind is not None and self._behind.has(key))
+
+    def _here(self, key: str) -> bool:
         return (self._folder(key) / ENTRY).is_file()
+
+    def offer(self, key: str) -> None:
+        """Offer an entry that another process made here to the store behind."""
+        if self._behind is not None:
+            self._behind.offer(key)
+
+    def held_keys(self) -> Iterator[str]:
+        """Yield the key of every entry of this machine."""
+        yield from sorted(entry.parent.name for entry in self._root.glob(f"??/*/{ENTRY}"))
+
+    def damage(self, key: str) -> str | None:
+        """Return what is wrong with an entry of this machine, None if it is sound; it stays as it is."""
+        folder = self._folder(key)
+        try:
+            known = _recorded(folder)
+            if missing := sorted(known.keys() - _names(folder)):
+                return f"{missing[0]} is missing"
+            if added := sorted(_names(folder) - known.keys()):
+                return f"{added[0]} was added"
+            changed = next((name for name in sorted(known) if files.digest(folder / name) != known[name]), None)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            return f"it cannot be read: {error}"
+        return f"{changed} was changed" if changed else None
+
+    def remove(self, key: str) -> None:
+        """Remove an entry of this machine."""
+        shutil.rmtree(self._folder(key), ignore_errors=True)
 
     def lay(self, key: str, names: Iterable[str] | None, into: Path) -> bool:
         """Copy files of an entry (None: all) into a folder, except files that are the same there.
@@ -71,7 +139,7 @@ class ContentStore:
         folder = self._folder(key)
         chosen = sorted(_names(folder)) if names is None else list(names)
         try:
-            digests: dict[str, str] = files.read_json(folder / ENTRY)["files"]
+            digests = _recorded(folder)
             for name in chosen:
                 if not _is(into / name, digests[name]):
                     copy(folder / name, into / name)
@@ -84,21 +152,33 @@ class ContentStore:
 
     def keep(self, key: str, source: Path, names: Iterable[str], texts: Mapping[str, str] | None = None) -> None:
         """Make an entry of files of a folder, and of texts by their names; do nothing if there is no room for it."""
-        folder = self._folder(key)
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        partial = Path(tempfile.mkdtemp(prefix=".partial-", dir=self._root))
+        partial = self._begin(key)
         try:
             for name in names:
                 copy(source / name, partial / name)
             for name, text in (texts or {}).items():
                 (partial / name).write_text(text)
-            digests = {name: files.digest(partial / name) for name in sorted(_names(partial))}
-            (partial / ENTRY).write_text(json.dumps({"files": digests}, indent=1) + "\n")
-            partial.rename(folder)  # refused where another process was first: its entry is as good, and may be in use
+            self._finish(key, partial)
         except OSError:
             shutil.rmtree(partial, ignore_errors=True)  # or there is no room: no harm
-            if not folder.is_dir() and shutil.disk_usage(self._root).free > 1 << 20:
+            if not self._folder(key).is_dir() and shutil.disk_usage(self._root).free > 1 << 20:
                 raise
+        else:
+            self.offer(key)
+
+    def _begin(self, key: str) -> Path:
+        self._folder(key).parent.mkdir(parents=True, exist_ok=True)
+        return Path(tempfile.mkdtemp(prefix=".partial-", dir=self._root))
+
+    def _finish(self, key: str, partial: Path) -> None:
+        digests = {name: files.digest(partial / name) for name in sorted(_names(partial))}
+        (partial / ENTRY).write_text(json.dumps({"files": digests}, indent=1) + "\n")
+        try:
+            partial.rename(self._folder(key))
+        except OSError as error:
+            if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):
+                raise
+            shutil.rmtree(partial, ignore_errors=True)  # another process was first: its entry is as good, maybe in use
 
     def prune(self, unused_for_s: float, now_s: float | None = None) -> Pruned:
         """Remove entries that nothing has used for that long, and the partial entries of interrupted processes."""
@@ -149,6 +229,15 @@ def _is(path: Path, digest: str) -> bool:
         return files.digest(path) == digest
     except FileNotFoundError:
         return False
+
+
+def _recorded(folder: Path) -> dict[str, str]:
+    digests: dict[str, str] = files.read_json(folder / ENTRY)["files"]
+    return digests
+
+
+def _is_sound(folder: Path, known: Mapping[str, str]) -> bool:
+    return known.keys() == _names(folder) and all(files.digest(folder / name) == known[name] for name in known)
 
 
 def _names(folder: Path) -> set[str]:

@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from longlook.pipeline.evidence import ALTERED as ALTERED
     from longlook.pipeline.evidence import check_analysed as check_analysed
     from longlook.pipeline.evidence import described as described
+    from longlook.pipeline.exchange import Exchanged as Exchanged
+    from longlook.pipeline.exchange import pull_all as pull_all
+    from longlook.pipeline.exchange import pull_plan as pull_plan
+    from longlook.pipeline.exchange import push_all as push_all
+    from longlook.pipeline.exchange import push_plan as push_plan
     from longlook.pipeline.explain.run import ExplainRequest as ExplainRequest
     from longlook.pipeline.explain.run import explain_run as explain_run
     from longlook.pipeline.hars import Exported as Exported
@@ -48,6 +53,7 @@ else:
             "analyse": "Result analyse_run",
             "answers": "ANSWERS FOLDER read_answers",
             "evidence": "ALTERED check_analysed described",
+            "exchange": "Exchanged pull_all pull_plan push_all push_plan",
             "explain.run": "ExplainRequest explain_run",
             "hars": "Exported export_hars",
             "merge": "merge_runs",

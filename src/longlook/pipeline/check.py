@@ -7,6 +7,7 @@ from longlook.core import Engine, InputError, Plan, RunFolder, Study, Trial, cac
 from longlook.engines import make_engine
 from longlook.pipeline.evidence import refuse_altered
 from longlook.pipeline.options import RunOptions
+from longlook.provision import take_kernel
 from longlook.run import refuse_unrepeatable
 from longlook.study import VIRTUAL, check_live, check_paints, check_remote, check_virtual
 
@@ -35,6 +36,7 @@ def check(study: Study, plan: Plan, out: Path, options: RunOptions) -> None:
     """
     cache_dir()  # before a program of others, such as Go's, makes the home folder that is missing
     if options.verify:
+        take_kernel(lambda _text: None)  # before the engine builds one
         for engine, trials in trials_by_engine(plan, options.engine):
             with engine:
                 refuse_unrepeatable(engine, trials)

@@ -12,6 +12,7 @@ from longlook.pipeline.provide import provide_for
 from longlook.pipeline.shards import plans
 from longlook.provision import KERNEL, is_part_installed
 from longlook.run import TrialCache, endpoints, make_job
+from longlook.store import sharing
 from longlook.study import cell_id, cells_of, labels_of
 
 LIVE = "live"
@@ -61,6 +62,11 @@ def preview_study(study: Study, out: Path, options: RunOptions) -> Preview:
     Raises InputError if `run_study` would refuse. Only the files that trials fetch are generated, into the cache, since
     the cache of trials is keyed by their content; nothing else is made.
     """
+    with sharing(lambda _text: None):
+        return _seen(study, out, options)
+
+
+def _seen(study: Study, out: Path, options: RunOptions) -> Preview:
     _, plan = plans(study, options)
     check(study, plan, out, replace(options, verify=0))  # whether trials repeat is known when their engine is entered
     done = _finished(plan, out) if options.resume else set()

@@ -18,6 +18,9 @@ from longlook.provision import (
     of_players,
     of_wheels,
     players,
+    share_kernel,
+    share_programs,
+    take_kernel,
     tls,
 )
 from longlook.run import Provisions, asks_by_runner, endpoints, prepare_contents, records_tcp
@@ -41,7 +44,9 @@ def provide_for(
     }
     in_guests = runs_in_guests(plan, engine)
     if in_guests:
-        kernel_program(say)  # the engine would build it too, but without a word for minutes
+        take_kernel(say)
+        share_kernel(kernel_program(say))  # the engine would build it too, but without a word for minutes
+    share_programs(programs.values())
     recorded = any(records_tcp(trial) for trial in plan.trials)
     paddings = sorted({trial.certificate_padding_bytes for trial in plan.trials} - {0})
     in_pages = _players(plan)

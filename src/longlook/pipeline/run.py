@@ -15,6 +15,7 @@ from longlook.pipeline.provide import provide_for
 from longlook.pipeline.server_configs import check_server_configs
 from longlook.pipeline.shards import keep_whole, plans
 from longlook.run import Checked, Provisions, Verification, Verifier, forget, save
+from longlook.store import sharing
 
 
 def run_study(study: Study, out: Path, options: RunOptions, observer: Observer) -> Result:
@@ -24,16 +25,17 @@ def run_study(study: Study, out: Path, options: RunOptions, observer: Observer) 
     trials stay. The folder is made after everything is installed, so that a failed installation leaves none.
     """
     whole, plan = plans(study, options)
-    check(study, plan, out, options)
-    provisions = provide_for(plan, options.engine, observer.say)
-    check_server_configs(plan, provisions, observer.say)
-    with open_run(study, plan, out, provisions, options) as folder:
-        if options.shard is not None:
-            keep_whole(folder, options.shard, whole)
-        folder.expect(study.expectations)  # of a run that is continued, the file may have others by now
-        execute(plan, folder, provisions, options, observer)
-        verify(folder.plan, folder, provisions, options, observer)
-        return analyse_run(folder, observer)
+    with sharing(observer.say):
+        check(study, plan, out, options)
+        provisions = provide_for(plan, options.engine, observer.say)
+        check_server_configs(plan, provisions, observer.say)
+        with open_run(study, plan, out, provisions, options) as folder:
+            if options.shard is not None:
+                keep_whole(folder, options.shard, whole)
+            folder.expect(study.expectations)  # of a run that is continued, the file may have others by now
+            execute(plan, folder, provisions, options, observer)
+            verify(folder.plan, folder, provisions, options, observer)
+            return analyse_run(folder, observer)
 
 
 def verify(plan: Plan, folder: RunFolder, provisions: Provisions, options: RunOptions, observer: Observer) -> None:

@@ -13,6 +13,7 @@ from longlook.pipeline.execute import execute
 from longlook.pipeline.open_run import open_run
 from longlook.pipeline.options import Observer, RunOptions
 from longlook.pipeline.provide import provide_for
+from longlook.store import sharing
 from longlook.study import make_plan
 
 
@@ -39,12 +40,13 @@ def measure_plan(
 def _sampled(
     study: Study, plan: Plan, out: Path, options: RunOptions, observer: Observer
 ) -> tuple[RunFolder, list[MeasuredAttempt], pd.DataFrame]:
-    check(study, plan, out, options)
-    provisions = provide_for(plan, options.engine, observer.say)
-    with open_run(study, plan, out, provisions, options) as folder:
-        execute(plan, folder, provisions, options, observer)
-        measured = measure(folder, observer)
-        write_digest(folder, measured)
-        samples = write_samples(folder, measured).samples
-        folder.seal([SAMPLES])
-        return folder, measured, samples
+    with sharing(observer.say):
+        check(study, plan, out, options)
+        provisions = provide_for(plan, options.engine, observer.say)
+        with open_run(study, plan, out, provisions, options) as folder:
+            execute(plan, folder, provisions, options, observer)
+            measured = measure(folder, observer)
+            write_digest(folder, measured)
+            samples = write_samples(folder, measured).samples
+            folder.seal([SAMPLES])
+            return folder, measured, samples

@@ -97,6 +97,11 @@ if TYPE_CHECKING:
     from longlook.provision.setup import install as install
     from longlook.provision.setup import is_part_installed as is_part_installed
     from longlook.provision.setup import spelt_out as spelt_out
+    from longlook.provision.shared_programs import also_shared as also_shared
+    from longlook.provision.shared_programs import share_all_programs as share_all_programs
+    from longlook.provision.shared_programs import share_kernel as share_kernel
+    from longlook.provision.shared_programs import share_programs as share_programs
+    from longlook.provision.shared_programs import take_kernel as take_kernel
     from longlook.provision.skeleton import MODELS as MODELS
     from longlook.provision.skeleton import write_skeleton as write_skeleton
     from longlook.provision.sources import git as git
@@ -152,6 +157,7 @@ else:
             "rust": "cargo_stack",
             "server_configs": "ServerConfigError",
             "setup": "DEFAULT_PARTS KERNEL install is_part_installed spelt_out",
+            "shared_programs": "also_shared share_all_programs share_kernel share_programs take_kernel",
             "skeleton": "MODELS write_skeleton",
             "sources.git": "Commit",
             "sources.history": "History read_history",

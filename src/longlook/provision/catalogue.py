@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from longlook.core import EITHER, LonglookError, Stack, registry
+from longlook.provision.shared_programs import also_shared
 from longlook.provision.sources.releases import by_age, copied_releases
 from longlook.provision.sources.resolve import parse_program
 
@@ -73,7 +74,8 @@ def selected(names: Sequence[str]) -> list[tuple[Stack, str]]:
 def is_installed(stack: Stack, version: str) -> bool:
     """Return whether a version is installed; False if that cannot be found out. A broken plug-in is warned of."""
     try:
-        return stack.is_installed(version)
+        with also_shared():
+            return stack.is_installed(version)
     except LonglookError:
         return False
     except Exception as error:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from longlook.core import LonglookError
 from longlook.provision.setup import install, is_part_installed
+from longlook.store import sharing
 
 _LAST_LINES = 5
 _END_WITHIN_S = 5.0
@@ -72,7 +73,8 @@ def install_all(parts: Sequence[str], jobs: int, watcher: InstallWatcher, *, her
 def install_here(part: str, say: Callable[[str], None]) -> Installed:
     """Install a part in this process and return its result."""
     try:
-        return Installed(part, install(part, say).digest)
+        with sharing(say):
+            return Installed(part, install(part, say).digest)
     except LonglookError as error:
         return Installed(part, None, error.message, error.hint)
 

@@ -1,12 +1,15 @@
 """Programs and the guest kernel of the package longlook-prebuilt: taken instead of built, if the inputs are the same.
 
-Its folder has `stacks/NAME/VERSION/` with `program` and `program.json`, and `kernel/` with `linux` and `kernel.json`:
-entries of a cache. If Longlook itself was installed from a wheel, that wheel pins the digests of these files.
+Programs of other origin may be asked for behind it: `programs_also_from`. The package's folder has
+`stacks/NAME/VERSION/` with `program` and `program.json`, and `kernel/` with `linux` and `kernel.json`: entries of a
+cache. If Longlook itself was installed from a wheel, that wheel pins the digests of these files.
 """
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
@@ -32,13 +35,31 @@ class Prebuilt:
     record: dict[str, Any]
 
 
+Elsewhere = Callable[[str, str, str], Prebuilt | None]
+"""Name, version and digest of the inputs → a program that somebody built of them, verified; None if there is none."""
+
+_ELSEWHERE: ContextVar[Elsewhere | None] = ContextVar("_ELSEWHERE", default=None)
+
+
+@contextmanager
+def programs_also_from(elsewhere: Elsewhere) -> Iterator[None]:
+    """Let programs that the package lacks be asked for elsewhere before they are built, by this thread in the block."""
+    token = _ELSEWHERE.set(elsewhere)
+    try:
+        yield
+    finally:
+        _ELSEWHERE.reset(token)
+
+
 def prebuilt_program(name: str, version: str, inputs: str) -> Prebuilt | None:
     """Return a version's program that was built elsewhere from the inputs of this digest; None if there is none.
 
-    MachineError if the file is not what its record or the wheel's pins say.
+    MachineError if the package's file is not what its record or the wheel's pins say.
     """
     place = Path("stacks", name, version)
-    return _verified(place, "program", "program.json", lambda record: record.get("inputs") == inputs)
+    found = _verified(place, "program", "program.json", lambda record: record.get("inputs") == inputs)
+    elsewhere = _ELSEWHERE.get()
+    return found if found is not None or elsewhere is None else elsewhere(name, version, inputs)
 
 
 def prebuilt_kernel(is_wanted: Callable[[Mapping[str, Any]], bool] = lambda _record: True) -> Prebuilt | None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from longlook.core import MachineError, Program, registry
 from longlook.provision import guest_kernel
 from longlook.provision.progress import listening
+from longlook.provision.shared_programs import also_shared, take_kernel
 from longlook.provision.sources.resolve import parse_program
 
 KERNEL = "kernel"
@@ -44,16 +45,19 @@ def is_part_installed(part: str) -> bool:
     if part == KERNEL:
         return guest_kernel.installed()
     stack, version = parse_program(part)
-    return stack.is_installed(version)
+    with also_shared():
+        return stack.is_installed(version)
 
 
 def install(part: str, say: Callable[[str], None]) -> Program:
     """Install one part if it is missing and return its program; call `say` with each step.
 
-    Raise MachineError if it cannot be installed here.
+    A program or a kernel that another machine built of the same is taken instead, if it can be had. Raise MachineError
+    if it cannot be installed here.
     """
-    with listening(say):
+    with listening(say), also_shared():
         if part == KERNEL:
+            take_kernel(say)
             return guest_kernel.kernel_program(say)
         stack, version = parse_program(part)
         if not stack.is_installed(version):

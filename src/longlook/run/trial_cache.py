@@ -1,10 +1,11 @@
 """Finished trials by what determines them, so that none is ever run twice. Only virtual time makes that possible."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import TypeVar
 
 from longlook.core import (
     SCHEMA_VERSION,
@@ -14,7 +15,6 @@ from longlook.core import (
     Job,
     Outcome,
     Run,
-    cache_root,
     codec,
     endpoints_of,
     file_digest,
@@ -23,14 +23,20 @@ from longlook.core import (
     source_digest,
 )
 from longlook.lab import raise_if_full
+from longlook.store import TRIALS, cache_with_store
+
+T = TypeVar("T")
 
 
 class TrialCache:
-    """A cache of finished trials; `setting` is what decides a result beside the job: kernel, agent, interpreter."""
+    """A cache of finished trials, with the store of several machines behind it if there is one.
+
+    `setting` is what decides a result beside the job: kernel, agent, interpreter.
+    """
 
     def __init__(self, setting: Mapping[str, str], root: Path | None = None) -> None:
         self._schema, self._setting = codec.canonical(SCHEMA_VERSION), codec.canonical(dict(setting))
-        self._store = ContentStore(root or cache_root())
+        self._store = ContentStore(root) if root else cache_with_store(TRIALS)
         # Trials of a plan share nearly all of these, and a large plan asks for the keys of 100,000 trials.
         self._source = cache(_source)
         self._contents: dict[int, tuple[Content, str]] = {}
@@ -75,6 +81,10 @@ class TrialCache:
     def holds(self, job: Job) -> bool:
         """Whether there is an entry for the job. Its files are not checked, so `fetch` may still refuse it."""
         return self._store.has(self.key(job))
+
+    def look(self, job: Job, read: Callable[[Path, Run], T]) -> T | None:
+        """Return what `read` makes of the folder and the result of a job's entry; None if there is no sound one."""
+        return self._store.read(self.key(job), lambda folder: read(folder, _run_in(folder)))
 
     def keep(self, job: Job, run: Run) -> None:
         """Store a finished trial whose end its programs decided; a measurement that cannot be trusted is not kept."""

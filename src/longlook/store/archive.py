@@ -6,7 +6,7 @@ executable is.
 
 import io
 import tarfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, BinaryIO
@@ -24,15 +24,20 @@ _CHUNK_BYTES = 1 << 20
 _HINT = "it was cut, edited, or is of another program: get it again"
 
 
-def pack(folder: Path, names: Iterable[str], into: BinaryIO) -> None:
+def pack(folder: Path, names: Iterable[str], into: BinaryIO, texts: Mapping[str, str] | None = None) -> None:
     """Write the named files below a folder, in the order of their names, as one packed file; leave `into` open.
 
-    OSError if one is missing or no regular file.
+    Texts by their names come first. OSError if a file is missing or no regular file.
     """
     with (
         pa.CompressedOutputStream(pa.PythonFile(_Borrowed(into), mode="w"), "zstd") as packed,
         tarfile.open(fileobj=packed, mode="w|", format=tarfile.PAX_FORMAT) as archive,
     ):
+        for name, text in sorted((texts or {}).items()):
+            data = text.encode()
+            entry = tarfile.TarInfo(name)
+            entry.size, entry.mode = len(data), _PLAIN
+            archive.addfile(entry, io.BytesIO(data))
         for name in sorted(names):
             with files.open_regular(folder / name) as file:
                 status = (folder / name).stat()

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from longlook.terminal.options import TrustPrograms as TrustPrograms
     from longlook.terminal.options import check_file as check_file
     from longlook.terminal.options import expand_options as expand_options
+    from longlook.terminal.options import name_store as name_store
     from longlook.terminal.options import new_folder as new_folder
     from longlook.terminal.options import parse_changes as parse_changes
     from longlook.terminal.printer import FileForm as FileForm
@@ -46,7 +47,7 @@ else:
             "console": "duration error_console output_console print_json",
             "options": (
                 "Around AsJson AsJsonLines EngineOptions Losses StudyChanges TrustPrograms check_file expand_options "
-                "new_folder parse_changes"
+                "name_store new_folder parse_changes"
             ),
             "printer": "FileForm FilePrinter Printer Printers Renderings Unwrapped document_printer lines_printer",
             "run_display": "RunDisplay fail_where_altered fail_where_unexpected fail_without_trials going_on",

@@ -77,10 +77,18 @@ class EngineOptions:
     jobs: Annotated[int | None, typer.Option(min=1, help="Trials at once; default: one for each CPU.")] = None
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Run again what the cache holds.")] = False
     trust_programs: TrustPrograms = False
+    store: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Share trials by this folder or URL, such as s3://bucket/prefix."),
+    ] = None
+    store_read_only: Annotated[
+        bool, typer.Option("--store-read-only", help="Take from the store, and put nothing into it.")
+    ] = False
 
     def __post_init__(self) -> None:
         if self.trust_programs:
             trust.trust_programs()
+        name_store(self.store, read_only=self.store_read_only)
 
     @property
     def jobs_at_once(self) -> int:
@@ -96,6 +104,16 @@ class EngineOptions:
         return RunOptions(
             make_engine(self.engine), jobs=self.jobs_at_once, use_cache=not self.no_cache, command=command
         )
+
+
+def name_store(url: str | None, *, read_only: bool) -> None:
+    """Name the store of this process as options do; InputError for an empty name."""
+    if url == "":
+        raise InputError("--store names nothing", "a folder, or a URL such as s3://bucket/prefix")
+    if url is not None or read_only:
+        from longlook.store import use_store  # with libraries that `--help` does not need
+
+        use_store(url, read_only=read_only)
 
 
 def check_file(option: str, file: Path | None) -> None:

@@ -33,6 +33,7 @@ from longlook.instruments.conformance.subject import REFERENCE, Subject, ample_k
 from longlook.pipeline import provide_for
 from longlook.provision import install
 from longlook.run import Executor, Progress, Tally, TrialCache
+from longlook.store import sharing
 
 
 def checks(subject: Subject) -> list[Check]:
@@ -161,6 +162,11 @@ def run_wants(
     if not trials:
         return {}
     plan = Plan("conformance", codec.content_hash(sorted(trials)), tuple(trials.values()))
+    with sharing(say):
+        return _run(plan, engine, out, say, jobs, use_cache=use_cache)
+
+
+def _run(plan: Plan, engine: Engine, out: Path, say: Say, jobs: int, *, use_cache: bool) -> dict[str, Seen | str]:
     provisions = provide_for(plan, engine, say)
     study = _study(plan.trials, 0 if engine.setting() is not None else _LIVE_RETRIES)
     setting = engine.setting()
@@ -171,7 +177,7 @@ def run_wants(
             say(f"  {progress.done} of {progress.total} trials")
 
     with RunFolder.create(out, study, plan, {"study": study.id, "engine": engine.name}) as folder:
-        Executor(study, folder, engine, provisions, Tally(len(trials), report), jobs=jobs, cache=cache).execute(
+        Executor(study, folder, engine, provisions, Tally(len(plan.trials), report), jobs=jobs, cache=cache).execute(
             plan.trials
         )
         return {trial.id: _read(folder, trial) for trial in plan.trials}

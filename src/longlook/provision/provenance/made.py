@@ -34,6 +34,7 @@ from longlook.provision.catalogue import is_installed, selected
 from longlook.provision.debian import pins_of, taken_for
 from longlook.provision.guest_kernel.source import PIN
 from longlook.provision.provenance.videos import of_decoder, of_encoder, of_players
+from longlook.provision.shared_programs import also_shared
 
 _CRATES = "registry+"  # what the source of a crate from a registry begins with
 _REQUIREMENT = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)==(\S+)")
@@ -316,4 +317,7 @@ def _players_here() -> list[str]:
 def _of_installed(stack: Stack, version: str) -> Made | None:
     if stack.remote:  # on another machine, which may be away: nothing of it was downloaded here
         return None
-    return of_part(stack, version, stack.program(version)) if is_installed(stack, version) else None
+    if not is_installed(stack, version):
+        return None
+    with also_shared():
+        return of_part(stack, version, stack.program(version))
