@@ -41,7 +41,7 @@ _COLUMNS = (
     "FACTOR stands for each factor of the study, METRIC for each metric, UNIT for a unit. "
     "The ending of a metric's column is its unit: `s`, `ms`, `pct` for %, `mbps` for Mbit/s, `bytes`, else the unit's "
     "own letters. "
-    "`Cell.samples`, `Cell.verdicts` and `Cell.estimates` have the columns of the run's tables, `Study.cells` those of "
+    "`Cell.samples`, `Cell.verdicts` and `Cell.estimates` have the columns of the run's tables. `Study.cells` has the columns of "
     "`Run.cells`."
 )
 

@@ -60,7 +60,7 @@ def studies() -> list[str]:
 class Study:
     """A study: a question, its arms and cells, and how its verdicts are reached. It never changes.
 
-    The keys are those of study files (docs/reference/study-keys.md), as Python's dictionaries and lists:
+    Study files have the same keys (docs/reference/study-keys.md); here they are Python's dictionaries and lists.
 
     >>> mine = Study(
     ...     "window",
@@ -123,7 +123,7 @@ class Study:
 
     @property
     def document(self) -> dict[str, Any]:
-        """A copy of its keys, as a study file has them, with those of the studies that it extends."""
+        """A copy of its keys, as a study file has them, with the keys of the studies that it extends."""
         return deepcopy(self._document)
 
     @property
@@ -288,7 +288,7 @@ def _apart_from_script() -> Iterator[None]:
     """Keep the processes that measure trials from running the caller's script.
 
     A process that `multiprocessing` spawns first runs the main module again, under another name: a script that calls
-    `run` without a guard would call it again in each. What is measured needs nothing of it.
+    `run` without a guard would call it again in each. Measuring needs nothing of the script.
     """
     main = sys.modules.get("__main__")
     sys.modules["__main__"] = ModuleType("__main__")

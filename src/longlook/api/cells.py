@@ -163,7 +163,7 @@ class Trial:
 
     @property
     def timeline(self) -> pd.DataFrame:
-        """What happened, in order of time: a row for each packet at the link, each request, each object.
+        """The trial in order of time: a row for each packet at the link, each request, each object.
 
         docs/reference/timeline.md has the columns, docs/reference/row-kinds.md the kinds. InputError if the trial did
         not go so far that it has one.
@@ -176,7 +176,7 @@ class Trial:
 
     @property
     def events(self) -> pd.DataFrame:
-        """What the traces of both ends say: packets, windows, round trips, states (docs/reference/row-kinds.md).
+        """The traces of both ends as rows: packets, windows, round trips, states (docs/reference/row-kinds.md).
 
         InputError if no trace was recorded.
         """

@@ -43,7 +43,7 @@ SAMPLES: Mapping[str, Column] = {
     "trial_id": Column("", "the folder of the trial below `trials/`; of integrated losses the first of the round's"),
     "attempt": Column("", "the attempt that counts, from 1"),
 }
-"""Of `Run.samples`."""
+"""The columns of `Run.samples`."""
 
 LONG: Mapping[str, Column] = {
     **{name: SAMPLES[name] for name in ("study", "cell", "arm", "round", "FACTOR", "FACTOR_UNIT")},
@@ -52,7 +52,7 @@ LONG: Mapping[str, Column] = {
     "unit": Column("", "the unit of `value`"),
     **{name: SAMPLES[name] for name in ("outcome", "reason", "seed", "trial_id", "attempt")},
 }
-"""Of `Run.samples_long`."""
+"""The columns of `Run.samples_long`."""
 
 VERDICTS: Mapping[str, Column] = {
     **_CONTRAST,
@@ -65,7 +65,7 @@ VERDICTS: Mapping[str, Column] = {
     "rounds": Column("", "rounds in which both arms have a value"),
     "reason": Column("", "why inconclusive, or a caveat; null without one"),
 }
-"""Of `Run.verdicts`: words for people; `Run.estimates` has the numbers."""
+"""The columns of `Run.verdicts`: words for people; `Run.estimates` has the numbers."""
 
 ESTIMATES: Mapping[str, Column] = {
     **{name: VERDICTS[name] for name in _CONTRAST},
@@ -86,7 +86,7 @@ ESTIMATES: Mapping[str, Column] = {
     "p_paired": Column("", "of the paired test that the verdict rests on"),
     "p_adjusted": VERDICTS["p_adjusted"],
     "p_equivalence": Column("", "of the two one-sided tests against the margin"),
-    "p_welch": Column("", "of Welch's test, beside it; `p_mannwhitney` of Mann and Whitney's"),
+    "p_welch": Column("", "of Welch's test; `p_mannwhitney` of Mann and Whitney's"),
     "reason": VERDICTS["reason"],
     "outcomes": Column("", "JSON: attempts by arm and outcome"),
     "n_judged": Column("", "rounds that were judged for failures; `n_baseline_failed` and so on count these"),
@@ -94,7 +94,7 @@ ESTIMATES: Mapping[str, Column] = {
     "random_losses": Column("", "packets that a load lost at random, on average"),
     "unseen_pct": Column("%", "by how much a round that was not seen may be larger, if losses are integrated"),
 }
-"""Of `Run.estimates`."""
+"""The columns of `Run.estimates`."""
 
 CLAIMS: Mapping[str, Column] = {
     "claim": Column("", "the claim's id"),
@@ -110,14 +110,14 @@ CLAIMS: Mapping[str, Column] = {
     "ours_pct": Column("%", "our effect, if it is a ratio's"),
     "reason": Column("", "the result in a sentence"),
 }
-"""Of `Run.claims`."""
+"""The columns of `Run.claims`."""
 
 CELLS: Mapping[str, Column] = {
     "cell": _CELL,
     **_LEVELS,
     "trials": Column("", "trials in the plan"),
 }
-"""Of `Run.cells` and `Study.cells`."""
+"""The columns of `Run.cells` and `Study.cells`."""
 
 PLAN: Mapping[str, Column] = {
     "cell": _CELL,
@@ -127,7 +127,7 @@ PLAN: Mapping[str, Column] = {
     "seed": SAMPLES["seed"],
     "trial_id": Column("", "the id of the trial, a digest of its settings"),
 }
-"""Of `Study.plan`."""
+"""The columns of `Study.plan`."""
 
 FINDINGS: Mapping[str, Column] = {
     "cell": _CELL,
@@ -154,7 +154,7 @@ FINDINGS: Mapping[str, Column] = {
     "p_adjusted": Column("", "adjusted for all changes of the cell"),
     "reason": Column("", "why it concludes nothing"),
 }
-"""Of `Explanation.findings`."""
+"""The columns of `Explanation.findings`."""
 
 TABLES: Mapping[str, Mapping[str, Column]] = {
     "Run.samples": SAMPLES,
@@ -169,7 +169,7 @@ TABLES: Mapping[str, Mapping[str, Column]] = {
 """The tables of the page *Results in Python*."""
 
 RESERVED = frozenset(name for table in TABLES.values() for name in table)
-"""The names of all columns but those of factors and metrics, so that a factor is called the same in every table."""
+"""The names of all columns except factors and metrics, so that a factor is called the same in every table."""
 
 ENDINGS: Mapping[str, str] = {"%": "pct", "Mbit/s": "mbps", "B": "bytes", "of 1": "", "1/s": "per_s"}
 """The ending of a metric's column by its unit; of other units it is their own letters, such as `s` or `s_per_gb`."""

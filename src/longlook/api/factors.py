@@ -83,7 +83,7 @@ def number_columns(study: Study) -> list[NumberColumn]:
 
 
 def _taken(study: Study) -> set[str]:
-    """Return the names of all columns that any table may have beside those of factors."""
+    """Return the names that any table may have for other columns than factors."""
     return {*RESERVED} | {metric_column(name, find_metric(name).unit) for name in study.metrics}
 
 

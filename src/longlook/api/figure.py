@@ -20,7 +20,7 @@ class Figure:
 
     @property
     def chart(self) -> Any:
-        """The Altair chart, for those who want to change it."""
+        """The Altair chart, for whoever wants to change it."""
         return self._chart
 
     def save(self, path: str | os.PathLike[str]) -> Path:

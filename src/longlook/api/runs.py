@@ -122,7 +122,7 @@ class Run:
 
     @property
     def claims(self) -> pd.DataFrame:
-        """A row for each published claim of the study, with our value and the result beside it."""
+        """A row for each published claim of the study, with our value and the result."""
         return tables.claims_frame(self._claims, self._study)
 
     @property
@@ -178,7 +178,7 @@ class Run:
     def cdf(self, cell: str, metric: str | None = None, arms: Iterable[str] | None = None) -> Figure:
         """Return the distribution of a metric over the rounds of a cell, a line for each arm.
 
-        `metric` is the name of one; default: that of the study's figure. `arms` are names; default: all.
+        `metric` is the name of one; default: the metric of the study's figure. `arms` are names; default: all.
         """
         from longlook.report import cdf_chart
 

@@ -147,7 +147,7 @@ def _point(level: ArmLevel, arm: str, place: float | str, panel: str) -> dict[st
 
 
 def _arms(labels: Sequence[str], fill: Sequence[str]) -> tuple[Any, Any]:
-    """Return how arms are told apart: by colour, and by dashes for those who see none."""
+    """Return the encodings of arms: a colour each, and dashes for readers who see no colours."""
     legend = alt.Legend(orient="bottom", columns=1, labelLimit=400, symbolStrokeWidth=2, symbolType="stroke")
     scale = alt.Scale(domain=list(labels), range=list(fill))
     dashes = alt.Scale(domain=list(labels), range=[_DASHES[number % len(_DASHES)] for number in range(len(labels))])

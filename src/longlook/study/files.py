@@ -106,7 +106,7 @@ def study_of_document(
     traces: Mapping[str, str] | None = None,
     engine: str = VIRTUAL,
 ) -> Study:
-    """Return the study of a whole document; `traces`, `engine` and errors are those of `read_study`.
+    """Return the study of a whole document; `traces`, `engine` and errors are as for `read_study`.
 
     Files that it names are sought from the current folder.
     """

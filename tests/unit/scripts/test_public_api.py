@@ -5,7 +5,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-
 from scripts import public_api
 
 RECORD = json.loads((public_api.ROOT / public_api.RECORD).read_text())
