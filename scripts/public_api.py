@@ -19,8 +19,8 @@ PACKAGE = "longlook.api"
 FACE = Path("src/longlook/api/__init__.py")
 RECORD = Path("docs/data/api.json")
 RENEW = "python -m scripts.public_api"
-CONSTRUCTED = "Study"
-"""The class that callers construct; others come from calls."""
+CONSTRUCTED = ("Study", "Figure")
+"""The classes that callers construct; others come from calls."""
 
 
 def public(root: Path = ROOT) -> dict[str, str]:
@@ -50,7 +50,7 @@ def _written(name: str, item: "griffe.Object | griffe.Alias") -> Iterator[tuple[
         bases = ", ".join(map(str, item.bases))
         yield name, f"class({bases})"
         for member, each in item.members.items():
-            if not member.startswith("_") or (member == "__init__" and name == CONSTRUCTED):
+            if not member.startswith("_") or (member == "__init__" and name in CONSTRUCTED):
                 yield from _written(f"{name}.{member}", each)
     elif isinstance(item, griffe.Attribute):
         kind = "property" if "property" in item.labels else "attribute"

@@ -41,15 +41,15 @@ _COLUMNS = (
     "FACTOR stands for each factor of the study, METRIC for each metric, UNIT for a unit. "
     "The ending of a metric's column is its unit: `s`, `ms`, `pct` for %, `mbps` for Mbit/s, `bytes`, else the unit's "
     "own letters. "
-    "`Cell.samples`, `Cell.verdicts` and `Cell.estimates` have the columns of the run's tables. `Study.cells` has the columns of "
-    "`Run.cells`."
+    "`Cell.samples`, `Cell.verdicts` and `Cell.estimates` have the columns of the run's tables. "
+    "`Study.cells` has the columns of `Run.cells`."
 )
 
 
 def _section(name: str, made: Any) -> str:
     if not inspect.isclass(made):
         return f"## `{name}`\n{_call(name, made)}\n\n{_text(made)}"
-    begin = f"## `{name}`\n{_call(name, made)}" if name == CONSTRUCTED else f"## `{name}`"
+    begin = f"## `{name}`\n{_call(name, made)}" if name in CONSTRUCTED else f"## `{name}`"
     lines = [begin, _text(made)]
     members = [(each, value) for each, value in vars(made).items() if not each.startswith("_")]
     for each, value in members:

@@ -211,7 +211,6 @@ class Run:
             raise InputError(f"no factor {factor!r}{nearest(factor, known)}", f"factors: {', '.join(known)}")
         numbers = [column.numbers for column in number_columns(study) if column.factor == factor]
         own = next(column.labels for column in factor_columns(study) if column.factor == factor)
-        axis = FactorAxis(factor, {label: numbers[0][label] if len(numbers) == 1 else None for label in own})
         labels = self._labels(arms)
         points = [
             (level, labels[level.arm], ", ".join(label for other, label in level.cell.items() if other != factor))
@@ -220,6 +219,10 @@ class Run:
         ]
         if not points:
             raise self._nothing(name)
+        ran = {level.cell[factor] for level, *_ in points}
+        axis = FactorAxis(
+            factor, {label: numbers[0][label] if len(numbers) == 1 else None for label in own if label in ran}
+        )
         chart = lines_chart(points, self._colours(labels), metric_facts(study)[name], axis)
         return Figure(chart, f"{name} by {factor}")
 
