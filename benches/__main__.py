@@ -3,6 +3,7 @@
 import sys
 
 from benches import (
+    api,
     boxed,
     capture,
     evidence,
@@ -46,6 +47,7 @@ BENCHES: dict[str, results.Bench] = {
     "reproduce": reproduce.measure,
     "video": video.measure,
     "witness": witness.measure,
+    "api": api.measure,
 }
 
 if __name__ == "__main__":

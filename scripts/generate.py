@@ -3,7 +3,8 @@
 --check writes nothing and fails if one of the quick ones would change; `make lint` does that. An entry of DOCUMENTS
 names a document with tables or counts that are made from the code, and the function that puts them in.
 `scripts.reference` has the pages that are made as a whole, `scripts.bound_numbers` the numbers in other pages that are
-bound to entries.
+bound to entries. The record of public names is compared, and written by `scripts.public_api` alone: a change of them is
+made on purpose.
 """
 
 import argparse
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from scripts import bound_numbers, claim_counts, reference
+from scripts import bound_numbers, claim_counts, public_api, python_page, reference
 
 ROOT = Path(__file__).parents[1]
 ARCHITECTURE = Path("scripts/architecture.py")
@@ -58,7 +59,7 @@ DOCUMENTS: Mapping[str, Callable[[str], str]] = {
     **{str(page.relative_to(ROOT)): claim_counts.with_counts for page in claim_counts.pages()},
 }
 PAGES: Mapping[str, Callable[[str], str]] = {
-    path: partial(_without_current, make) for path, make in reference.PAGES.items()
+    path: partial(_without_current, make) for path, make in {**reference.PAGES, **python_page.PAGES}.items()
 }
 QUICK = tuple(GeneratedFile(path, make) for path, make in {**DOCUMENTS, **PAGES}.items())
 
@@ -101,6 +102,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             sys.exit(f"{', '.join(changed)}: not what the code gives now: run `make generate`")
         if wrong := wrong_numbers():
             sys.exit("\n".join([*wrong, "numbers of pages come from docs/data/entries: run `make generate`"]))
+        if api := public_api.changes():
+            sys.exit("\n".join(api))
         return
     if (ROOT / ARCHITECTURE).exists():
         subprocess.run([sys.executable, str(ARCHITECTURE)], cwd=ROOT, check=True)

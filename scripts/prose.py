@@ -44,6 +44,10 @@ def documents(root: Path = ROOT) -> tuple[Warned, ...]:
     return tuple(sorted(_vale(files, root)))
 
 
+PROMPT = ">>> "
+"""The begin of an example, which goes on until the next empty line."""
+
+
 @cache
 def docstrings(root: Path = ROOT) -> tuple[Warned, ...]:
     """Return what Vale says about the docstrings, in the order of the files."""
@@ -59,12 +63,17 @@ def docstrings(root: Path = ROOT) -> tuple[Warned, ...]:
 
 
 def only_docstrings(text: str) -> str:
-    """Return the docstrings of Python code, of attributes too, at their lines; all other lines are empty."""
+    """Return the docstrings of Python code, of attributes too, at their lines; all other lines are empty.
+
+    Examples are code in them, as on a page: indented.
+    """
     lines = [""] * (text.count("\n") + 1)
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            example = False
             for number, line in enumerate(inspect.cleandoc(node.value.value).splitlines(), node.lineno - 1):
-                lines[number] = line
+                example = bool(line) and (example or line.startswith(PROMPT))
+                lines[number] = f"    {line}" if example else line
     return "\n".join(lines)
 
 

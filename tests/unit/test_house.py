@@ -102,7 +102,7 @@ def test_files_of_runs_are_opened_in_one_place() -> None:
 
 
 CSV_CALLS = {"csv.writer", "to_csv", "CSVWriter", "DictWriter", "write_csv"}
-CSV_WRITERS = {"core/escape.py": "writer", "report/page.py": "to_csv", "timeline/export/__init__.py": "CSVWriter"}
+CSV_WRITERS = {"core/escape.py": "writer", "report/csv_tables.py": "to_csv", "timeline/export/__init__.py": "CSVWriter"}
 """Modules that write CSV, and by what: the first is everybody's, the others write whole tables."""
 
 

@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from longlook.analysis.stats import procedures as procedures
     from longlook.analysis.stats import rare_losses as rare_losses
     from longlook.analysis.stats import sequential as sequential
+    from longlook.analysis.stats.arrays import ComparedArrays as ComparedArrays
+    from longlook.analysis.stats.arrays import compare_arrays as compare_arrays
     from longlook.analysis.stats.cells import CellData as CellData
     from longlook.analysis.stats.cells import Cells as Cells
     from longlook.analysis.stats.cells import RoundEffects as RoundEffects
@@ -128,6 +130,7 @@ else:
             "results_digest": "ResultsDigest digest_of_results",
             "samples": "FACTOR_PREFIX RANDOM_LOSSES samples_table",
             "statistics_cache": "Statistics statistics_of",
+            "stats.arrays": "ComparedArrays compare_arrays",
             "stats.cells": "CellData Cells RoundEffects effects_by_round",
             "stats.drawn_settings": "name_of scale_of sentence",
             "stats.estimates": "estimate",

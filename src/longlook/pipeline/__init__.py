@@ -16,9 +16,11 @@ if TYPE_CHECKING:
     from longlook.pipeline.analyse import analyse_run as analyse_run
     from longlook.pipeline.answers import ANSWERS as ANSWERS
     from longlook.pipeline.answers import FOLDER as FOLDER
+    from longlook.pipeline.answers import findings_table as findings_table
     from longlook.pipeline.answers import read_answers as read_answers
     from longlook.pipeline.evidence import ALTERED as ALTERED
     from longlook.pipeline.evidence import check_analysed as check_analysed
+    from longlook.pipeline.evidence import check_tables as check_tables
     from longlook.pipeline.evidence import described as described
     from longlook.pipeline.exchange import Exchanged as Exchanged
     from longlook.pipeline.exchange import pull_all as pull_all
@@ -39,6 +41,9 @@ if TYPE_CHECKING:
     from longlook.pipeline.preview import Preview as Preview
     from longlook.pipeline.preview import preview_study as preview_study
     from longlook.pipeline.provide import provide_for as provide_for
+    from longlook.pipeline.result_files import CLAIMS as CLAIMS
+    from longlook.pipeline.result_files import ESTIMATES as ESTIMATES
+    from longlook.pipeline.result_files import RESULTS as RESULTS
     from longlook.pipeline.run import run_study as run_study
     from longlook.pipeline.sample import sample_study as sample_study
     from longlook.pipeline.sbom import bill_of_materials as bill_of_materials
@@ -51,8 +56,8 @@ else:
         __name__,
         {
             "analyse": "Result analyse_run",
-            "answers": "ANSWERS FOLDER read_answers",
-            "evidence": "ALTERED check_analysed described",
+            "answers": "ANSWERS FOLDER findings_table read_answers",
+            "evidence": "ALTERED check_analysed check_tables described",
             "exchange": "Exchanged pull_all pull_plan push_all push_plan",
             "explain.run": "ExplainRequest explain_run",
             "hars": "Exported export_hars",
@@ -61,6 +66,7 @@ else:
             "options": "Observer RunOptions",
             "preview": "LIVE Preview preview_study",
             "provide": "provide_for",
+            "result_files": "CLAIMS ESTIMATES RESULTS",
             "run": "run_study",
             "sample": "sample_study",
             "sbom": "bill_of_materials",

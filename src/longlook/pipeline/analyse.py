@@ -8,7 +8,6 @@ from pathlib import Path
 import pandas as pd
 
 from longlook.analysis import (
-    TABLES,
     Integrated,
     MeasuredAttempt,
     ResultsDigest,
@@ -50,6 +49,17 @@ from longlook.pipeline.answers import FOLDER, read_answers
 from longlook.pipeline.evidence import ALTERED, note_altered
 from longlook.pipeline.inside import collected, write_inside_pages
 from longlook.pipeline.options import Observer
+from longlook.pipeline.result_files import (
+    CLAIMS,
+    ESTIMATES,
+    EXPECTATIONS,
+    HETEROGENEITY,
+    PATTERNS,
+    POPULATION_TABLE,
+    RESULTS,
+    TAILS,
+    WINS,
+)
 from longlook.pipeline.shards import which_part
 from longlook.pipeline.strata import arrived_in, read_strata
 from longlook.report import ReportContent, inside_pages, metric_facts, write_report
@@ -57,16 +67,6 @@ from longlook.run import Verification
 from longlook.run import load as load_verification
 from longlook.study import Release
 from longlook.timeline import collector_costs, in_doubt, not_recorded
-
-POPULATION_TABLE, PATTERNS = "population.parquet", "strata.parquet"
-EXPECTATIONS = "expectations.json"
-WINS, TAILS, HETEROGENEITY = "wins.parquet", "tails.parquet", "heterogeneity.parquet"
-RESULTS = (
-    *(SAMPLES, "estimates.parquet", "claims.json", DEPENDENCES, WINS, TAILS, HETEROGENEITY),
-    *(table.file for table in TABLES if table.file is not None),
-    *(POPULATION_TABLE, PATTERNS, EXPECTATIONS),
-)
-"""The files that an analysis leaves in a run folder for other commands; they are sealed."""
 
 
 @dataclass(frozen=True)
@@ -185,7 +185,7 @@ def write_estimates(folder: RunFolder, measured: Sequence[MeasuredAttempt], stat
     attempts = [(entry.trial, entry.run) for entry in measured]
     study = folder.study
     estimates = attribute_bottlenecks(statistics.estimates, study, attempts, folder.manifest["engine"])
-    estimates_table(estimates).to_parquet(folder.path / "estimates.parquet", index=False)
+    estimates_table(estimates).to_parquet(folder.path / ESTIMATES, index=False)
     dependences = dependences_table(estimates)
     _write(folder, DEPENDENCES, dependences if len(dependences) else None)
     return estimates
@@ -214,7 +214,7 @@ def write_claims(folder: RunFolder, statistics: Statistics, estimates: list[Esti
     """Write `claims.json`: every published claim of the study beside what was found."""
     study = folder.study
     claims = judge(study.claims, estimates, study, list(statistics.levels))
-    write_json(folder.path / "claims.json", codec.encode(claims))
+    write_json(folder.path / CLAIMS, codec.encode(claims))
     return claims
 
 

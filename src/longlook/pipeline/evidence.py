@@ -48,21 +48,27 @@ def note_altered(folder: RunFolder, observer: Observer) -> dict[str, str]:
     return altered
 
 
+def check_tables(folder: RunFolder, files: Iterable[str]) -> None:
+    """Raise InputError if one of an analysis' own `files` is not as it was sealed; trials are not looked at."""
+    for what in filter(None, map(folder.broken, files)):
+        again = f"longlook report {folder.path} writes it again"
+        raise InputError(f"{folder.path}: {what} since the run was analysed", again)
+
+
 def check_analysed(folder: RunFolder, files: Iterable[str]) -> None:
     """Raise InputError if an analysis no longer stands for what is there.
 
     Either a trial was altered since, or one of the analysis' own `files` was.
     """
-    again = f"longlook report {folder.path}"
-    for what in filter(None, map(folder.broken, files)):
-        raise InputError(f"{folder.path}: {what} since the run was analysed", f"{again} writes it again")
+    check_tables(folder, files)
     altered = _not_as_sealed(folder, folder.plan.trials)
     counted_out: Mapping[str, str] = folder.manifest.get(ALTERED, {})
     since = {trial_id: what for trial_id, what in altered.items() if trial_id not in counted_out}
     if since:
         raise InputError(
             f"{folder.path}: {described(since)}",
-            f"{again} counts them out; the run's command with --resume {folder.path} runs them again",
+            f"longlook report {folder.path} counts them out; the run's command with --resume {folder.path} runs them "
+            "again",
         )
 
 

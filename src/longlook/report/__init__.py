@@ -34,7 +34,9 @@ if TYPE_CHECKING:
     from longlook.report.charts.colours import RESULT_COLOURS as RESULT_COLOURS
     from longlook.report.charts.colours import RULE as RULE
     from longlook.report.charts.colours import gradient as gradient
+    from longlook.report.charts.export import ENDINGS as ENDINGS
     from longlook.report.charts.export import export_figure as export_figure
+    from longlook.report.charts.export import picture as picture
     from longlook.report.charts.theme import PAGE_FONT as PAGE_FONT
     from longlook.report.charts.theme import page_specification as page_specification
     from longlook.report.charts.theme import specification as specification
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from longlook.report.content import ReportContent as ReportContent
     from longlook.report.content import metric_facts as metric_facts
     from longlook.report.content import short_labels as short_labels
+    from longlook.report.contrasts.heatmap import contrast_heatmap as contrast_heatmap
     from longlook.report.contrasts.overview import SIGNED as SIGNED
     from longlook.report.contrasts.section import contrast_anchors as contrast_anchors
     from longlook.report.contrasts.squares import STATE_NOTES as STATE_NOTES
@@ -49,6 +52,11 @@ if TYPE_CHECKING:
     from longlook.report.contrasts.squares import claims_of as claims_of
     from longlook.report.contrasts.squares import measured_squares as measured_squares
     from longlook.report.contrasts.squares import published_squares as published_squares
+    from longlook.report.csv_tables import write_csv as write_csv
+    from longlook.report.curves import FactorAxis as FactorAxis
+    from longlook.report.curves import cdf_chart as cdf_chart
+    from longlook.report.curves import curve_colours as curve_colours
+    from longlook.report.curves import lines_chart as lines_chart
     from longlook.report.expected.junit import expectations_junit as expectations_junit
     from longlook.report.expected.text import expectation_lines as expectation_lines
     from longlook.report.expected.text import expectations_counted as expectations_counted
@@ -93,12 +101,15 @@ else:
             "causes.section": "anchor",
             "causes.text": "answers_markdown details in_rounds judged_text line sentence share_text",
             "charts.colours": "BASELINE CONTENDER INK INK_SOFT RESULT_COLOURS RULE gradient",
-            "charts.export": "export_figure",
+            "charts.export": "ENDINGS export_figure picture",
             "charts.theme": "PAGE_FONT page_specification specification unit_axis",
             "content": "ReportContent metric_facts short_labels",
+            "contrasts.heatmap": "contrast_heatmap",
             "contrasts.overview": "SIGNED",
             "contrasts.section": "contrast_anchors",
             "contrasts.squares": "STATE_NOTES Square claims_of measured_squares published_squares",
+            "csv_tables": "write_csv",
+            "curves": "FactorAxis cdf_chart curve_colours lines_chart",
             "expected.junit": "expectations_junit",
             "expected.text": "expectation_lines expectations_counted expectations_markdown",
             "flows.colours": "flow_colours",

@@ -6,10 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-import pandas as pd
 from markupsafe import Markup
 
-from longlook.core import csv_cell
 from longlook.report import wording
 from longlook.report.causes.section import make_why
 from longlook.report.charts.export import export_figure
@@ -20,6 +18,7 @@ from longlook.report.contrasts.published import make_published
 from longlook.report.contrasts.section import ContrastSection, make_contrasts
 from longlook.report.contrasts.together import TogetherSection, make_together
 from longlook.report.cpu import make_cpu
+from longlook.report.csv_tables import write_csv
 from longlook.report.dots import make_dots
 from longlook.report.expected import make_expected
 from longlook.report.expected.text import expectations_counted
@@ -73,7 +72,7 @@ def write_report(report_dir: Path, content: ReportContent) -> Path:
             files += export_figure(figures, name, chart)
         for name, table in section.tables().items():
             path = tables / f"{name}.csv"
-            _safe(table).to_csv(path, index=False, lineterminator="\n")
+            write_csv(table, path)
             files.append(path)
     downloads = DownloadSection("downloads", "Downloads", [path.relative_to(report_dir) for path in files])
     index = report_dir / "index.html"
@@ -82,19 +81,6 @@ def write_report(report_dir: Path, content: ReportContent) -> Path:
         (report_dir / block.file).parent.mkdir(exist_ok=True)
         (report_dir / block.file).write_text(render(content, [block.section], "../index.html"), encoding="utf-8")
     return index
-
-
-def _safe(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table whose texts no spreadsheet takes for formulas; numbers stay numbers."""
-    shown = table.rename(columns=lambda name: csv_cell(str(name)))
-    for name in shown:
-        if not pd.api.types.is_numeric_dtype(shown[name]):
-            shown[name] = shown[name].map(_safe_value)
-    return shown
-
-
-def _safe_value(value: object) -> object:
-    return csv_cell(value) if isinstance(value, str) else value
 
 
 def sections(content: ReportContent) -> tuple[list[Section], list[Block]]:

@@ -28,11 +28,14 @@ if TYPE_CHECKING:
     from longlook.study.contrast_filter import with_contrasts as with_contrasts
     from longlook.study.expectations import find_observable as find_observable
     from longlook.study.expectations import scale_of as scale_of
+    from longlook.study.files import changed_document as changed_document
+    from longlook.study.files import find_document as find_document
     from longlook.study.files import find_study as find_study
     from longlook.study.files import list_scenarios as list_scenarios
     from longlook.study.files import list_studies as list_studies
     from longlook.study.files import parse_study as parse_study
     from longlook.study.files import study_files as study_files
+    from longlook.study.files import study_of_document as study_of_document
     from longlook.study.files import toml_value as toml_value
     from longlook.study.flow_groups import FlowGroup as FlowGroup
     from longlook.study.flow_groups import flow_setting as flow_setting
@@ -76,6 +79,7 @@ if TYPE_CHECKING:
     from longlook.study.shards import part_of as part_of
     from longlook.study.tcp import OF_KNOB as OF_KNOB
     from longlook.study.tcp import parameters as parameters
+    from longlook.study.toml_text import as_toml as as_toml
     from longlook.study.virtual_time import VIRTUAL as VIRTUAL
     from longlook.study.virtual_time import check_live as check_live
     from longlook.study.virtual_time import check_paints as check_paints
@@ -93,7 +97,10 @@ else:
             "cells": "cell_id cells_named cells_of labels_of",
             "contrast_filter": "levels_of with_contrasts",
             "expectations": "find_observable scale_of",
-            "files": "find_study list_scenarios list_studies parse_study study_files toml_value",
+            "files": (
+                "changed_document find_document find_study list_scenarios list_studies parse_study study_files "
+                "study_of_document toml_value"
+            ),
             "flow_groups": "FlowGroup flow_setting groups_of",
             "laws": "STANDARD rank uniform",
             "neighbourhood": "COLUMN_PREFIX columns drawn_number",
@@ -107,6 +114,7 @@ else:
             ),
             "shards": "Shard cells_in deal parse_shard part_of",
             "tcp": "OF_KNOB parameters",
+            "toml_text": "as_toml",
             "virtual_time": "VIRTUAL check_live check_paints check_remote check_virtual default_around default_losses",
         },
         "catalogue laws tcp",

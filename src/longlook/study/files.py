@@ -55,28 +55,72 @@ def read_study(
     in real time no neighbourhood and losses at random. A scenario has its one path and random losses. Raises InputError
     with all that is wrong, one problem a line.
     """
-    document = _document(path, ())
     problems = Problems(path.name)
+    document = changed_document(
+        _document(path, ()), problems, rounds=rounds, changes=changes, around=around, losses=losses
+    )
+    return study_of_document(path.stem, document, problems, catalogue, traces=traces, engine=engine)
+
+
+def find_document(name_or_path: str) -> tuple[str, dict[str, Any]]:
+    """Return the id of a study by name, or of the file at a path, and its document with all that it extends.
+
+    Nothing in it is checked. Files that it names have absolute paths.
+    """
+    path = _locate(name_or_path)
+    document = _document(path, ())
+    document.pop("extends", None)
+    return path.stem, document
+
+
+def changed_document(
+    document: Mapping[str, Any],
+    problems: Problems,
+    *,
+    rounds: int | str | None = None,
+    changes: Mapping[str, str] | None = None,
+    around: str | Mapping[str, str] | None = None,
+    losses: str | None = None,
+) -> dict[str, Any]:
+    """Return a document with other settings, as for `read_study`; a change without an effect is added to `problems`."""
+    changed = deepcopy(dict(document))
     for key, value in (changes or {}).items():
-        _change(document, key, value, problems)
+        _change(changed, key, value, problems)
     if rounds is not None:
-        document["rounds"] = rounds
+        changed["rounds"] = rounds
         if rounds != DECIDE:
-            document.pop("max_rounds", None)
+            changed.pop("max_rounds", None)
     if around is not None:
-        document["around"] = around
+        changed["around"] = around
     if losses is not None:
-        document["losses"] = losses
-    document.setdefault("around", NONE if is_scenario(document) else default_around(engine))
-    document.setdefault("losses", SAMPLED if is_scenario(document) else default_losses(engine))
-    check_document(document, path.name)  # again, with what `extends` and the changes have put together
-    anchor_traces(document, Path.cwd())  # those of `changes`
-    anchor_recordings(document, Path.cwd())
-    anchor_configs(document, Path.cwd())
-    copy_sources(document, Path.cwd())
+        changed["losses"] = losses
+    return changed
+
+
+def study_of_document(
+    study_id: str,
+    document: Mapping[str, Any],
+    problems: Problems,
+    catalogue: Catalogue | None = None,
+    *,
+    traces: Mapping[str, str] | None = None,
+    engine: str = VIRTUAL,
+) -> Study:
+    """Return the study of a whole document; `traces`, `engine` and errors are as for `read_study`.
+
+    Files that it names are sought from the current folder.
+    """
+    whole = deepcopy(dict(document))
+    whole.setdefault("around", NONE if is_scenario(whole) else default_around(engine))
+    whole.setdefault("losses", SAMPLED if is_scenario(whole) else default_losses(engine))
+    check_document(whole, problems.file)  # again, with what `extends` and the changes have put together
+    anchor_traces(whole, Path.cwd())  # those of `changes`
+    anchor_recordings(whole, Path.cwd())
+    anchor_configs(whole, Path.cwd())
+    copy_sources(whole, Path.cwd())
     known = traces or {}
-    found = read_traces(document, known) | read_recordings(document, known, problems) | read_configs(document, known)
-    return replace(parse_study(path.stem, document, problems, catalogue or installed()), traces=found)
+    found = read_traces(whole, known) | read_recordings(whole, known, problems) | read_configs(whole, known)
+    return replace(parse_study(study_id, whole, problems, catalogue or installed()), traces=found)
 
 
 def parse_study(study_id: str, document: Mapping[str, Any], problems: Problems, catalogue: Catalogue) -> Study:

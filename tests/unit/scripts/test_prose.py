@@ -62,6 +62,11 @@ def test_only_docstrings_remain_each_at_its_line() -> None:
     assert prose.only_docstrings(code).split("\n") == lines
 
 
+def test_examples_are_code() -> None:
+    code = '''def f():\n    """Return 1.\n\n    >>> f()\n    1\n\n    Always.\n    """\n'''
+    assert prose.only_docstrings(code).split("\n")[1:7] == ["Return 1.", "", "    >>> f()", "    1", "", "Always."]
+
+
 def test_without_vale_one_reads_how_to_get_it(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prose, "VALE", prose.ROOT / ".venv" / "bin" / "missing-vale")
     (checkout / "docs" / "other.md").write_text("Text.\n")

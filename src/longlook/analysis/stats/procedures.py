@@ -126,6 +126,26 @@ class _Skewed:
         return self.mean - self.deviation * scaled
 
 
+def unpaired(baseline: Floats, contender: Floats, margin: float, confidence: float) -> Paired:
+    """Return the same as `paired` of two independent sides on one scale: by Welch's t, whose variances may differ.
+
+    Test and interval are of the contender's mean above the baseline's, with two one-sided tests against ±`margin`.
+    There is no correction for skewness. Each side has at least one value; with fewer than two there is no test. If
+    neither side varies, the interval is a point.
+    """
+    mean = float(np.mean(contender) - np.mean(baseline))
+    if min(len(baseline), len(contender)) < 2:
+        return Paired(mean, None, None, None, None, constant=False)
+    if max(np.ptp(baseline), np.ptp(contender)) <= ROUNDING:
+        mean = 0.0 if abs(mean) <= ROUNDING else mean
+        return Paired(mean, mean, mean, float(mean == 0), float(abs(mean) > margin), constant=True)
+    sides = libraries.weightstats.CompareMeans.from_data(contender, baseline)
+    low, high = (float(end) for end in sides.tconfint_diff(alpha=1 - confidence, usevar="unequal"))
+    p = float(sides.ttest_ind(usevar="unequal")[1])
+    p_equivalence = float(sides.ttost_ind(-margin, margin, usevar="unequal")[0])
+    return Paired(mean, low, high, p, p_equivalence, constant=False)
+
+
 def welch(baseline: Floats, contender: Floats) -> float | None:
     """Return p of Welch's t-test (Biometrika 34, 1947) on the values themselves; None with fewer than two on a side.
 

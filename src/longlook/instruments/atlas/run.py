@@ -18,7 +18,7 @@ from longlook.core import (
     write_text,
 )
 from longlook.instruments.atlas.claims.dispute import list_disputes
-from longlook.instruments.atlas.claims.entries import CLAIMS, EntryFolder, Found, make_entry, refuse_other_folder
+from longlook.instruments.atlas.claims.entries import EntryFolder, Found, make_entry, refuse_other_folder
 from longlook.instruments.atlas.claims.entry import Entry, worded_as
 from longlook.instruments.atlas.claims.run import link_to, refuse_run_folder, survey
 from longlook.instruments.atlas.claims.survey import SurveyedStudy, command_for
@@ -48,7 +48,7 @@ from longlook.instruments.atlas.runs import (
     standing,
     taken,
 )
-from longlook.pipeline import ANSWERS, Observer, preview_study, run_study
+from longlook.pipeline import ANSWERS, CLAIMS, Observer, preview_study, run_study
 from longlook.pipeline import FOLDER as EXPLANATIONS
 from longlook.report import anchor
 from longlook.study import list_studies, make_plan

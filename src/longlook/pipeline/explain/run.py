@@ -40,7 +40,6 @@ from longlook.explain import (
     signs_in,
     suspect,
 )
-from longlook.pipeline.analyse import PATTERNS
 from longlook.pipeline.answers import FOLDER, read_answers, write_answers
 from longlook.pipeline.evidence import check_analysed
 from longlook.pipeline.explain.cells import CellGap, gaps
@@ -50,6 +49,7 @@ from longlook.pipeline.explain.tape import loads_of
 from longlook.pipeline.explain.traced import mean_ledgers, plan_of, planned_loads, traced_pairs, with_traces
 from longlook.pipeline.explain.trials import RunPlace
 from longlook.pipeline.options import Observer, RunOptions
+from longlook.pipeline.result_files import PATTERNS
 from longlook.pipeline.sample import measure_plan
 from longlook.report import slug, write_explanation
 from longlook.study import VIRTUAL

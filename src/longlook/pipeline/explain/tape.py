@@ -19,8 +19,8 @@ from longlook.analysis import (
 from longlook.core import STATED, Analysis, Outcome, RunFolder, find_metric, margin_of
 from longlook.explain import IntegratedLosses, LossPart, Pair, SingleLoss, Tape, losses
 from longlook.network import dropped, loses_at_random
-from longlook.pipeline.analyse import PATTERNS
 from longlook.pipeline.explain.cells import CellGap, read_analysed
+from longlook.pipeline.result_files import PATTERNS
 from longlook.pipeline.strata import read_strata
 
 _TRACED = 12

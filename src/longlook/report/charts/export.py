@@ -11,7 +11,8 @@ from longlook.report.charts.drawn_cache import drawn
 from longlook.report.charts.theme import specification, vegalite_version
 
 PNG_SCALE = 2.0
-_ENDINGS = ("svg", "png", "pdf")
+ENDINGS = ("svg", "png", "pdf")
+"""The forms of a figure."""
 _HIDDEN_LABEL = re.compile(r'<text [^>]*(?<=\s)opacity="0"[^>]*>[^<]*</text>')
 _SNIPPET = "window.vegaEmbed = vegaEmbed;"
 _NUMBERED_ID = re.compile(r"\b(clip|gradient_)\d+\b")
@@ -22,7 +23,7 @@ def export_figure(folder: Path, name: str, chart: Any) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     spec = specification(chart)
     paths = []
-    for ending, content in drawn(spec, _ENDINGS, lambda: _figure(spec)).items():
+    for ending, content in drawn(spec, ENDINGS, lambda: _figure(spec)).items():
         path = folder / f"{name}.{ending}"
         path.write_bytes(content)
         paths.append(path)
@@ -36,6 +37,18 @@ def _figure(spec: dict[str, Any]) -> dict[str, bytes]:
         "png": vl_convert.svg_to_png(svg, scale=PNG_SCALE),
         "pdf": vl_convert.svg_to_pdf(svg),
     }
+
+
+def picture(chart: Any, ending: str) -> bytes:
+    """Return an Altair chart as one of ENDINGS; with the same chart the same bytes."""
+    spec = specification(chart)
+    svg = drawn(spec, ("svg",), lambda: {"svg": _svg(spec).encode()})["svg"]
+    if ending == "svg":
+        return svg
+    made: bytes = (
+        vl_convert.svg_to_pdf(svg.decode()) if ending == "pdf" else vl_convert.svg_to_png(svg.decode(), scale=PNG_SCALE)
+    )
+    return made
 
 
 def to_svg(chart: Any) -> str:

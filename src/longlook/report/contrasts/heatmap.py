@@ -6,13 +6,13 @@ from typing import Any
 
 import altair as alt
 
-from longlook.core import Estimate
+from longlook.core import Contrast, Estimate
 from longlook.report import wording
 from longlook.report.charts import colours
 from longlook.report.content import ReportContent
 from longlook.report.contrasts.overview import shared_margin, shared_unit
-from longlook.report.contrasts.squares import Square
-from longlook.report.layout import Grid, abbreviated
+from longlook.report.contrasts.squares import Square, measured_squares
+from longlook.report.layout import Grid, abbreviated, make_grid
 
 STEP_PX = 92
 ROW_PX = 58
@@ -33,6 +33,26 @@ def effect_labels(estimates: Sequence[Estimate], content: ReportContent) -> tupl
         return tuple(wording.effect(place).replace(wording.NBSP, " ") for place in _PLACES_PCT)
     end = colours.full_scale(shared_margin(estimates, content))
     return tuple(wording.signed(end * place / 100, unit).replace(wording.NBSP, " ") for place in _PLACES_PCT)
+
+
+def contrast_heading(content: ReportContent, contrast: Contrast) -> str:
+    """Return the title of a contrast's figures: its arms, the contender first, and its metric."""
+    arms = f"{content.short_label(contrast.contender)} against {content.short_label(contrast.baseline)}"
+    return f"{arms}: {wording.inner(content.facts(contrast.metric).label)}"
+
+
+def contrast_heatmap(content: ReportContent, contrast: Contrast, grid: Grid | None = None) -> Any:
+    """Return the heatmap of a contrast with its title and legend, as the report exports it; of all its cells, or of
+    those of a grid.
+    """
+    grid, estimates = grid or make_grid(content, contrast), content.estimates_of(contrast)
+    baseline, contender = content.short_label(contrast.baseline), content.short_label(contrast.contender)
+    legend = scale_legend(f"▼ blue: {baseline} better · ▲ red: {contender} better", effect_labels(estimates, content))
+    label = wording.inner(content.facts(contrast.metric).label)
+    notes = [f"Effect on {label}; below it the interval.", "White: ≈ equivalent, ? inconclusive."]
+    if any(item.cliff is not None for item in estimates):
+        notes.append(f"{wording.CLIFF} the effect differs by more than the margin inside the cell's neighbourhood.")
+    return heatmap(grid, measured_squares(content, grid), contrast_heading(content, contrast), notes, legend)
 
 
 def heatmap(

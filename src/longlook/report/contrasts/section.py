@@ -17,7 +17,7 @@ from longlook.report.content import ReportContent, records
 from longlook.report.contrasts.cell_charts import cell_charts
 from longlook.report.contrasts.cells import CellDetail, CellDetails
 from longlook.report.contrasts.drawn import cliff_chart, drawn_charts
-from longlook.report.contrasts.heatmap import effect_labels, heatmap, scale_legend
+from longlook.report.contrasts.heatmap import contrast_heading, contrast_heatmap, effect_labels
 from longlook.report.contrasts.squares import STATE_NOTES, Square, claims_of, measured_squares
 from longlook.report.layout import Grid, Place, abbreviated, cell_label, make_grid
 from longlook.report.section import Section, slug
@@ -199,12 +199,7 @@ class ContrastSection(Section):
         """
         if self.grid.is_large:
             return {}
-        legend = scale_legend(f"▼ blue: {self.baseline} better · ▲ red: {self.contender} better", self.effect_labels)
-        label = wording.inner(self.content.facts(self.contrast.metric).label)
-        notes = [f"Effect on {label}; below it the interval.", "White: ≈ equivalent, ? inconclusive."]
-        if self.cliffs:
-            notes.append(f"{wording.CLIFF} the effect differs by more than the margin inside the cell's neighbourhood.")
-        found = {f"heatmap-{self.file_name}": heatmap(self.grid, self.squares, self.heading, notes, legend)}
+        found = {f"heatmap-{self.file_name}": contrast_heatmap(self.content, self.contrast, self.grid)}
         if self.pages:
             return found
         if self.content.estimates_of(self.contrast):
@@ -263,14 +258,12 @@ def _make(
     here = {place.key for place in grid.in_order()}  # --only may have left out the cells that claims are about
     claims = {key: item for key, item in claims_of(content, contrast).items() if key in here}
     details = CellDetails(content, contrast, claims, rates, rounds).all(grid, anchor)
-    metric = content.facts(contrast.metric)
-    arms = f"{content.short_label(contrast.contender)} against {content.short_label(contrast.baseline)}"
     return ContrastSection(
         anchor=anchor,
         title=title,
         content=content,
         contrast=contrast,
-        heading=f"{arms}: {wording.inner(metric.label)}",
+        heading=contrast_heading(content, contrast),
         file_name=file_name,
         grid=grid,
         squares=measured_squares(content, grid),

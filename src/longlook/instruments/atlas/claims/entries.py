@@ -35,12 +35,10 @@ from longlook.instruments.atlas.claims.entry import (
     with_statements,
     without_drawn,
 )
-from longlook.pipeline import ALTERED, check_analysed, read_answers
+from longlook.pipeline import ALTERED, CLAIMS, ESTIMATES, check_analysed, read_answers
 from longlook.pipeline import FOLDER as EXPLANATIONS
 from longlook.report import ReportContent, contrast_anchors, make_grid, metric_facts, sentence
 
-CLAIMS = "claims.json"
-_ESTIMATES = "estimates.parquet"
 _REPORT = Path("report") / "index.html"
 _PROOFS = Path(EXPLANATIONS) / "index.html"
 
@@ -147,11 +145,11 @@ def make_entry(path: Path, disputes: Iterable[Dispute]) -> Entry:
     folder = RunFolder.open(path)
     if not (path / CLAIMS).exists():
         raise InputError(f"{path} has not been analysed: no {CLAIMS}", f"first longlook report {path}")
-    check_analysed(folder, (CLAIMS, SAMPLES, _ESTIMATES))
+    check_analysed(folder, (CLAIMS, SAMPLES, ESTIMATES))
     study, manifest = folder.study, folder.manifest
     samples = _table(path, SAMPLES)
     dependences = _table(path, DEPENDENCES) if (path / DEPENDENCES).is_file() else None
-    estimates = estimates_from_table(_table(path, _ESTIMATES), dependences)
+    estimates = estimates_from_table(_table(path, ESTIMATES), dependences)
     asked = [item for dispute in disputes for item in dispute.evidence if item.study == study.id]
     levels = {claim.expected.metric for claim in study.claims if claim.expected is not None}
     levels |= {item.metric for item in asked if item.arm is not None}

@@ -21,7 +21,7 @@ from longlook.instruments.atlas.claims.dispute import Dispute, DisputeEvidence, 
 from longlook.instruments.atlas.claims.dispute_flips import changes, conclude_dispute, find_flips
 from longlook.instruments.atlas.claims.dispute_judge import Point, judge_evidence
 from longlook.instruments.atlas.claims.dispute_points import points_of
-from longlook.instruments.atlas.claims.entries import CLAIMS, Found, read_found, stated_as
+from longlook.instruments.atlas.claims.entries import Found, read_found, stated_as
 from longlook.instruments.atlas.claims.page import write_claims_page
 from longlook.instruments.atlas.claims.survey import (
     Ours,
@@ -34,6 +34,7 @@ from longlook.instruments.atlas.claims.survey import (
     newest,
     survey_data,
 )
+from longlook.pipeline import CLAIMS
 from longlook.report import metric_facts, published, statement
 from longlook.study import list_studies
 
