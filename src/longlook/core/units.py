@@ -30,7 +30,7 @@ class _Kind:
 
     noun: str
     base: str
-    units: Mapping[str, int]
+    units: dict[str, int]
     example: str
     aliases: Mapping[str, str]
 
@@ -250,7 +250,7 @@ def _whole(kind: _Kind, value: object, number: Fraction, unit: str) -> int:
     return base.numerator
 
 
-def _print(base: int, units: Mapping[str, int]) -> str:
+def _print(base: int, units: dict[str, int]) -> str:
     """Return the value in the largest unit that it fills and that needs few decimals; units from small to large."""
     for unit, scale in reversed(units.items()):
         if base >= scale and (scale == 1 or base * 10**_MAX_DECIMALS % scale == 0):
