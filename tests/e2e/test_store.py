@@ -176,7 +176,7 @@ def test_a_server_that_pauses_costs_no_trial(
 ) -> None:
     machine = Machine(first[0].place.parent / "paused", surroundings, has_programs=True)
     out = str(machine.place / "run")
-    env = {**machine.env, "LONGLOOK_STORE": "s3://bucket/paused", "LONGLOOK_STORE_TIMEOUT_S": "2"}
+    env = {**machine.env, "LONGLOOK_STORE": "s3://bucket/paused", "LONGLOOK_STORE_TIMEOUT_S": "20"}
     command = [sys.executable, "-m", "longlook", "run", *STUDY, "--out", out, "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env) as process:
         assert process.stdout is not None

@@ -21,7 +21,7 @@ _WHOLE = frozenset({"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "oss", "oci
 _UNFINISHED = ".partial-"
 _HERE_FULL = (errno.ENOSPC, errno.EDQUOT)
 _REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS)
-_PATIENCE_S = 10.0  # for the first answer of a place, even if later ones may take longer
+_PATIENCE_S = 15.0  # for the first answer of a place, even if later ones may take longer
 
 T = TypeVar("T")
 
