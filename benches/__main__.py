@@ -6,6 +6,7 @@ from benches import (
     boxed,
     capture,
     evidence,
+    executor,
     explain,
     ledger,
     overhead,
@@ -42,6 +43,7 @@ BENCHES: dict[str, results.Bench] = {
     "reproduce": reproduce.measure,
     "video": video.measure,
     "witness": witness.measure,
+    "executor": executor.measure,
 }
 
 if __name__ == "__main__":

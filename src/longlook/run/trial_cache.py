@@ -1,5 +1,6 @@
 """Finished trials by what determines them, so that none is ever run twice. Only virtual time makes that possible."""
 
+import threading
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -38,7 +39,7 @@ class TrialCache:
                 "trial": codec.encode(job.trial),
                 "attempt": job.attempt,
                 "programs": {role: program.digest for role, program in job.programs.items()},
-                "stacks": [_source(end.stack) for end in endpoints_of(job.trial)],
+                "stacks": [stack_digest(end.stack) for end in endpoints_of(job.trial)],
                 "content": codec.encode(replace(job.content, root="")),
                 "identity": [file_digest(Path(path)) for path in (job.identity.certificate, job.identity.ca)],
             },
@@ -62,6 +63,10 @@ class TrialCache:
         """Whether there is an entry for the job. Its files are not checked, so `fetch` may still refuse it."""
         return self._store.has(self.key(job))
 
+    def forget(self, job: Job) -> None:
+        """Remove the entry of a job that is not believed any more."""
+        self._store.read(self.key(job), _refused)
+
     def keep(self, job: Job, run: Run) -> None:
         """Store a finished trial whose end its programs decided; a measurement that cannot be trusted is not kept."""
         if run.outcome is Outcome.INVALID:
@@ -70,10 +75,19 @@ class TrialCache:
         self._store.keep(self.key(job), source, [name for name, _ in files.below(source) if name != TIMELINE])
 
 
+def _refused(folder: Path) -> Run:
+    raise ValueError(f"{folder} is not believed any more")
+
+
 def _run_in(folder: Path) -> Run:
     return codec.decode(Run, files.read_json(folder / "run.json"))
 
 
-def _source(name: str) -> str:
+_READING = threading.Lock()
+"""Python 3.11 may fail if several threads parse sources at the same moment (`AST constructor recursion depth`)."""
+
+
+def stack_digest(name: str) -> str:
     """Return the digest of the code that decides how a stack's program is called."""
-    return source_digest(registry.source("stacks", name))
+    with _READING:
+        return source_digest(registry.source("stacks", name))
