@@ -19,7 +19,8 @@ from longlook.core.processes import cpu_of_tree
 
 TARGETS = {"wall_ratio": 1.10, "cpu_ms_a_trial": 20.0}
 TURNS, JOBS = 3, 2
-STUDY = ("kakhki2017-fig6a", "--only", "contrast=quic vs tcp", "--only", "rate=10Mbit", "--around", "none")
+ROUNDS = (2, 12)
+STUDY = ("demo", "--only", "client=quic-go", "--only", "10Mbit,5KB", "--around", "none")
 POOL = """
 import multiprocessing
 from concurrent.futures import ProcessPoolExecutor
@@ -30,47 +31,48 @@ _WITHIN_S = 120.0
 
 
 def measure() -> dict[str, Any]:
-    """Wall s, CPU s and CPU ms a trial of each way; what each executor adds to `--jobs 2`, with its target.
+    """Wall ms and CPU ms that one trial more takes by each way; `added` is beyond `--jobs 2`, each with its target.
 
-    All trials run, none comes from the cache, and none runs again on this machine. CPU s are of all processes.
+    Every turn runs few rounds and many: the difference has no start of anything in it. All trials run, none comes from
+    the cache, and none runs again on this machine. CPU time is of all processes.
     """
     with tempfile.TemporaryDirectory() as place, _cluster(Path(place)) as (address, servers):
         Path(place).chmod(0o755)
         Path(place, "bench_pool.py").write_text(POOL)
         ways = {"jobs_2": "local", "dask_2": f"dask:{address}", "processes_2": "futures:bench_pool:make"}
-        turns: list[dict[str, dict[str, float]]] = []
-        _turn(Path(place), "warm", ways["dask_2"], servers)  # workers get programs and contents
-        for number in range(TURNS):
-            turns.append({name: _turn(Path(place), f"{name}{number}", way, servers) for name, way in ways.items()})
+        _costs(Path(place), ways["dask_2"], servers, 1)  # workers get programs and contents
+        turns = [{name: _of_one_more(Path(place), way, servers) for name, way in ways.items()} for _ in range(TURNS)]
     medians = {
-        name: {fact: round(statistics.median(turn[name][fact] for turn in turns), 3) for fact in turns[0][name]}
+        name: {fact: round(statistics.median(turn[name][fact] for turn in turns), 1) for fact in turns[0][name]}
         for name in ways
     }
     added = {
         name: {
-            "wall_ratio": round(statistics.median(t[name]["wall_s"] / t["jobs_2"]["wall_s"] for t in turns), 3),
-            "cpu_ms_a_trial": round(
-                statistics.median(t[name]["cpu_ms_a_trial"] - t["jobs_2"]["cpu_ms_a_trial"] for t in turns), 1
-            ),
+            "wall_ratio": round(statistics.median(t[name]["wall_ms"] / t["jobs_2"]["wall_ms"] for t in turns), 3),
+            "cpu_ms_a_trial": round(statistics.median(t[name]["cpu_ms"] - t["jobs_2"]["cpu_ms"] for t in turns), 1),
         }
         for name in list(ways)[1:]
     }
-    return {**medians, "added": added, "turns": TURNS, "targets": TARGETS}
+    return {**medians, "added": added, "turns": TURNS, "rounds": list(ROUNDS), "targets": TARGETS}
 
 
-def _turn(place: Path, name: str, executor: str, servers: list[int]) -> dict[str, float]:
-    out = place / name
-    command = (sys.executable, "-m", "longlook", "run", *STUDY, "--no-cache", "--executor", executor)
+def _of_one_more(place: Path, executor: str, servers: list[int]) -> dict[str, float]:
+    few, many = (_costs(place, executor, servers, rounds) for rounds in ROUNDS)
+    trials = many["trials"] - few["trials"]
+    return {f"{fact}_ms": 1e3 * (many[f"{fact}_s"] - few[f"{fact}_s"]) / trials for fact in ("wall", "cpu")}
+
+
+def _costs(place: Path, executor: str, servers: list[int], rounds: int) -> dict[str, float]:
+    out = Path(tempfile.mkdtemp(dir=place)) / "run"
+    command = (sys.executable, "-m", "longlook", "run", *STUDY, "--no-cache", "--rounds", str(rounds))
+    where = ("--jobs", str(JOBS), "--executor", executor)
     share = () if executor == "local" else ("--check-workers", "0%")
-    before = sum(map(cpu_of_tree, servers)) + _children_s()
+    before_s = sum(map(cpu_of_tree, servers)) + _children_s()
     began_s = time.monotonic()
-    subprocess.run(
-        [*command, *share, "--jobs", str(JOBS), "--out", str(out)], check=True, stdout=subprocess.DEVNULL, cwd=place
-    )
+    subprocess.run([*command, *where, *share, "--out", str(out)], check=True, stdout=subprocess.DEVNULL, cwd=place)
     wall_s = time.monotonic() - began_s
-    cpu_s = sum(map(cpu_of_tree, servers)) + _children_s() - before
-    trials = json.loads((out / "manifest.json").read_text())["trials"]
-    return {"wall_s": wall_s, "cpu_s": cpu_s, "cpu_ms_a_trial": 1e3 * cpu_s / trials, "trials": trials}
+    cpu_s = sum(map(cpu_of_tree, servers)) + _children_s() - before_s
+    return {"wall_s": wall_s, "cpu_s": cpu_s, "trials": json.loads((out / "manifest.json").read_text())["trials"]}
 
 
 def _children_s() -> float:
