@@ -7,6 +7,7 @@ from benches import (
     boxed,
     capture,
     evidence,
+    executor,
     explain,
     ledger,
     overhead,
@@ -48,6 +49,7 @@ BENCHES: dict[str, results.Bench] = {
     "video": video.measure,
     "witness": witness.measure,
     "api": api.measure,
+    "executor": executor.measure,
 }
 
 if __name__ == "__main__":

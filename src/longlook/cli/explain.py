@@ -8,8 +8,12 @@ import typer
 
 from longlook.core import InputError, InterruptedByUserError
 from longlook.terminal import (
+    CHECKED,
+    LOCAL,
     AsJsonLines,
+    CheckWorkers,
     EngineOptions,
+    Executor,
     TrustPrograms,
     check_file,
     expand_options,
@@ -33,10 +37,13 @@ class TrialOptions:
     jobs: Annotated[int | None, typer.Option(min=1, help="Trials at once; default: one for each CPU.")] = None
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Run again what the cache holds.")] = False
     trust_programs: TrustPrograms = False
+    executor: Executor = LOCAL
+    check_workers: CheckWorkers = CHECKED
 
     def options(self, engine: str) -> "RunOptions":
         """Return the options of runs by an engine."""
-        return EngineOptions(engine, self.jobs, self.no_cache, self.trust_programs).run_options()
+        made = EngineOptions(engine, self.jobs, self.no_cache, self.trust_programs, self.executor, self.check_workers)
+        return made.run_options()
 
 
 @dataclass(frozen=True)

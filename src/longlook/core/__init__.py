@@ -242,6 +242,7 @@ if TYPE_CHECKING:
     from longlook.core.run_folder import write_json as write_json
     from longlook.core.run_folder import write_text as write_text
     from longlook.core.seals import RUN_RECORD as RUN_RECORD
+    from longlook.core.seals import altered_files as altered_files
     from longlook.core.source_tree import SOURCE_RECORD as SOURCE_RECORD
     from longlook.core.source_tree import SourceTree as SourceTree
     from longlook.core.source_tree import find_tree as find_tree
@@ -340,7 +341,7 @@ else:
                 "DEPENDENCES EVENTS FLOWS FREE_BYTES_NEEDED LEDGER POINTS RATES RunFolder SAMPLES STATES TIMELINE "
                 "write_json write_text"
             ),
-            "seals": "RUN_RECORD",
+            "seals": "RUN_RECORD altered_files",
             "source_tree": "SOURCE_RECORD SourceTree find_tree tree_folder",
             "stack": (
                 "CHECK_CONFIG_VARIABLE ClientJob Command FromSources Knob OwnRoot PLAYER_RULES ProxyJob "

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from longlook.engines.choice import ENGINES as ENGINES
     from longlook.engines.choice import make_engine as make_engine
     from longlook.engines.doctor import examine as examine
+    from longlook.engines.virtual import agent_digest as agent_digest
     from longlook.engines.virtual.bundle import make_bundle as make_bundle
     from longlook.engines.virtual.guest_run import GuestRun as GuestRun
     from longlook.engines.virtual.guest_run import run_guest as run_guest
@@ -24,6 +25,7 @@ else:
         {
             "choice": "DEFAULT ENGINES make_engine",
             "doctor": "examine",
+            "virtual": "agent_digest",
             "virtual.bundle": "make_bundle",
             "virtual.guest_run": "GuestRun run_guest",
             "virtual.probe": "find_guest",

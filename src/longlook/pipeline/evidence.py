@@ -1,9 +1,12 @@
 """The reactions of commands to a run whose files differ from their seals (docs/reference/run-folders.md)."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 
 from longlook.core import InputError, LonglookError, RunFolder, Trial, round_name
 from longlook.pipeline.options import Observer
+from longlook.remote import DistrustedWorkerError
+from longlook.run import TrialCache
 
 ALTERED = "altered"
 """The key of the manifest for what an analysis counted out: trial → what is not as it was sealed."""
@@ -22,6 +25,25 @@ def set_aside_altered(folder: RunFolder, trials: Iterable[Trial], observer: Obse
         moved = folder.set_aside(trial_id)
         kept = f" (kept in {', '.join(map(str, moved))})" if moved else ""
         observer.say(f"{_label(by_id[trial_id])} runs again{kept}: not as it was sealed: {what}")
+
+
+@contextmanager
+def distrusted_set_aside(folder: RunFolder, observer: Observer) -> Iterator[None]:
+    """Let no trial count of a machine whose trials do not repeat here: they leave the run folder and the cache."""
+    try:
+        yield
+    except DistrustedWorkerError as error:
+        cache = TrialCache(error.setting)
+        jobs = {job.trial.id: job for job in error.jobs()}
+        for job in jobs.values():
+            cache.forget(job)
+        finished = [trial_id for trial_id in jobs if folder.result(trial_id) is not None]
+        for trial_id in finished:
+            folder.set_aside(trial_id)
+        observer.say(
+            f"{len(finished)} trials of that machine are not counted, and are now in {folder.path / 'altered'}"
+        )
+        raise
 
 
 def refuse_altered(folder: RunFolder, trials: Iterable[Trial]) -> None:

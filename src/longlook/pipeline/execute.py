@@ -17,7 +17,8 @@ from longlook.analysis import (
 )
 from longlook.core import STATED, Engine, Plan, RunFolder, Study, Trial, certificate_entry
 from longlook.pipeline.check import trials_by_engine
-from longlook.pipeline.evidence import set_aside_altered
+from longlook.pipeline.evidence import distrusted_set_aside, set_aside_altered
+from longlook.pipeline.executors import connected
 from longlook.pipeline.options import Observer, RunOptions
 from longlook.pipeline.shards import deciding_study
 from longlook.pipeline.strata import Run, RunAgain, arrived_in, read_strata, run_stated
@@ -38,7 +39,7 @@ def execute(plan: Plan, folder: RunFolder, provisions: Provisions, options: RunO
         return
     effort = _Effort(folder, options.jobs, observer.progress)
     tally = Tally(len(plan.trials), effort.progress)
-    with effort, ExitStack() as stack:
+    with effort, distrusted_set_aside(folder, observer), ExitStack() as stack:
         executors: dict[str, Executor] = {}
         entered: dict[str, Engine] = {}
 
@@ -46,7 +47,8 @@ def execute(plan: Plan, folder: RunFolder, provisions: Provisions, options: RunO
             part = replace(plan, trials=tuple(trials))
             for engine, own in trials_by_engine(part, options.engine):
                 if engine.name not in executors:
-                    entered[engine.name] = stack.enter_context(engine)
+                    entered[engine.name] = stack.enter_context(connected(engine, folder, observer))
+                    effort.jobs = min(options.jobs, engine.parallel)
                     executors[engine.name] = _executor(
                         entered[engine.name], folder, provisions, options, observer, tally
                     )
@@ -97,7 +99,8 @@ class _Effort:
     """
 
     def __init__(self, folder: RunFolder, jobs: int, report: Callable[[Progress], None]) -> None:
-        self._folder, self._jobs, self._report = folder, jobs, report
+        self._folder, self._report = folder, report
+        self.jobs = jobs
         self._trials = 0
         self._began: dict[str, float] = {}
 
@@ -114,13 +117,15 @@ class _Effort:
         if self._trials:
             before = self._folder.manifest.get("effort", dict.fromkeys(self._began, 0))
             now = self._now()
-            took = {name: before[name] + now[name] - began for name, began in self._began.items()}
+            took = {name: now[name] - began for name, began in self._began.items()}
+            took["job_s"] *= self.jobs
+            took = {name: before[name] + value for name, value in took.items()}
             self._folder.note(effort={name: round(value, 3) for name, value in took.items()})
 
     def _now(self) -> dict[str, float]:
         used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
         cpu_s = sum(each.ru_utime + each.ru_stime for each in used)
-        return {"trials": self._trials, "cpu_s": cpu_s, "job_s": time.monotonic() * self._jobs}
+        return {"trials": self._trials, "cpu_s": cpu_s, "job_s": time.monotonic()}
 
 
 def _executor(

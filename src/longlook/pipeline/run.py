@@ -7,8 +7,9 @@ from pathlib import Path
 from longlook.core import Plan, RunFolder, Study
 from longlook.pipeline.analyse import Result, analyse_run
 from longlook.pipeline.check import check, trials_by_engine
-from longlook.pipeline.evidence import refuse_altered
+from longlook.pipeline.evidence import distrusted_set_aside, refuse_altered
 from longlook.pipeline.execute import execute
+from longlook.pipeline.executors import connected
 from longlook.pipeline.open_run import open_run
 from longlook.pipeline.options import Observer, RunOptions
 from longlook.pipeline.provide import provide_for
@@ -60,7 +61,7 @@ def verify(plan: Plan, folder: RunFolder, provisions: Provisions, options: RunOp
             observer.verifying(done, repeats * len(plan.trials))
 
     for each, trials in trials_by_engine(plan, options.engine):
-        with each:
+        with distrusted_set_aside(folder, observer), connected(each, folder, observer):
             verifier = Verifier(folder, each, provisions, folder.study.metrics, repeats, options.jobs)
             checked |= {trial.trial_id: trial for trial in verifier.verify(trials, count)}
     save(folder, Verification(repeats, tuple(checked[trial.id] for trial in plan.trials)))

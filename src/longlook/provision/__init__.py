@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from longlook.provision import server_configs as server_configs
     from longlook.provision import tls as tls
     from longlook.provision.build_cache import build_folder as build_folder
+    from longlook.provision.build_cache import filled as filled
     from longlook.provision.build_cache import is_folder_built as is_folder_built
     from longlook.provision.build_cache import sources_digest as sources_digest
     from longlook.provision.c import c_toolchain as c_toolchain
@@ -129,7 +130,7 @@ else:
     __all__, __getattr__ = lazy(
         __name__,
         {
-            "build_cache": "build_folder is_folder_built sources_digest",
+            "build_cache": "build_folder filled is_folder_built sources_digest",
             "c": "c_toolchain compile_c library_of state_cmake_version",
             "catalogue": "StackVersion is_installed selected stack_versions versions_here",
             "content": "PNG_OVERHEAD_BYTES Writer make_content noise png",

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from longlook.run.tally import Progress as Progress
     from longlook.run.tally import Tally as Tally
     from longlook.run.trial_cache import TrialCache as TrialCache
+    from longlook.run.trial_cache import stack_digest as stack_digest
     from longlook.run.verification import LINK_LOG as LINK_LOG
     from longlook.run.verification import SAMPLES as SAMPLES
     from longlook.run.verification import TIMELINE as TIMELINE
@@ -57,7 +58,7 @@ else:
             "host_facts": "facts_of_host",
             "link_diff": "FirstDifference Packet PacketPair",
             "tally": "Progress Tally",
-            "trial_cache": "TrialCache",
+            "trial_cache": "TrialCache stack_digest",
             "verification": "Checked Group LINK_LOG SAMPLES TIMELINE Verification groups",
             "verify": "DIVERGENT Verifier forget load refuse_unrepeatable save",
         },

@@ -1,6 +1,7 @@
 """Finished trials by what determines them, so that none is ever run twice. Only virtual time makes that possible."""
 
 import hashlib
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
@@ -38,7 +39,7 @@ class TrialCache:
         self._schema, self._setting = codec.canonical(SCHEMA_VERSION), codec.canonical(dict(setting))
         self._store = ContentStore(root) if root else cache_with_store(TRIALS)
         # Trials of a plan share nearly all of these, and a large plan asks for the keys of 100,000 trials.
-        self._source = cache(_source)
+        self._stack_digest = cache(stack_digest)
         self._contents: dict[int, tuple[Content, str]] = {}
 
     def key(self, job: Job) -> str:
@@ -49,7 +50,7 @@ class TrialCache:
             "trial": codec.canonical(job.trial),
             "attempt": codec.canonical(job.attempt),
             "programs": codec.canonical({role: program.digest for role, program in job.programs.items()}),
-            "stacks": codec.canonical([self._source(end.stack) for end in endpoints_of(job.trial)]),
+            "stacks": codec.canonical([self._stack_digest(end.stack) for end in endpoints_of(job.trial)]),
             "content": self._content(job.content),
             "identity": codec.canonical(
                 [file_digest(Path(path)) for path in (job.identity.certificate, job.identity.ca)]
@@ -86,6 +87,10 @@ class TrialCache:
         """Return what `read` makes of the folder and the result of a job's entry; None if there is no sound one."""
         return self._store.read(self.key(job), lambda folder: read(folder, _run_in(folder)))
 
+    def forget(self, job: Job) -> None:
+        """Remove the entry of a job that is not believed any more."""
+        self._store.read(self.key(job), _refused)
+
     def keep(self, job: Job, run: Run) -> None:
         """Store a finished trial whose end its programs decided; a measurement that cannot be trusted is not kept."""
         if run.outcome is Outcome.INVALID:
@@ -94,10 +99,19 @@ class TrialCache:
         self._store.keep(self.key(job), source, [name for name, _ in files.below(source) if name != TIMELINE])
 
 
+def _refused(folder: Path) -> Run:
+    raise ValueError(f"{folder} is not believed any more")
+
+
 def _run_in(folder: Path) -> Run:
     return codec.decode(Run, files.read_json(folder / "run.json"))
 
 
-def _source(name: str) -> str:
+_READING = threading.Lock()
+"""Python 3.11 may fail if several threads parse sources at the same moment (`AST constructor recursion depth`)."""
+
+
+def stack_digest(name: str) -> str:
     """Return the digest of the code that decides how a stack's program is called."""
-    return source_digest(registry.source("stacks", name))
+    with _READING:
+        return source_digest(registry.source("stacks", name))

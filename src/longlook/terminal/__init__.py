@@ -14,10 +14,14 @@ if TYPE_CHECKING:
     from longlook.terminal.console import error_console as error_console
     from longlook.terminal.console import output_console as output_console
     from longlook.terminal.console import print_json as print_json
+    from longlook.terminal.options import CHECKED as CHECKED
+    from longlook.terminal.options import LOCAL as LOCAL
     from longlook.terminal.options import Around as Around
     from longlook.terminal.options import AsJson as AsJson
     from longlook.terminal.options import AsJsonLines as AsJsonLines
+    from longlook.terminal.options import CheckWorkers as CheckWorkers
     from longlook.terminal.options import EngineOptions as EngineOptions
+    from longlook.terminal.options import Executor as Executor
     from longlook.terminal.options import Losses as Losses
     from longlook.terminal.options import StudyChanges as StudyChanges
     from longlook.terminal.options import TrustPrograms as TrustPrograms
@@ -46,8 +50,8 @@ else:
             "answers": "answers_shown",
             "console": "duration error_console output_console print_json",
             "options": (
-                "Around AsJson AsJsonLines EngineOptions Losses StudyChanges TrustPrograms check_file expand_options "
-                "name_store new_folder parse_changes"
+                "Around AsJson AsJsonLines CHECKED CheckWorkers EngineOptions Executor LOCAL Losses StudyChanges "
+                "TrustPrograms check_file expand_options name_store new_folder parse_changes"
             ),
             "printer": "FileForm FilePrinter Printer Printers Renderings Unwrapped document_printer lines_printer",
             "run_display": "RunDisplay fail_where_altered fail_where_unexpected fail_without_trials going_on",

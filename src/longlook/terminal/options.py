@@ -69,6 +69,23 @@ TrustPrograms = Annotated[
 ]
 
 
+LOCAL, CHECKED = "local", "2%"
+"""The executor, and the share of trials that run again here, if nothing else is said."""
+Executor = Annotated[
+    str,
+    typer.Option(
+        metavar="local|dask|dask:ADDRESS|futures:MODULE:NAME",
+        help="Where trials in virtual time run: here, on Dask's workers, or on any executor of Python.",
+    ),
+]
+CheckWorkers = Annotated[
+    str,
+    typer.Option(metavar="SHARE", help="The share of trials of other machines that run again here and are compared."),
+]
+_MOST_JOBS = 1024
+"""Tasks at once on other machines if nobody says a number: as many as they have room for, up to this."""
+
+
 @dataclass(frozen=True)
 class EngineOptions:
     """The engine, its use of the CPUs and of the cache."""
@@ -84,6 +101,8 @@ class EngineOptions:
     store_read_only: Annotated[
         bool, typer.Option("--store-read-only", help="Take from the store, and put nothing into it.")
     ] = False
+    executor: Executor = LOCAL
+    check_workers: CheckWorkers = CHECKED
 
     def __post_init__(self) -> None:
         if self.trust_programs:
@@ -100,10 +119,14 @@ class EngineOptions:
         from longlook.engines import make_engine
         from longlook.pipeline import RunOptions
 
+        engine, jobs = make_engine(self.engine), self.jobs_at_once
+        if self.executor != LOCAL:
+            from longlook.remote import remote_engine
+
+            engine = remote_engine(self.executor, engine, self.jobs, self.check_workers)
+            jobs = self.jobs or _MOST_JOBS
         command = ("longlook", *sys.argv[1:])
-        return RunOptions(
-            make_engine(self.engine), jobs=self.jobs_at_once, use_cache=not self.no_cache, command=command
-        )
+        return RunOptions(engine, jobs=jobs, use_cache=not self.no_cache, command=command)
 
 
 def name_store(url: str | None, *, read_only: bool) -> None:
