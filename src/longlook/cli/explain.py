@@ -42,7 +42,14 @@ class TrialOptions:
 
     def options(self, engine: str) -> "RunOptions":
         """Return the options of runs by an engine."""
-        made = EngineOptions(engine, self.jobs, self.no_cache, self.trust_programs, self.executor, self.check_workers)
+        made = EngineOptions(
+            engine,
+            self.jobs,
+            self.no_cache,
+            self.trust_programs,
+            executor=self.executor,
+            check_workers=self.check_workers,
+        )
         return made.run_options()
 
 

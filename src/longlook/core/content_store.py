@@ -50,6 +50,9 @@ class Behind(Protocol):
     def offer(self, key: str) -> None:
         """Take note that an entry is here; return at once."""
 
+    def withdraw(self, key: str) -> None:
+        """Remove an entry that was offered by this process, and is not believed any more."""
+
 
 STORES_BEHIND: dict[str, Behind] = {}
 """The stores behind the caches of this process, by kind of entry; `longlook.store` fills it while something runs."""
@@ -130,6 +133,12 @@ class ContentStore:
     def remove(self, key: str) -> None:
         """Remove an entry of this machine."""
         shutil.rmtree(self._folder(key), ignore_errors=True)
+
+    def withdraw(self, key: str) -> None:
+        """Remove an entry that is not believed any more, here and, if this process put it there, in the store behind."""
+        self.remove(key)
+        if self._behind is not None:
+            self._behind.withdraw(key)
 
     def lay(self, key: str, names: Iterable[str] | None, into: Path) -> bool:
         """Copy files of an entry (None: all) into a folder, except files that are the same there.

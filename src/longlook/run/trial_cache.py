@@ -88,8 +88,8 @@ class TrialCache:
         return self._store.read(self.key(job), lambda folder: read(folder, _run_in(folder)))
 
     def forget(self, job: Job) -> None:
-        """Remove the entry of a job that is not believed any more."""
-        self._store.read(self.key(job), _refused)
+        """Remove the entry of a job that is not believed any more, also from the store into which this process put it."""
+        self._store.withdraw(self.key(job))
 
     def keep(self, job: Job, run: Run) -> None:
         """Store a finished trial whose end its programs decided; a measurement that cannot be trusted is not kept."""
@@ -97,10 +97,6 @@ class TrialCache:
             return
         source = Path(job.folder)
         self._store.keep(self.key(job), source, [name for name, _ in files.below(source) if name != TIMELINE])
-
-
-def _refused(folder: Path) -> Run:
-    raise ValueError(f"{folder} is not believed any more")
 
 
 def _run_in(folder: Path) -> Run:

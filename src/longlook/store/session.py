@@ -66,6 +66,7 @@ class Sharing:
         self._rests: dict[Trouble, tuple[float, str]] = {}  # until when, and why
         self._said: set[str] = set()
         self._offered: set[Item] = set()
+        self._withdrawn: set[Item] = set()
         self.taken: Counter[str] = Counter()
         """Entries that were fetched, by kind."""
         self.put: Counter[str] = Counter()
@@ -121,6 +122,20 @@ class Sharing:
             self._waiting.put((kind, key))
         else:
             self._leave((kind, key), "more were waiting than it can take")
+
+    def withdraw(self, kind: str, key: str) -> None:
+        """Remove an entry that this process offered from the store, also one that is being put at this moment."""
+        with self._lock:
+            if (kind, key) not in self._offered:
+                return
+            self._withdrawn.add((kind, key))
+        self._delete(kind, key)
+
+    def _delete(self, kind: str, key: str) -> None:
+        try:
+            self.store.delete(kind, key)
+        except StoreError as error:
+            self._warn(f"{kind}/{key} is not believed any more and could not be removed: {error.message}")
 
     @property
     def left(self) -> Counter[str]:
@@ -204,6 +219,8 @@ class Sharing:
                 self._waiting.task_done()
 
     def _put(self, kind: str, key: str) -> None:
+        if (kind, key) in self._withdrawn:
+            return
         if why := next(filter(None, map(self._resting, Trouble)), None):
             self._leave((kind, key), why)
             return
@@ -223,7 +240,9 @@ class Sharing:
 
         if cache_of(kind).read(key, put) is None:
             problems.append("this machine's cache lost them")
-        if problems:
+        if (kind, key) in self._withdrawn:
+            self._delete(kind, key)
+        elif problems:
             self._leave((kind, key), problems[0])
 
     def _leave(self, item: Item, reason: str) -> None:
@@ -271,6 +290,9 @@ class _Behind:
 
     def offer(self, key: str) -> None:
         self._sharing.offer(self._kind, key)
+
+    def withdraw(self, key: str) -> None:
+        self._sharing.withdraw(self._kind, key)
 
 
 _active: list[Sharing] = []

@@ -78,6 +78,23 @@ def test_a_damaged_entry_is_named_removed_and_made_again(
     assert SharedStore.open(str(named)).damage("trials", KEY) is None
 
 
+def test_what_is_not_believed_any_more_leaves_the_store_if_this_process_put_it_there(
+    named: Path, entry: Path, said: list[str]
+) -> None:
+    with sharing(said.append) as entered:
+        assert entered is not None
+        for name in ("one", "other"):
+            cache_with_store("trials").keep(key(name), entry, NAMES)
+        entered.wait()
+        cache_with_store("trials").withdraw(key("other"))
+    assert (named / object_name("trials", KEY)).is_file()
+    assert not (named / object_name("trials", key("other"))).exists()
+    with sharing(said.append):
+        cache_with_store("trials").withdraw(KEY)
+    assert cache_of("trials").damage(KEY) is not None, "it is not here"
+    assert (named / object_name("trials", KEY)).is_file(), "another process may have put it there"
+
+
 def test_who_only_reads_puts_nothing(
     named: Path, entry: Path, monkeypatch: pytest.MonkeyPatch, said: list[str]
 ) -> None:
