@@ -16,7 +16,7 @@ from longlook.instruments.bundle.archive import write_bundle
 from longlook.instruments.bundle.layout import SUMS
 from tests.support.command_line import longlook
 
-pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.timeout(3000)]
 
 STUDY = """
 schema = 1
@@ -29,11 +29,8 @@ losses = "strata"
 metrics = ["page_load_time"]
 defaults = { server = "quic-go", client = "quic-go", protocol = "h3" }
 workload = { kind = "page", objects = 1, object = "1KB" }
-network = { rtt = "20ms" }
-factors = [
-  { name = "loss", sets = "network.loss", levels = ["0%", "2%"] },
-  { name = "rate", sets = "network.rate", levels = ["10Mbit", "50Mbit"] },
-]
+network = { rate = "10Mbit", rtt = "20ms" }
+factors = [{ name = "loss", sets = "network.loss", levels = ["0%", "2%"] }]
 contrasts = [["cold", "resumed"]]
 analysis = { min_rounds = 2 }
 
@@ -75,11 +72,11 @@ def content(run: Path) -> Iterator[tuple[str, str]]:
 
 
 def test_merged_shards_are_the_whole_study_to_the_byte(study: Path, whole: Path, tmp_path: Path) -> None:
-    for number in (1, 2, 3):
-        done = longlook("run", str(study), "--shard", f"{number}/3", "--out", str(tmp_path / f"shard-{number}"))
+    for number in (1, 2):
+        done = longlook("run", str(study), "--shard", f"{number}/2", "--out", str(tmp_path / f"shard-{number}"))
         assert done.returncode == 0, done.stderr
-        assert f"This is shard {number}/3" in (tmp_path / f"shard-{number}" / "report" / "index.html").read_text()
-    shards = [str(tmp_path / f"shard-{number}") for number in (2, 3, 1)]
+        assert f"This is shard {number}/2" in (tmp_path / f"shard-{number}" / "report" / "index.html").read_text()
+    shards = [str(tmp_path / f"shard-{number}") for number in (2, 1)]
     done = longlook("merge", *shards, "--out", str(tmp_path / "merged"))
     assert done.returncode == 0, done.stderr
     assert dict(content(tmp_path / "merged")) == dict(content(whole))

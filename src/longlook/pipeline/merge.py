@@ -30,7 +30,7 @@ from longlook.study import cells_in, deal
 def merge_runs(runs: Sequence[Path], out: Path, observer: Observer, *, partial: bool = False) -> Result:
     """Write the run folder `out` of the study whose shards are in the folders `runs`, with its report.
 
-    With `partial` shards may be missing: the run then has the cells of those that are there. Raise InputError if the
+    With `partial` shards may be missing: the run then has the cells of the others. Raise InputError if the
     folders are not finished shards of one plan, run alike, each once, and LonglookError if trials are not as they were
     sealed. Nothing of `out` then stays, and the shards are as they were.
     """

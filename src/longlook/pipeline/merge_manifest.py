@@ -15,7 +15,7 @@ _OPTION = "--shard"
 def manifest_of(shards: Sequence[OpenShard], plan: Plan, missing: Sequence[int]) -> dict[str, Any]:
     """Return the manifest of the run of all shards, in the order in which a run writes it.
 
-    What decides results is the same for all shards. The host is that of the first; under MERGED stands each one's.
+    Everything that decides results is the same for all shards. The host is the first shard's; MERGED has all of them.
     """
     first = shards[0].manifest
     every = [shard.manifest for shard in shards]

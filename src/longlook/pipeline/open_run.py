@@ -68,7 +68,7 @@ def run_named(study: str) -> RunFolder | None:
 def cells_of_run(folder: RunFolder, *, of_all_shards: bool) -> tuple[str, ...]:
     """Return the filters that choose the cells of a run; none if it has all of its study.
 
-    With `of_all_shards` those of the whole plan that a shard is a part of.
+    With `of_all_shards` these are the cells of the whole plan that a shard is a part of.
     """
     all_cells = {cell_id(labels_of(cell)) for cell in cells_of(folder.study)}
     is_part = read_note(folder.manifest) is not None

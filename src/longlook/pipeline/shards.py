@@ -1,4 +1,4 @@
-"""A shard's run folder: its own part of the plan, and beside it the whole plan, by which shards are put together again.
+"""A shard's run folder: its own part of the plan, and also the whole plan, by which shards are put together again.
 
 The part is `plan.json`, so that every command takes the folder for what it is, a run of some cells. `whole-plan.json`
 is sealed and stays as it was made, also if losses are integrated and the part grows. The manifest says under `shard`

@@ -76,12 +76,13 @@ def test_merged_shards_are_the_run_of_the_whole_study(
     assert not RunFolder.open(tmp_path / "merged").altered(trial.id for trial in make_plan(study).trials)
 
 
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("correction", ["holm", "none"])
 def test_rounds_that_decide_stop_as_without_shards(tmp_path: Path, correction: str) -> None:
-    changes = {"max_rounds": "40", "analysis.correction": correction}
+    changes = {"max_rounds": "26", "analysis.correction": correction}
     study = find_study(str(SIX_CELLS), rounds="decide", changes=changes)
     run_study(study, tmp_path / "whole", RunOptions(Noisy()), Observer())
-    shards = in_shards(study, tmp_path, 3, Noisy)
+    shards = in_shards(study, tmp_path, 2, Noisy)
     said: list[str] = []
     merge_runs(shards, tmp_path / "merged", Observer(say=said.append))
     for name in EXACT:

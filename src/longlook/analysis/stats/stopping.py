@@ -48,9 +48,9 @@ _ROUNDING = 1e-9
 def deciding_apart(study: Study, cells: int) -> Study:
     """Return the study by which some cells decide alone when to stop, of a plan of `cells` cells in all.
 
-    A correction compares a p value with those of the other cells, which are not known. So each p value is multiplied by
-    the number of all tests (Bonferroni), which is at least what Holm's correction and that of Benjamini and Hochberg
-    make of it: a cell that is decided alone is decided beside the others, too, and never stops before it would there.
+    A correction compares the p values of all cells, and the other cells are not known. So each p value is multiplied by
+    the number of all tests (Bonferroni). No correction makes a p value larger than that. A cell that is decided alone
+    is therefore decided with the others, too, and never stops before it would there.
     A gate asks for intervals and failures, which are not corrected: it gets the study as it is.
     """
     if study.stopping is None or study.stopping.gate_pct is not None or study.analysis.correction == "none":

@@ -99,6 +99,8 @@ def _checked_members(path: Path, archive: zipfile.ZipFile) -> dict[str, zipfile.
     found: dict[str, zipfile.ZipInfo] = {}
     total = 0
     for entry in entries:
+        if entry.filename.endswith("/") and entry.file_size == 0:
+            continue  # a folder, which other programs write beside its files; nothing is made of it
         if (what := _unfit(entry)) is not None:
             raise InputError(f"{path}: {entry.filename!r} is not unpacked: it {what}", _HINT)
         if entry.filename in found:

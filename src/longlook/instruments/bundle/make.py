@@ -21,7 +21,7 @@ from longlook.pipeline import described
 
 @dataclass(frozen=True)
 class BundleOptions:
-    """What a bundle has beside the run's records and tables, and who made it."""
+    """The parts of a bundle that the user chooses, and who made it."""
 
     artefacts: bool = False
     programs: bool = False

@@ -1,7 +1,7 @@
 """Paths of this machine, and how they are cut out of what leaves it.
 
-A study and the command of a run name files where they were on the machine. What the trials need of them is in the run
-folder by digest, so a bundle keeps their last names alone.
+A study and the command of a run name files by their paths on the machine. The run folder has the contents that trials
+need, by digest, so a bundle keeps the last names of the files alone.
 """
 
 import html

@@ -83,7 +83,7 @@ def _same(same: bool) -> str:
 
 
 def _difference(again: Again) -> str:
-    """Return in a sentence which trial differs, and where first."""
+    """Return in a sentence which trial differs, with its first difference."""
     trial = again.trial
     where = ", ".join(f"{name}={level}" for name, level in trial.cell.items())
     label = f"{trial.id} ({trial.arm} {round_name(trial.round)}{f', {where}' if where else ''})"

@@ -28,7 +28,7 @@ _TABLES = ("samples.parquet", "estimates.parquet")
 
 @dataclass(frozen=True)
 class VerifyRequest:
-    """What is checked: a sample such as `5%`, drawn with a seed; whether the bundle's own programs run."""
+    """A sample such as `5%`, the seed that draws it, and whether the bundle's own programs run."""
 
     sample: str
     seed: int

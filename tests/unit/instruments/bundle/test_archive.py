@@ -85,6 +85,11 @@ def test_an_edited_file_is_named(tmp_path: Path) -> None:
     assert caught.value.exit_code == 1
 
 
+def test_folders_that_another_program_lists_do_not_matter(tmp_path: Path) -> None:
+    path = copied(made(tmp_path / "1.zip"), lambda archive: archive.writestr(zipfile.ZipInfo("a/"), ""))
+    assert (unpacked(path, tmp_path / "out") / "a" / "b.txt").is_file()
+
+
 def test_files_that_were_added_or_removed_are_named(tmp_path: Path) -> None:
     path = made(tmp_path / "1.zip")
     with pytest.raises(LonglookError, match=r"new\.txt was added"):
