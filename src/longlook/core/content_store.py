@@ -135,7 +135,7 @@ class ContentStore:
         shutil.rmtree(self._folder(key), ignore_errors=True)
 
     def withdraw(self, key: str) -> None:
-        """Remove an entry that is not believed any more, here and, if this process put it there, in the store behind."""
+        """Remove an entry that is not believed any more, here and in the store behind, if this process put it there."""
         self.remove(key)
         if self._behind is not None:
             self._behind.withdraw(key)

@@ -88,7 +88,7 @@ class TrialCache:
         return self._store.read(self.key(job), lambda folder: read(folder, _run_in(folder)))
 
     def forget(self, job: Job) -> None:
-        """Remove the entry of a job that is not believed any more, also from the store into which this process put it."""
+        """Remove the entry of a job that is not believed any more, also from a store into which this process put it."""
         self._store.withdraw(self.key(job))
 
     def keep(self, job: Job, run: Run) -> None:

@@ -42,9 +42,7 @@ def contrast_heading(content: ReportContent, contrast: Contrast) -> str:
 
 
 def contrast_heatmap(content: ReportContent, contrast: Contrast, grid: Grid | None = None) -> Any:
-    """Return the heatmap of a contrast with its title and legend, as the report exports it; of all its cells, or of
-    those of a grid.
-    """
+    """Return the heatmap of a contrast with its title and legend, as the report exports it: all cells, or a grid's."""
     grid, estimates = grid or make_grid(content, contrast), content.estimates_of(contrast)
     baseline, contender = content.short_label(contrast.baseline), content.short_label(contrast.contender)
     legend = scale_legend(f"▼ blue: {baseline} better · ▲ red: {contender} better", effect_labels(estimates, content))
