@@ -1,7 +1,7 @@
 """The RO-Crate of a bundle (`ro-crate-metadata.json`): what the files are, for archives and committees. Pure.
 
-It follows RO-Crate 1.1 and the profile Process Run Crate 0.5. Its one action is the run: the study is the object,
-Longlook the instrument, and the tables and the report are the results.
+It follows RO-Crate 1.1 and the profile Process Run Crate 0.5. The run is its one action.
+The study is the action's object. Longlook is its instrument. The tables and the report are its results.
 """
 
 import mimetypes
