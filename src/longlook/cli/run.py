@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from longlook.core import InputError, Study
+from longlook.core import InputError, Study, files
 from longlook.terminal import AsJson, EngineOptions, StudyChanges, check_file, duration, expand_options, new_folder
 
 if TYPE_CHECKING:
@@ -96,12 +96,12 @@ class RunRequest:
         cls, study: str, engine: EngineOptions, changes: StudyChanges, size: RunSize, place: RunFolderOptions
     ) -> "RunRequest":
         """Return the request; InputError if the study or an option cannot be."""
-        from longlook.pipeline import cells_of_run, run_named
-
         begun = place.begun()
         resumed = begun is not None
         levels = changes.levels
-        if (again := run_named(study)) is not None:
+        if (again := _run_named(study)) is not None:
+            from longlook.pipeline import cells_of_run
+
             chosen, levels = changes.find_in(again), levels or cells_of_run(again, of_all_shards=resumed)
         else:
             chosen = changes.find(study, engine.engine, None if begun is None else begun.study)
@@ -120,6 +120,15 @@ class RunRequest:
         if not (self.folder / "manifest.json").exists():
             return None
         return f"finished trials are kept: repeat the command with --resume {self.folder} instead of --out"
+
+
+def _run_named(study: str) -> "RunFolder | None":
+    """Return the run folder in the place of a study; None, with nothing heavy loaded, if it can be none."""
+    if not study.endswith(".json") and not files.is_regular(Path(study) / "manifest.json"):
+        return None
+    from longlook.pipeline import run_named
+
+    return run_named(study)
 
 
 @expand_options
@@ -151,8 +160,8 @@ def run(
         return
     if junit is not None and not request.study.expectations:
         raise InputError(f"--junit {junit}: study {request.study.id} expects nothing", "add a table [expect]")
-    files = [] if junit is None else [FilePrinter(junit, "junit")]
-    result = run_and_show(request, Printers([lines_printer(as_json=as_json), *files]))
+    written = [] if junit is None else [FilePrinter(junit, "junit")]
+    result = run_and_show(request, Printers([lines_printer(as_json=as_json), *written]))
     from longlook.terminal import run_display
 
     if size.verify:

@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from longlook.core import InputError, Plan, RunFolder, Study, codec, find_tree
+from longlook.core import InputError, Plan, RunFolder, Study, codec, files, find_tree
 from longlook.network import trace_store
 from longlook.pipeline.check import reopen
 from longlook.pipeline.options import RunOptions
@@ -55,14 +55,14 @@ def run_named(study: str) -> RunFolder | None:
     Its files are in the cache afterwards, as by `open_adopted`. InputError for a JSON file that is in no run folder.
     """
     path = Path(study)
-    if path.suffix == ".json" and path.is_file():
-        if path.name != STUDY_FILE or not (path.parent / "manifest.json").is_file():
+    if path.suffix == ".json" and files.is_regular(path):
+        if path.name != STUDY_FILE or not files.is_regular(path.parent / "manifest.json"):
             hint = (
                 f"a run's {STUDY_FILE} runs from its run folder, with the files that it names; a study is a TOML file"
             )
             raise InputError(f"{study} is not the {STUDY_FILE} of a run folder", hint)
         return open_adopted(path.parent)
-    return open_adopted(path) if (path / "manifest.json").is_file() and (path / STUDY_FILE).is_file() else None
+    return open_adopted(path) if all(files.is_regular(path / name) for name in ("manifest.json", STUDY_FILE)) else None
 
 
 def cells_of_run(folder: RunFolder, *, of_all_shards: bool) -> tuple[str, ...]:
