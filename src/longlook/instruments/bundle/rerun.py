@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from longlook.core import RUN_RECORD, Engine, Run, RunFolder, Trial, codec, files
+from longlook.core import RUN_RECORD, Engine, Outcome, Run, RunFolder, Trial, codec, files
+from longlook.instruments.bundle.setup_moment import setup_shift_ns
 from longlook.run import LINK_LOG, FirstDifference, Provisions, batches, compare, in_parallel, make_job
 
 _CONTEXT = 0
@@ -17,18 +18,21 @@ class Again:
     """A trial that ran again. `differing` are the files that are not the same, nearest to the cause first; empty: none.
 
     `packet` is the first packet of the link's log that differs, if both logs are there. `other_programs` says that the
-    record differs in nothing but the programs' digests.
+    record differs in nothing but the programs' digests. `setup_ns` is how much longer the setup took, if nothing else
+    differs: every packet and every line is the same. `unable` is the reason if it could not run here.
     """
 
     trial: Trial
     differing: tuple[str, ...]
     packet: FirstDifference | None = None
     other_programs: bool = False
+    setup_ns: int = 0
+    unable: str = ""
 
     @property
     def is_same(self) -> bool:
-        """Whether every file is the same."""
-        return not self.differing
+        """Whether every file is the same, or all but the moment at which the setup ended."""
+        return not (self.differing or self.unable)
 
 
 class Rerunner:
@@ -73,12 +77,16 @@ class Rerunner:
         return found
 
     def _compared(self, trial: Trial, kept: Run, again: Run, place: Path) -> Again:
+        if again.outcome is Outcome.INVALID:  # nothing that a program of the trial did
+            return Again(trial, (), unable=again.reason or "the trial was not valid")
         before = self._folder.trials / trial.id
         names = differing_artefacts(kept.artefacts, again.artefacts)
         if files.digest(before / RUN_RECORD) != files.digest(place / RUN_RECORD):
             others = codec.encode(replace(kept, programs={})) == codec.encode(replace(again, programs={}))
             if others:
                 return Again(trial, (), other_programs=True)
+            if names == (LINK_LOG,) and (shift_ns := setup_shift_ns(kept, again, place)) is not None:
+                return Again(trial, (), setup_ns=shift_ns)
             names = (*names, RUN_RECORD)
         packet = None
         if LINK_LOG in names and (before / LINK_LOG).is_file():

@@ -70,10 +70,17 @@ def _verified(found: Verified) -> Iterator[RenderableType | Unwrapped]:
         yield f"not as in the run: {each}"
     others = sum(each.other_programs for each in found.again)
     by = f", {others} of them by programs with other digests" if others else ""
+    moved = [each.setup_ns for each in found.again if each.setup_ns]
     yield (
-        f"same bytes: {found.same} of {len(found.again)} trials{by}; "
+        f"same bytes: {found.same - len(moved)} of {len(found.again)} trials{by}; "
         f"{100 * len(found.again) / found.exact:.3g} % of {found.exact}, drawn with seed {found.seed}"
     )
+    if moved:
+        times = f"{min(moved):+,} ns" if min(moved) == max(moved) else f"{min(moved):+,} to {max(moved):+,} ns"
+        yield (
+            f"same packets and lines: {len(moved)} more; only the moment at which their setup ended differs ({times}), "
+            "as it does with other system libraries"
+        )
     for again in [each for each in found.again if not each.is_same][:_SHOWN]:
         yield Text(_difference(again), "red")
 
@@ -85,6 +92,8 @@ def _same(same: bool) -> str:
 def _difference(again: Again) -> str:
     """Return in a sentence which trial differs, with its first difference."""
     trial = again.trial
+    if again.unable:
+        return f"{trial.id} could not run here: {again.unable}"
     where = ", ".join(f"{name}={level}" for name, level in trial.cell.items())
     label = f"{trial.id} ({trial.arm} {round_name(trial.round)}{f', {where}' if where else ''})"
     if again.packet is None:
@@ -112,10 +121,12 @@ def _line(found: Verified) -> dict[str, Any]:
         "tables": dict(found.tables),
         "drawn": len(found.again),
         "same": found.same,
+        "same_but_for_setup": {each.trial.id: each.setup_ns for each in found.again if each.setup_ns},
+        "could_not_run": {each.trial.id: each.unable for each in found.again if each.unable},
         "differing": [
             {"trial": each.trial.id, "files": list(each.differing), "first_packet": codec.encode(each.packet)}
             for each in found.again
-            if not each.is_same
+            if each.differing
         ],
     }
 
@@ -133,8 +144,15 @@ def fail_unless_same(found: Verified) -> None:
             f"compare with Longlook {found.about.longlook if found.about else 'of its manifest'}",
         )
     if (first := found.first_difference) is None:
+        if found.unable is not None:
+            count = sum(bool(each.unable) for each in found.again)
+            raise MachineError(
+                f"{count} of {len(found.again)} trials could not run here: {found.unable.unable}",
+                "longlook doctor says what this machine lacks; nothing was found that differs",
+            )
         return
-    message = f"{len(found.again) - found.same} of {len(found.again)} trials differ, the first is {first.trial.id}"
+    differing = sum(bool(each.differing) for each in found.again)
+    message = f"{differing} of {len(found.again)} trials differ, the first is {first.trial.id}"
     if found.deviations:
         carries = found.about is not None and found.about.programs
         hint = "--use-programs runs those of the bundle" if carries else "install what the run had, and verify again"

@@ -58,13 +58,18 @@ class Verified:
 
     @property
     def same(self) -> int:
-        """The number of trials that gave the same bytes again."""
+        """The number of trials that gave the same again."""
         return sum(each.is_same for each in self.again)
 
     @property
     def first_difference(self) -> Again | None:
         """The first trial that differs, in the order of the plan."""
-        return next((each for each in self.again if not each.is_same), None)
+        return next((each for each in self.again if each.differing), None)
+
+    @property
+    def unable(self) -> Again | None:
+        """The first trial that could not run here, in the order of the plan."""
+        return next((each for each in self.again if each.unable), None)
 
 
 def verify(path: Path, request: VerifyRequest, observer: Observer) -> Verified:
