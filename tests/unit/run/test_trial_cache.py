@@ -166,7 +166,7 @@ def test_another_identity_is_another_trial(root: Path, job: Job, tmp_path: Path,
 def test_a_changed_stack_is_another_trial(root: Path, job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
     cache = TrialCache(SETTING, root)
     before = cache.key(job)
-    monkeypatch.setattr(trial_cache, "_source", lambda name: f"edited {name}")
+    monkeypatch.setattr(trial_cache, "stack_digest", lambda name: f"edited {name}")
     assert cache.key(job) != before
 
 
