@@ -138,9 +138,9 @@ class FuturesPool:
         return None
 
     def close(self) -> None:
-        """Shut the executor down; trials that run there end by themselves."""
+        """Shut the executor down, after the trials that run there have ended."""
         if self._executor is not None:
-            self._executor.shutdown(wait=False, cancel_futures=True)
+            self._executor.shutdown(wait=True, cancel_futures=True)
             self._executor = None
 
 

@@ -91,8 +91,7 @@ def _answer(asked: Request, worker: Worker, fetch: Fetch, folder: Path) -> Answe
     jobs = Unpacker().unpack(asked.jobs, folder)
     if differs := differing(asked.programs, facts_of_programs(jobs)):
         return Refused(worker, differs)
-    _refuse_to_build(asked.entries)
-    engine, setting = _ENGINE.entered(asked.setting)
+    engine, setting = _ENGINE.entered(asked)
     if differs := differing(asked.setting, setting):
         return Refused(worker, {f"guest's {name}": values for name, values in differs.items()})
     began_s = time.monotonic()
@@ -167,10 +166,11 @@ class _EnteredEngine:
         self._lock = threading.Lock()
         self._known: tuple[Path, Engine, Mapping[str, str]] | None = None
 
-    def entered(self, wanted: Mapping[str, str]) -> tuple[Engine, Mapping[str, str]]:
-        """Return the engine and its setting; it is entered again if the setting is another one than is wanted."""
+    def entered(self, asked: Request) -> tuple[Engine, Mapping[str, str]]:
+        """Return the engine and its setting; it is entered again if the setting is another one than is asked for."""
         with self._lock:
-            if self._known is None or self._known[0] != cache_dir() or self._known[2] != wanted:
+            if self._known is None or self._known[0] != cache_dir() or self._known[2] != asked.setting:
+                _refuse_to_build(asked.entries)
                 engine = make_engine(_VIRTUAL).__enter__()  # never left: other threads may be running trials in it
                 self._known = cache_dir(), engine, dict(engine.setting() or {})
             return self._known[1:]
