@@ -26,6 +26,7 @@ from longlook.core import (
     InterruptedByUserError,
     Job,
     MachineError,
+    Outcome,
     Run,
     altered_files,
     codec,
@@ -304,10 +305,14 @@ class RemoteEngine:
         folders = [own / str(number) for number in range(len(jobs))]
         for folder in folders:
             folder.mkdir(parents=True)
-        self._local.run_together([replace(job, folder=str(folder)) for job, folder in zip(jobs, folders, strict=True)])
+        own_jobs = [replace(job, folder=str(folder)) for job, folder in zip(jobs, folders, strict=True)]
+        own_runs = self._local.run_together(own_jobs)
         with self._lock:
             self._again += len(jobs)
-        for number, (job, run) in enumerate(zip(jobs, runs, strict=True)):
+        for number, (job, run, own_run) in enumerate(zip(jobs, runs, own_runs, strict=True)):
+            if own_run.outcome is Outcome.INVALID:  # of this machine, so that it says nothing of the worker
+                self._say_once(f"a trial could not run again here, and is not compared: {own_run.reason}")
+                continue
             difference = first_difference(place / str(number), folders[number]) if run.exact else None
             if difference is not None:
                 self._distrust(job, worker, difference)

@@ -13,12 +13,13 @@ import pytest
 from longlook.core import registry
 from longlook.core.errors import InputError, InterruptedByUserError, MachineError
 from longlook.core.job import Job
+from longlook.core.model import Outcome, Run
 from longlook.remote import engine
 from longlook.remote.engine import LOST_AT_MOST, ExecutorReport, Machine
 from longlook.remote.entries import digest_of, tree_of
 from longlook.remote.messages import Missing, Refused, Request, Unable, Wrong, write_answer
 from longlook.remote.recheck import DistrustedWorkerError
-from tests.unit.remote.conftest import Finishing, Workers, result, worker
+from tests.unit.remote.conftest import ExactEngine, Finishing, Workers, result, worker
 
 Make = Callable[..., Any]
 PLUGINS = Path(__file__).parents[2] / "plugins"
@@ -158,6 +159,22 @@ def test_a_lie_is_found_and_all_of_its_machine_is_named(jobs: list[Job], engine_
     assert not (Path(jobs[1].folder) / "run.json").exists()
     with pytest.raises(DistrustedWorkerError):  # what that machine returns later is not taken either
         made.run(jobs[2])
+
+
+def test_a_trial_that_cannot_run_again_here_accuses_nobody(
+    jobs: list[Job], engine_of: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lost(_engine: ExactEngine, batch: list[Job]) -> list[Run]:
+        return [replace(ExactEngine().run(job), outcome=Outcome.INVALID, reason="no room") for job in batch]
+
+    worker_of = Finishing(tmp_path / "there", jobs)
+    made = engine_of(Workers(worker_of), "1")
+    monkeypatch.setattr(ExactEngine, "run_together", lost)
+    said: list[str] = []
+    made.say = said.append
+    made.run(jobs[0])
+    assert said == ["a trial could not run again here, and is not compared: no room"]
+    assert result(jobs[0]).outcome is Outcome.OK
 
 
 def test_the_first_trial_of_each_machine_is_checked(jobs: list[Job], engine_of: Make, tmp_path: Path) -> None:

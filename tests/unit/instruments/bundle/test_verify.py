@@ -10,7 +10,7 @@ from longlook.core import InputError, LonglookError, MachineError
 from longlook.instruments.bundle.archive import write_bundle
 from longlook.instruments.bundle.layout import ABOUT, SUMS
 from longlook.instruments.bundle.rerun import Again, differing_artefacts
-from longlook.instruments.bundle.show import fail_unless_same
+from longlook.instruments.bundle.show import fail_unless_same, verified_shown
 from longlook.instruments.bundle.verify import Verified, VerifyRequest, verify
 from longlook.pipeline import Observer
 from tests.data.trials import trial
@@ -116,3 +116,21 @@ def test_the_facts_of_a_bundle_count_as_they_are(bundle: Path) -> None:
     assert about is not None
     with zipfile.ZipFile(bundle) as archive:
         assert json.loads(archive.read(ABOUT))["study"] == about.study == "tiny"
+
+
+def test_a_trial_that_could_not_run_here_is_no_difference(tmp_path: Path) -> None:
+    again = (Again(trial(), (), unable="no guest boots"), Again(trial(), ()))
+    with pytest.raises(MachineError, match="1 of 2 trials could not run here: no guest boots"):
+        fail_unless_same(Verified(tmp_path, None, "s", 2, 2, 7, again=again))
+    with pytest.raises(LonglookError, match="1 of 3 trials differ") as caught:
+        fail_unless_same(Verified(tmp_path, None, "s", 3, 3, 7, again=(*again, Again(trial(), ("link.bin",)))))
+    assert caught.value.exit_code == 1
+
+
+def test_a_trial_whose_setup_alone_took_longer_passes_and_is_said(tmp_path: Path) -> None:
+    found = Verified(tmp_path, None, "s", 2, 2, 7, again=(Again(trial(), (), setup_ns=7424), Again(trial(), ())))
+    fail_unless_same(found)
+    said = " ".join(str(each) for each in verified_shown(found).people())
+    assert "same bytes: 1 of 2 trials" in said
+    assert "same packets and lines: 1 more" in said
+    assert "+7,424 ns" in said
