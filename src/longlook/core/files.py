@@ -206,7 +206,7 @@ def below(folder: Path, shallow: Collection[str] = ()) -> Iterator[tuple[str, st
 
 
 def _read(path: Path, file: BufferedReader, most_bytes: int) -> bytes:
-    data = file.read(most_bytes + 1)
+    data = file.read(min(most_bytes, os.fstat(file.fileno()).st_size) + 1)  # room for all that is asked for is taken
     if len(data) > most_bytes:
         raise UnfitFileError(path, f"growing while it is read; allowed: at most {most_bytes} bytes")
     return data

@@ -53,6 +53,7 @@ TRIALS = "trials"
 _SHALLOW = (TRIALS, ALTERED)
 """Folders of a run folder in which there are folders of trials."""
 
+_LARGEST_PLAN_BYTES = 4 << 30  # 1.7 KB for each of a million trials
 _DAMAGED = "a run folder is read whole: restore the file from a copy, or run the study again"
 
 _LONGEST_SHOWN = 200
@@ -258,7 +259,8 @@ class RunFolder:
         if (what := self.broken(name)) is not None:
             raise InputError(f"{self.path}: {what} since the run was planned", _DAMAGED)
         try:
-            yield files.read_json(self.path / name, files.LARGEST_STREAMED_BYTES)  # a plan has 1.7 KB a trial
+            largest = _LARGEST_PLAN_BYTES if name == "plan.json" else files.LARGEST_BYTES
+            yield files.read_json(self.path / name, largest)
         except OSError as error:
             raise InputError(f"{self.path / name} cannot be read: {error.strerror}", _DAMAGED) from error
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:

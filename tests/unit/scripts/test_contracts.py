@@ -25,6 +25,7 @@ BROKEN = {
     "statsmodels": ("report/text.py", "import statsmodels.api"),
     "altair": ("cli/commands.py", "import jinja2"),
     "click": ("report/text.py", "import typer"),
+    "dask": ("cli/run.py", "import distributed"),
     "nowhere": ("cli/commands.py", "import websockets"),
 }
 """For each rule a file of the package, and a line that breaks the rule when it is added."""
