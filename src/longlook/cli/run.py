@@ -199,9 +199,15 @@ def report(
     """Write a run's report again from its raw artefacts."""
     from longlook.core import RunFolder
     from longlook.explain import wanted
+    from longlook.instruments.bundle import about_of
     from longlook.pipeline import analyse_run
     from longlook.terminal import RunDisplay, fail_where_altered, fail_where_unexpected, lines_printer
 
+    if (about := about_of(run_folder)) is not None and not about.artefacts:
+        raise InputError(
+            f"{run_folder} is of a bundle without raw files, so that nothing can be analysed again",
+            f"its page is {run_folder}/report/index.html; longlook bundle --artefacts makes one with raw files",
+        )
     display = RunDisplay(lines_printer(as_json=as_json, as_markdown=markdown))
     with display, RunFolder.open(run_folder) as folder:
         result = analyse_run(folder, display.observer(), wanted(inside or (), round_number))

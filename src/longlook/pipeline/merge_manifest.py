@@ -48,7 +48,7 @@ def manifest_of(shards: Sequence[OpenShard], plan: Plan, missing: Sequence[int])
 
 
 def _facts(shard: OpenShard) -> dict[str, Any]:
-    names = ("command", "host", "started_unix_s", "finished_unix_s", "effort", "results")
+    names = ("command", "host", "started_unix_s", "finished_unix_s", "effort", "results", "executors")
     return {"number": shard.note.number, **{name: shard.manifest[name] for name in names if name in shard.manifest}}
 
 

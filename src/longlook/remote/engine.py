@@ -216,7 +216,11 @@ class RemoteEngine:
             task = pool.submit(message, label)
             self._wait(pool, task)
             return read_answer(task.result())
-        except (InterruptedByUserError, MachineError, InputError):
+        except InputError as error:  # of whoever answered, which it does not say
+            raise MachineError(
+                f"a worker's answer cannot be read: {error.message}", "have the same Longlook on all machines"
+            ) from error
+        except (InterruptedByUserError, MachineError):
             if task is not None:
                 task.cancel()
             raise
@@ -301,7 +305,10 @@ class RemoteEngine:
         """Run a sample again on this machine; DistrustedWorkerError if a file of an exact trial differs."""
         if not self._sample.chooses(jobs, runs, worker.host):
             return
-        own = place / "own"
+        with tempfile.TemporaryDirectory(prefix=".partial-remote-", dir=place.parent) as own:  # no worker fills it
+            self._compare(jobs, runs, place, Path(own), worker)
+
+    def _compare(self, jobs: Sequence[Job], runs: Sequence[Run], place: Path, own: Path, worker: Worker) -> None:
         folders = [own / str(number) for number in range(len(jobs))]
         for folder in folders:
             folder.mkdir(parents=True)
@@ -313,7 +320,8 @@ class RemoteEngine:
             if own_run.outcome is Outcome.INVALID:  # of this machine, so that it says nothing of the worker
                 self._say_once(f"a trial could not run again here, and is not compared: {own_run.reason}")
                 continue
-            difference = first_difference(place / str(number), folders[number]) if run.exact else None
+            is_exact = run.exact or own_run.exact  # a worker's word alone would switch the check off
+            difference = first_difference(place / str(number), folders[number]) if is_exact else None
             if difference is not None:
                 self._distrust(job, worker, difference)
 

@@ -37,12 +37,16 @@ class Sample:
         self._lock = threading.Lock()
 
     def chooses(self, jobs: Sequence[Job], runs: Sequence[Run], host: str) -> bool:
-        """Return whether jobs that ran together on a machine run again here; some of them must be exact."""
-        if not self._share or not any(run.exact for run in runs):
+        """Return whether jobs that ran together on a machine run again here.
+
+        A machine is new until some of its trials say that they are exact: whether that is so shows here alone.
+        """
+        if not self._share:
             return False
         with self._lock:
             is_first = host not in self._seen
-            self._seen.add(host)
+            if any(run.exact for run in runs):
+                self._seen.add(host)
         name = "".join(f"{job.trial.id}.{job.attempt}" for job in jobs)
         drawn = int.from_bytes(hashlib.sha256(self._secret + name.encode()).digest()[:8], "big")
         return is_first or drawn < self._share * (1 << 64)

@@ -52,6 +52,9 @@ def run(request: bytes) -> bytes:
     _hide_scratch()
     try:
         asked, blobs = read_request(request)
+    except InputError as error:  # of another version's sender
+        return write_answer(Unable(worker, error.message, error.hint))
+    try:
         with exchange_directory() as folder:
             answer = _answer(asked, worker, blobs.get, folder)
             if not isinstance(answer, Done):

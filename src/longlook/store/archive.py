@@ -4,6 +4,7 @@ A packed folder is a tar archive in zstd. Times, owners and the order of a file 
 executable is.
 """
 
+import errno
 import io
 import tarfile
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 LARGEST_UNPACKED_BYTES = 1 << 33
 _EXECUTABLE, _PLAIN = 0o755, 0o644
 _CHUNK_BYTES = 1 << 20
+_UNFIT = (errno.ENAMETOOLONG, errno.ENOTDIR, errno.EISDIR, errno.EINVAL, errno.EILSEQ)  # of names that no file has
 _HINT = "it was cut, edited, or is of another program: get it again"
 
 
@@ -108,10 +110,12 @@ def _damage_named() -> Iterator[None]:
         yield
     except FileExistsError as error:
         raise InputError(f"a packed folder has a file twice: {error.filename}", _HINT) from error
-    except (tarfile.TarError, EOFError, pa.ArrowException) as error:
+    except InputError:
+        raise
+    except (tarfile.TarError, EOFError, pa.ArrowException, ValueError, RecursionError) as error:
         raise InputError(f"a packed folder is damaged: {error}", _HINT) from error
     except OSError as error:
-        if error.errno is None:  # of pyarrow: the stream is no zstd, or ends too early
+        if error.errno is None or error.errno in _UNFIT:  # None of pyarrow: it is no zstd, or ends too early
             raise InputError(f"a packed folder is damaged: {error}", _HINT) from error
         raise
 

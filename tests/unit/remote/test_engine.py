@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from longlook.core import registry
+from longlook.core import codec, files, registry
 from longlook.core.errors import InputError, InterruptedByUserError, MachineError
 from longlook.core.job import Job
 from longlook.core.model import Outcome, Run
+from longlook.lab import seal
 from longlook.remote import engine
 from longlook.remote.engine import LOST_AT_MOST, ExecutorReport, Machine
 from longlook.remote.entries import digest_of, tree_of
@@ -159,6 +160,18 @@ def test_a_lie_is_found_and_all_of_its_machine_is_named(jobs: list[Job], engine_
     assert not (Path(jobs[1].folder) / "run.json").exists()
     with pytest.raises(DistrustedWorkerError):  # what that machine returns later is not taken either
         made.run(jobs[2])
+
+
+def test_a_worker_cannot_switch_the_check_off(jobs: list[Job], engine_of: Make, tmp_path: Path) -> None:
+    def denies(folder: Path) -> None:
+        cut(folder)
+        run = codec.decode(Run, files.read_json(folder / "run.json"))
+        digests = {name: files.digest(folder / name) for name in run.artefacts}
+        seal(folder, replace(run, exact=False, artefacts=digests))
+
+    made = engine_of(Workers(Finishing(tmp_path / "there", jobs, spoil=denies)), "0.000001")
+    with pytest.raises(DistrustedWorkerError):
+        made.run(jobs[0])
 
 
 def test_a_trial_that_cannot_run_again_here_accuses_nobody(

@@ -85,3 +85,16 @@ def test_more_than_the_bound_is_not_unpacked(folder: Path, tmp_path: Path) -> No
     with pytest.raises(InputError, match="more than 1000 bytes"):
         unpack(io.BytesIO(packed_folder(folder)), tmp_path / "out", most_bytes=1000)
     assert not (tmp_path / "out" / "deep/er/file").exists()
+
+
+@pytest.mark.parametrize("names", [["n" * 300], ["a", "a/b/c"], ["a/b", "a"]])
+def test_names_that_no_folder_can_have_are_damage(names: list[str], tmp_path: Path) -> None:
+    with pytest.raises(InputError):
+        unpack(io.BytesIO(packed_entries(*((tarfile.TarInfo(name), b"") for name in names))), tmp_path / "out")
+
+
+def test_a_header_that_cannot_be_read_is_damage(tmp_path: Path) -> None:
+    entry = tarfile.TarInfo("a")
+    entry.pax_headers = {"GNU.sparse.map": "abc"}
+    with pytest.raises(InputError, match="damaged"):
+        unpack(io.BytesIO(packed_entries((entry, b""))), tmp_path / "out")

@@ -10,9 +10,13 @@ from longlook.core import lazy
 
 if TYPE_CHECKING:
     from longlook.instruments.bundle import command as command
+    from longlook.instruments.bundle.layout import About as About
+    from longlook.instruments.bundle.layout import about_of as about_of
 else:
     __all__, __getattr__ = lazy(
         __name__,
-        {},
+        {
+            "layout": "About about_of",
+        },
         "command",
     )

@@ -1,13 +1,14 @@
-"""The layout of a bundle: what is in which file, and the facts about the bundle itself. Pure.
+"""The layout of a bundle: what is in which file, and the facts about the bundle itself.
 
 Unpacked, a bundle is a run folder, with some files more. So whatever reads run folders reads it.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from longlook.core import SCHEMA_VERSION, InputError, codec
+from longlook.core import SCHEMA_VERSION, InputError, codec, files
 
 FORMAT = 1
 """The version of the layout. A bundle of a newer one is refused."""
@@ -47,6 +48,14 @@ class About:
     programs: tuple[CarriedProgram, ...] = ()
     without_paths: tuple[str, ...] = ()  # files from which paths of the machine were cut
     not_carried: Mapping[str, str] = field(default_factory=dict)  # program → why it is not in the bundle
+
+
+def about_of(folder: Path) -> About | None:
+    """Return the facts about the bundle that a run folder was unpacked from; None if it is no bundle's."""
+    try:
+        return read_about(files.read_json(folder / ABOUT))
+    except FileNotFoundError:
+        return None
 
 
 def read_about(data: Any) -> About:

@@ -6,6 +6,7 @@ need, by digest, so a bundle keeps the last names of the files alone.
 
 import html
 import json
+import re
 import shlex
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -49,10 +50,18 @@ def _words(text: str) -> list[str]:
 def without_paths(data: bytes, paths: Mapping[str, str]) -> bytes:
     """Return a text without these paths, also as JSON, HTML and a shell write them."""
     for path, name in paths.items():
-        for spell in (str, _in_json, html.escape, shlex.quote):
-            data = data.replace(spell(path).encode(), spell(name).encode() if name else b"")
+        for spell in dict.fromkeys(spelled(path) for spelled in _SPELLINGS):
+            end = b"" if path.endswith("/") else _NO_NAME_BEHIND
+            whole = re.compile(_NO_NAME_BEFORE + re.escape(spell.encode()) + end)
+            data = whole.sub(name.encode().replace(b"\\", rb"\\"), data)
     return data
 
 
 def _in_json(text: str) -> str:
     return json.dumps(text)[1:-1]
+
+
+_SPELLINGS = (str, _in_json, html.escape, shlex.quote)
+_NO_NAME_BEFORE = rb"(?<![\w.<+-])(?<![\w.]/)"
+_NO_NAME_BEHIND = rb"(?![\w.+-])"
+"""A path is cut out if it stands alone: `/p` is in `/p/runs`, and neither in `</p>` nor in `a/p` or `/pictures`."""

@@ -94,6 +94,7 @@ def given_by(about: About, folder: RunFolder) -> dict[str, Program]:
         if (
             each.file != f"{PROGRAMS}/{each.sha256}"
             or wanted.get(each.name) != each.sha256
+            or not file.is_file()
             or file_digest(file) != each.sha256
         ):
             raise InputError(f"the bundle's {each.name} is not the program that its manifest names", "get it again")

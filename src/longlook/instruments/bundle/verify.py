@@ -1,6 +1,7 @@
 """A bundle, or a run folder, checked: its files, its seals, and a random part of its trials run again."""
 
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,9 +14,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from longlook.core import RUN_RECORD, InputError, Plan, Program, Run, RunFolder, Trial, codec, files
-from longlook.engines import make_engine
+from longlook.engines import DEFAULT, make_engine
 from longlook.instruments.bundle.archive import unpack_bundle
-from longlook.instruments.bundle.layout import About
+from longlook.instruments.bundle.layout import About, about_of
 from longlook.instruments.bundle.programs import KERNEL_PROGRAM, given_by
 from longlook.instruments.bundle.rerun import Again, Rerunner
 from longlook.instruments.bundle.sample import draw, sample_size
@@ -23,6 +24,7 @@ from longlook.pipeline import Observer, analyse_run, open_adopted, provide_for
 from longlook.run import Provisions
 
 _KERNEL_VARIABLE = "LONGLOOK_KERNEL"
+_TRIAL_ID = re.compile(r"[0-9a-f]{16}")  # trials' files are in folders of these names
 _TABLES = ("samples.parquet", "estimates.parquet")
 
 
@@ -78,8 +80,9 @@ def verify(path: Path, request: VerifyRequest, observer: Observer) -> Verified:
     InputError if it is neither, or the bundle's file is damaged; MachineError if trials cannot run here.
     """
     with _opened(path) as (folder, about):
+        _expect_sound(folder)
         finished = _finished(folder)
-        exact = [trial for trial, run in finished if run.exact]
+        exact = [trial for trial, run in finished if run.exact and run.engine == DEFAULT]
         count = sample_size(request.sample, len(exact))
         given = _given(folder, about, observer, use_programs=request.use_programs)
         altered = tuple(_altered(folder, raw=about is None or about.artefacts))
@@ -98,7 +101,7 @@ def verify(path: Path, request: VerifyRequest, observer: Observer) -> Verified:
 def _opened(path: Path) -> Iterator[tuple[RunFolder, About | None]]:
     """Yield the run folder of a path, and the facts of the bundle that it was unpacked from."""
     if path.is_dir():
-        yield open_adopted(path), None
+        yield open_adopted(path), about_of(path)
         return
     with tempfile.TemporaryDirectory(prefix="longlook-verify-", ignore_cleanup_errors=True) as place:
         unpacked = Path(place) / "bundle"
@@ -106,6 +109,16 @@ def _opened(path: Path) -> Iterator[tuple[RunFolder, About | None]]:
         about = unpack_bundle(path, unpacked)
         (unpacked / "trials").mkdir(exist_ok=True)
         yield open_adopted(unpacked), about
+
+
+def _expect_sound(folder: RunFolder) -> None:
+    """Raise InputError if the manifest or the plan is not of the form in which Longlook writes it."""
+    manifest = folder.manifest
+    tables = ("programs", "settings")
+    if not all(isinstance(manifest.get(name), dict) for name in tables) or not isinstance(manifest.get("engine"), str):
+        raise InputError(f"manifest.json of {folder.study.id} is damaged", "get the bundle again")
+    if odd := next((trial.id for trial in folder.plan.trials if not _TRIAL_ID.fullmatch(trial.id)), None):
+        raise InputError(f"the plan has a trial {odd!r}, which no plan of Longlook has", "get the bundle again")
 
 
 def _finished(folder: RunFolder) -> list[tuple[Trial, Run]]:
@@ -150,7 +163,7 @@ def _run_again(
 ) -> tuple[list[Again], tuple[str, ...]]:
     """Return the trials that ran again, and what is not as the run had it on this machine."""
     plan = Plan(folder.study.id, "", tuple(sample))
-    engine = make_engine(str(folder.manifest["engine"]))
+    engine = make_engine(DEFAULT)  # whatever the manifest says: a stranger's programs stay in a guest
     with _kernel(given.get(KERNEL_PROGRAM)), tempfile.TemporaryDirectory(prefix="longlook-verify-") as place:
         provisions = _with(given, provide_for(plan, engine, observer.say, installed=_by_endpoint(given)))
         with engine:

@@ -121,3 +121,10 @@ def test_paths_are_cut_in_every_spelling() -> None:
     texts = (path, json.dumps(path), "/tmp/a &quot;b&quot; &amp; c/run", "'/tmp/a \"b\" & c/run'")
     for text in texts:
         assert b"/tmp" not in without_paths(text.encode(), {path: "run"})
+
+
+def test_a_path_is_cut_where_it_stands_alone_and_nowhere_else() -> None:
+    paths = {"/p": "p", "/data": "data"}
+    kept = b'<p>one</p> a/p pin/data/patches x+/data /pictures /p.txt "</p>"'
+    assert without_paths(kept, paths) == kept
+    assert without_paths(b'"/p" =/p/x file:///data/y (/data)', paths) == b'"p" =p/x file://data/y (data)'

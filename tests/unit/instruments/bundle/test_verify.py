@@ -2,7 +2,9 @@
 
 import json
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -134,3 +136,31 @@ def test_a_trial_whose_setup_alone_took_longer_passes_and_is_said(tmp_path: Path
     assert "same bytes: 1 of 2 trials" in said
     assert "same packets and lines: 1 more" in said
     assert "+7,424 ns" in said
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "reason"),
+    [
+        ("manifest.json", lambda data: {**data, "engine": None}, "manifest.json of .* is damaged"),
+        ("manifest.json", lambda data: {**data, "programs": []}, "manifest.json of .* is damaged"),
+        ("plan.json", lambda data: {**data, "trials": [{**data["trials"][0], "id": "../out"}]}, r"a trial '\.\./out'"),
+    ],
+)
+def test_a_manifest_or_a_plan_of_another_form_is_refused(
+    run: Path, name: str, change: Callable[[Any], Any], reason: str
+) -> None:
+    (run / name).write_text(json.dumps(change(json.loads((run / name).read_text()))))
+    (run / "seals.jsonl").unlink()
+    with pytest.raises(InputError, match=reason):
+        checked(run)
+
+
+def test_trials_run_again_in_guests_whatever_the_manifest_says(run: Path) -> None:
+    manifest = json.loads((run / "manifest.json").read_text())
+    (run / "manifest.json").write_text(json.dumps({**manifest, "engine": "live"}))
+    for record in run.glob("trials/*/run.json"):
+        ran = json.loads(record.read_text())
+        record.write_text(json.dumps({**ran, "engine": "live", "exact": True}))
+    (run / "seals.jsonl").unlink()
+    found = checked(run)
+    assert (found.exact, found.again) == (0, ())
