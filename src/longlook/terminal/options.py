@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -120,6 +121,8 @@ class EngineOptions:
         from longlook.pipeline import RunOptions
 
         engine, jobs = make_engine(self.engine), self.jobs_at_once
+        if self.executor == LOCAL and self.check_workers != CHECKED:
+            raise InputError("--check-workers is for trials on other machines", "name --executor, or leave it out")
         if self.executor != LOCAL:
             from longlook.remote import remote_engine
 
@@ -133,6 +136,8 @@ def name_store(url: str | None, *, read_only: bool) -> None:
     """Name the store of this process as options do; InputError for an empty name."""
     if url == "":
         raise InputError("--store names nothing", "a folder, or a URL such as s3://bucket/prefix")
+    if read_only and not (url or os.environ.get("LONGLOOK_STORE")):
+        raise InputError("--store-read-only: no store is named", "--store URL, or LONGLOOK_STORE=URL")
     if url is not None or read_only:
         from longlook.store import use_store  # with libraries that `--help` does not need
 
