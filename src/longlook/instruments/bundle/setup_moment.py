@@ -22,7 +22,7 @@ _LENGTH = slice(8, 12)
 
 
 def setup_shift_ns(kept: Run, again: Run, folder: Path) -> int | None:
-    """Return by how many ns the setup of `again`, whose files are in `folder`, took longer than that of `kept`.
+    """Return by how many ns the setup of `again`, whose files are in `folder`, took longer than the setup of `kept`.
 
     None if the two differ in anything else.
     """
