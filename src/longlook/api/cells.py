@@ -20,6 +20,7 @@ from longlook.core import (
 )
 from longlook.core import Run as Attempt
 from longlook.core import Trial as Planned
+from longlook.report import cell_label
 from longlook.timeline import Events, Timeline
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class Cell:
     @property
     def label(self) -> str:
         """The levels as text: `50Mbit · 1MB`."""
-        return " · ".join(self.levels.values()) or "all"
+        return cell_label(self.levels)
 
     @property
     def verdicts(self) -> pd.DataFrame:

@@ -116,8 +116,7 @@ def _expect(data: Any, kind: Any, where: str) -> Any:
 
 def canonical(value: Any) -> str:
     """Return the one JSON text of a value: sorted keys, no spaces, no NaN."""
-    plain = type(value) in (list, tuple) and all(type(item) in _PLAIN for item in value)
-    return _CANONICAL.encode(value if plain else encode(value))
+    return _CANONICAL.encode(encode(value))
 
 
 def content_hash(value: Any, length: int = 16) -> str:

@@ -1,18 +1,17 @@
 """The entries that trials of a plan have in the caches, and their way into the shared store and out of it."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 from longlook.analysis import MeasureCache
 from longlook.core import Engine, Job, Outcome, Plan, Run
-from longlook.pipeline.check import trials_by_engine
-from longlook.pipeline.preview import LIVE
+from longlook.pipeline.preview import jobs_with_cache
 from longlook.pipeline.provide import provide_for
 from longlook.provision import share_all_programs
-from longlook.run import Provisions, TrialCache, make_job
+from longlook.run import TrialCache
 from longlook.store import KINDS, MEASURED, TRIALS, Sharing, cache_of, cache_with_store
 
 _AT_ONCE = 8
@@ -35,7 +34,7 @@ class Exchanged:
 def push_plan(plan: Plan, metrics: Sequence[str], engine: Engine, sharing: Sharing, say: Say) -> Exchanged:
     """Put all that this machine has of a plan's trials into the store: trials, measurements, programs and kernel."""
     lacking = 0
-    for job, cache in _jobs(plan, engine, provide_for(plan, engine, say)):
+    for job, cache in jobs_with_cache(plan, engine, provide_for(plan, engine, say)):
         key = cache.key(job)
         if not cache_of(TRIALS).has(key):
             lacking += 1
@@ -66,7 +65,7 @@ def pull_plan(plan: Plan, metrics: Sequence[str], engine: Engine, sharing: Shari
     Programs and the kernel come first, and are built if the store lacks them, because the keys of trials hold their
     digests.
     """
-    jobs = list(_jobs(plan, engine, provide_for(plan, engine, say)))
+    jobs = list(jobs_with_cache(plan, engine, provide_for(plan, engine, say)))
     by_key = {cache.key(job): (job, cache) for job, cache in jobs}
     trials = _take(((TRIALS, key) for key in by_key), say)
     there = [entry for key, entry in by_key.items() if cache_of(TRIALS).has(key)]
@@ -97,20 +96,6 @@ def _take(wanted: Iterable[Key], say: Say) -> Counter[tuple[str, str]]:
             if number % _SAID_EVERY == 0:
                 say(f"{number} entries")
     return done
-
-
-def _jobs(plan: Plan, engine: Engine, provisions: Provisions) -> Iterator[tuple[Job, TrialCache]]:
-    """Yield the first attempt at every trial that repeats, with the cache that has its key."""
-    for each, trials in trials_by_engine(plan, engine):
-        if each.name == LIVE:
-            continue
-        with each:
-            setting = each.setting()
-        if setting is None:
-            continue
-        cache = TrialCache(setting)
-        for trial in trials:
-            yield make_job(trial, 1, "", provisions, dict.fromkeys(trial.traces(), "")), cache
 
 
 def _measured_key(job: Job, cache: TrialCache, metrics: Sequence[str]) -> str | None:

@@ -1,17 +1,17 @@
 """A preview of a run: nothing is installed, no trial runs and no run folder is made."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from longlook.core import STATED, Plan, RunFolder, Study, stop_after_s
+from longlook.core import STATED, Engine, Job, Plan, RunFolder, Study, stop_after_s
 from longlook.pipeline.check import check, runs_in_guests, trials_by_engine
 from longlook.pipeline.options import RunOptions
 from longlook.pipeline.provide import provide_for
 from longlook.pipeline.shards import plans
 from longlook.provision import KERNEL, is_part_installed
-from longlook.run import TrialCache, endpoints, make_job
+from longlook.run import Provisions, TrialCache, endpoints, make_job
 from longlook.store import sharing
 from longlook.study import cell_id, cells_of, labels_of
 
@@ -122,16 +122,19 @@ def _cached(plan: Plan, options: RunOptions) -> int:
     if not options.use_cache or not plan.trials:
         return 0
     provisions = provide_for(plan, options.engine, lambda _text: None)
-    count = 0
-    for engine, trials in trials_by_engine(plan, options.engine):
-        if engine.name == LIVE:
+    return sum(cache.holds(job) for job, cache in jobs_with_cache(plan, options.engine, provisions))
+
+
+def jobs_with_cache(plan: Plan, engine: Engine, provisions: Provisions) -> Iterator[tuple[Job, TrialCache]]:
+    """Yield the first attempt at every trial that repeats, with the cache that has its key; no folder is made."""
+    for each, trials in trials_by_engine(plan, engine):
+        if each.name == LIVE:
             continue  # no trial in real time is ever cached, and entering this engine clears what others left behind
-        with engine:
-            setting = engine.setting()
-            if setting is None:
-                continue
-            cache = TrialCache(setting)
-            for trial in trials:
-                traces = dict.fromkeys(trial.traces(), "")  # the key counts digests alone
-                count += cache.holds(make_job(trial, 1, "", provisions, traces))
-    return count
+        with each:
+            setting = each.setting()
+        if setting is None:
+            continue
+        cache = TrialCache(setting)
+        for trial in trials:
+            traces = dict.fromkeys(trial.traces(), "")  # the key counts digests alone
+            yield make_job(trial, 1, "", provisions, traces), cache

@@ -7,8 +7,8 @@ from longlook.core import Engine, InputError, units, usable_cpus
 from longlook.remote.dask_pool import ADDRESS, DaskPool, local_cluster, named_cluster
 from longlook.remote.engine import RemoteEngine
 from longlook.remote.pool import FuturesPool, Pool
+from longlook.study import VIRTUAL
 
-_VIRTUAL = "virtual"
 _HINT = "local, dask, dask:tcp://HOST:PORT, dask:MODULE:NAME or futures:MODULE:NAME (docs/guide/executors.md)"
 
 
@@ -19,7 +19,7 @@ def remote_engine(executor: str, engine: Engine, jobs: int | None, checked: str)
     again here, such as `2%`. Nothing is connected yet. InputError for what cannot be.
     """
     share = _share(checked)
-    if engine.name != _VIRTUAL:
+    if engine.name != VIRTUAL:
         raise InputError(
             f"--executor {executor}: engine {engine.name} measures in real time, on the machine that asked",
             "leave --executor out, or run in virtual time: --engine virtual",

@@ -16,7 +16,7 @@ from io import BytesIO
 from pathlib import Path, PurePosixPath
 
 from longlook.core import InputError, MachineError, content_hash, files
-from longlook.store import pack, unpack
+from longlook.store import is_below, pack, unpack
 
 _DEPTHS = {"stacks": 4, "www": 2, "images": 2, "players": 2, "decoder": 2, "kernel": 2}
 """Folders of the cache, and how many parts the path of an entry below each has."""
@@ -106,9 +106,8 @@ def _listing(text: bytes) -> dict[str, tuple[str, str]]:
         raise InputError(f"a blob's listing is damaged: {error}", _HINT) from error
     links = {name for name, (kind, _) in tree.items() if kind == _LINK}
     for name, (kind, _) in tree.items():
-        path = PurePosixPath(name)
-        inside = not path.is_absolute() and ".." not in path.parts and str(path) == name and "\0" not in name
-        if not inside or kind not in _KINDS or any(str(parent) in links for parent in path.parents):
+        leads_on = any(str(parent) in links for parent in PurePosixPath(name).parents)
+        if not is_below(name) or kind not in _KINDS or leads_on:
             raise InputError(f"a blob names {name!r}, which is not below its folder", _HINT)
     return tree
 

@@ -37,8 +37,8 @@ from longlook.remote.messages import (
 from longlook.remote.portable import Unpacker
 from longlook.run import facts_of_host
 from longlook.store import pack
+from longlook.study import VIRTUAL
 
-_VIRTUAL = "virtual"
 _KERNEL = "kernel/"
 _NAMED_KERNEL = "LONGLOOK_KERNEL"
 
@@ -174,7 +174,7 @@ class _EnteredEngine:
         with self._lock:
             if self._known is None or self._known[0] != cache_dir() or self._known[2] != asked.setting:
                 _refuse_to_build(asked.entries)
-                engine = make_engine(_VIRTUAL).__enter__()  # never left: other threads may be running trials in it
+                engine = make_engine(VIRTUAL).__enter__()  # never left: other threads may be running trials in it
                 self._known = cache_dir(), engine, dict(engine.setting() or {})
             return self._known[1:]
 

@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from longlook.report.inside.content import InsideContent as InsideContent
     from longlook.report.layout import CellKey as CellKey
     from longlook.report.layout import Grid as Grid
+    from longlook.report.layout import cell_label as cell_label
     from longlook.report.layout import make_grid as make_grid
     from longlook.report.layout import ordered as ordered
     from longlook.report.lost_arms import failures as failures
@@ -115,7 +116,7 @@ else:
             "flows.colours": "flow_colours",
             "inside": "inside_pages write_inside",
             "inside.content": "DrawnMachine InsideContent",
-            "layout": "CellKey Grid make_grid ordered",
+            "layout": "CellKey Grid cell_label make_grid ordered",
             "lost_arms": "failures",
             "machines.diff_drawing": "draw_diff",
             "machines.drawing": "draw",

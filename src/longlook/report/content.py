@@ -1,9 +1,9 @@
 """The inputs of a report: everything it draws, computed by the stages before it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import pandas as pd
 
@@ -23,6 +23,8 @@ from longlook.explain import Answer
 from longlook.run import Verification
 from longlook.study import SERVER_CONFIG, Release, parse_config
 from longlook.timeline import CollectorCost, InDoubt, NotRecorded
+
+_OfCell = TypeVar("_OfCell", RoundsWon, TailEffect)
 
 Goodput = tuple[list[float], list[float]]
 """Times, in s, and rates, in Mbit/s, of one trial."""
@@ -91,6 +93,16 @@ class ReportContent:
         return found
 
     @cached_property
+    def wins_by_cell(self) -> Mapping[tuple[str, str], Sequence[RoundsWon]]:
+        """The rounds won, by contrast and cell."""
+        return _grouped(self.wins)
+
+    @cached_property
+    def tails_by_cell(self) -> Mapping[tuple[str, str], Sequence[TailEffect]]:
+        """The effects on the worst loads, by contrast and cell."""
+        return _grouped(self.tails)
+
+    @cached_property
     def goodput_by_cell(self) -> Mapping[str, Mapping[tuple[str, int, str], Goodput]]:
         """The goodput over time by cell, and there by arm, round and trial id, in that order; empty without any."""
         found: dict[str, dict[tuple[str, int, str], Goodput]] = {}
@@ -141,6 +153,13 @@ class ReportContent:
     def estimates_of(self, contrast: Contrast) -> list[Estimate]:
         """Return the estimates of a contrast on its own metric."""
         return [item for item in self.estimates if item.contrast == contrast.name and item.metric == contrast.metric]
+
+
+def _grouped(items: Iterable[_OfCell]) -> dict[tuple[str, str], list[_OfCell]]:
+    found: dict[tuple[str, str], list[_OfCell]] = {}
+    for item in items:
+        found.setdefault((item.contrast, item.cell_id), []).append(item)
+    return found
 
 
 def short_labels(study: Study) -> dict[str, str]:

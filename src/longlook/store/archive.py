@@ -121,7 +121,13 @@ def _damage_named() -> Iterator[None]:
 
 
 def _target(entry: tarfile.TarInfo, into: Path) -> Path:
-    path = PurePosixPath(entry.name)
-    if not entry.isreg() or path.is_absolute() or ".." in path.parts or str(path) != entry.name or "\0" in entry.name:
+    if not entry.isreg() or not is_below(entry.name):
         raise InputError(f"{entry.name!r} of a packed folder is not a file below it", _HINT)
-    return into / path
+    return into / entry.name
+
+
+def is_below(name: str) -> bool:
+    """Return whether a name is a plain path of something below a folder: it leads nowhere else, in one spelling."""
+    path = PurePosixPath(name)
+    is_plain = name != "." and str(path) == name and "\0" not in name
+    return is_plain and not path.is_absolute() and ".." not in path.parts

@@ -16,6 +16,7 @@ from pathlib import Path, PurePosixPath
 
 from longlook.core import InputError, LonglookError, MachineError, files
 from longlook.instruments.bundle.layout import ABOUT, SUMS, About, read_about
+from longlook.store import is_below
 
 MOST_FILES = 1_000_000
 LARGEST_BYTES = 1 << 35
@@ -116,7 +117,7 @@ def _unfit(entry: zipfile.ZipInfo) -> str | None:
     """Return in a clause why a member is none of a bundle; None if it may be one."""
     name = entry.orig_filename
     place = PurePosixPath(name)
-    if "\0" in name or "\\" in name or place.is_absolute() or ".." in place.parts or str(place) != name or name == ".":
+    if not is_below(name) or "\\" in name:
         return "would leave the folder, or is no plain name"
     if not all(part.isprintable() and len(part.encode()) <= 255 for part in place.parts):
         return "has a name that no file of a bundle has"

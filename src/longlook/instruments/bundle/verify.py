@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from longlook.core import RUN_RECORD, InputError, Plan, Program, Run, RunFolder, Trial, codec, files
-from longlook.engines import DEFAULT, make_engine
+from longlook.engines import make_engine
 from longlook.instruments.bundle.archive import unpack_bundle
 from longlook.instruments.bundle.layout import About, about_of
 from longlook.instruments.bundle.programs import KERNEL_PROGRAM, given_by
@@ -22,6 +22,7 @@ from longlook.instruments.bundle.rerun import Again, Rerunner
 from longlook.instruments.bundle.sample import draw, sample_size
 from longlook.pipeline import Observer, analyse_run, open_adopted, provide_for
 from longlook.run import Provisions
+from longlook.study import VIRTUAL
 
 _KERNEL_VARIABLE = "LONGLOOK_KERNEL"
 _TRIAL_ID = re.compile(r"[0-9a-f]{16}")  # trials' files are in folders of these names
@@ -82,7 +83,7 @@ def verify(path: Path, request: VerifyRequest, observer: Observer) -> Verified:
     with _opened(path) as (folder, about):
         _expect_sound(folder)
         finished = _finished(folder)
-        exact = [trial for trial, run in finished if run.exact and run.engine == DEFAULT]
+        exact = [trial for trial, run in finished if run.exact and run.engine == VIRTUAL]
         count = sample_size(request.sample, len(exact))
         given = _given(folder, about, observer, use_programs=request.use_programs)
         altered = tuple(_altered(folder, raw=about is None or about.artefacts))
@@ -163,7 +164,7 @@ def _run_again(
 ) -> tuple[list[Again], tuple[str, ...]]:
     """Return the trials that ran again, and what is not as the run had it on this machine."""
     plan = Plan(folder.study.id, "", tuple(sample))
-    engine = make_engine(DEFAULT)  # whatever the manifest says: a stranger's programs stay in a guest
+    engine = make_engine(VIRTUAL)  # whatever the manifest says: a stranger's programs stay in a guest
     with _kernel(given.get(KERNEL_PROGRAM)), tempfile.TemporaryDirectory(prefix="longlook-verify-") as place:
         provisions = _with(given, provide_for(plan, engine, observer.say, installed=_by_endpoint(given)))
         with engine:

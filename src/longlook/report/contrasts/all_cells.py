@@ -39,6 +39,7 @@ class AllCellsSection(Section):
         return {
             "section": self,
             "named": len(self.content.study.contrasts) > 1,
+            "in_pages": self._in_pages,
             "header": header,
             "rows": rows,
         }

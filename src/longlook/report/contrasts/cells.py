@@ -261,10 +261,10 @@ def _spread(content: ReportContent, item: Estimate) -> list[tuple[str, str]]:
     facts = [
         (f"Rounds won by {content.short_label(won.contender)}",
          f"{won.won} of {won.n_pairs} ({won.ci_low_pct:.0f} to {won.ci_high_pct:.0f} %)")
-        for won in content.wins if (won.contrast, won.cell_id) == own
+        for won in content.wins_by_cell.get(own, ())
     ]  # fmt: skip
-    for tail in content.tails:
-        if (tail.contrast, tail.cell_id) == own and tail.effect_pct is not None:
+    for tail in content.tails_by_cell.get(own, ()):
+        if tail.effect_pct is not None:
             shown = f"{wording.effect(tail.effect_pct)} ({wording.interval_pct(tail.ci_low_pct, tail.ci_high_pct)})"
             facts.append((f"Effect on the worst {tail.worst_pct:g} %", shown))
     return facts

@@ -41,16 +41,24 @@ def contrast_heading(content: ReportContent, contrast: Contrast) -> str:
     return f"{arms}: {wording.inner(content.facts(contrast.metric).label)}"
 
 
-def contrast_heatmap(content: ReportContent, contrast: Contrast, grid: Grid | None = None) -> Any:
-    """Return the heatmap of a contrast with its title and legend, as the report exports it: all cells, or a grid's."""
-    grid, estimates = grid or make_grid(content, contrast), content.estimates_of(contrast)
+def contrast_heatmap(content: ReportContent, contrast: Contrast) -> Any:
+    """Return the heatmap of a contrast with its title and legend, as the report exports it."""
+    grid = make_grid(content, contrast)
+    return contrast_figure(content, contrast, grid, measured_squares(content, grid))
+
+
+def contrast_figure(
+    content: ReportContent, contrast: Contrast, grid: Grid, squares: Mapping[tuple[str, str], Square]
+) -> Any:
+    """Return the heatmap of these squares of a contrast with its title and legend."""
+    estimates = content.estimates_of(contrast)
     baseline, contender = content.short_label(contrast.baseline), content.short_label(contrast.contender)
     legend = scale_legend(f"▼ blue: {baseline} better · ▲ red: {contender} better", effect_labels(estimates, content))
     label = wording.inner(content.facts(contrast.metric).label)
     notes = [f"Effect on {label}; below it the interval.", "White: ≈ equivalent, ? inconclusive."]
     if any(item.cliff is not None for item in estimates):
         notes.append(f"{wording.CLIFF} the effect differs by more than the margin inside the cell's neighbourhood.")
-    return heatmap(grid, measured_squares(content, grid), contrast_heading(content, contrast), notes, legend)
+    return heatmap(grid, squares, contrast_heading(content, contrast), notes, legend)
 
 
 def heatmap(

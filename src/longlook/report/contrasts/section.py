@@ -1,8 +1,10 @@
 """The sections of contrasts: two arms on one metric, as a heatmap with the details and every sample of each cell."""
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any, ClassVar
 
 import altair as alt
@@ -13,11 +15,11 @@ from longlook.report import wording
 from longlook.report.charts import colours
 from longlook.report.charts.colours import gradient
 from longlook.report.charts.theme import unit_axis
-from longlook.report.content import ReportContent, records
+from longlook.report.content import ReportContent
 from longlook.report.contrasts.cell_charts import cell_charts
 from longlook.report.contrasts.cells import CellDetail, CellDetails
 from longlook.report.contrasts.drawn import cliff_chart, drawn_charts
-from longlook.report.contrasts.heatmap import contrast_heading, contrast_heatmap, effect_labels
+from longlook.report.contrasts.heatmap import contrast_figure, contrast_heading, effect_labels
 from longlook.report.contrasts.squares import STATE_NOTES, Square, claims_of, measured_squares
 from longlook.report.layout import Grid, Place, abbreviated, cell_label, make_grid
 from longlook.report.section import Section, slug
@@ -32,7 +34,7 @@ def sample_chart(content: ReportContent, contrast: Contrast, grid: Grid, title: 
 
     Panels are placed one by one, as Vega's facets close up if one is missing.
     """
-    values = _values(content, contrast)
+    values = {place.cell_id: _values(content, contrast, place) for place in grid.in_order() if place.cell_id}
     rows, columns = abbreviated(grid.rows, LEVEL_CHARACTERS), abbreviated(grid.columns, LEVEL_CHARACTERS)
     lines = []
     for row in grid.rows:
@@ -57,28 +59,28 @@ def sample_chart(content: ReportContent, contrast: Contrast, grid: Grid, title: 
     )
 
 
-def _values(content: ReportContent, contrast: Contrast) -> dict[str, list[dict[str, Any]]]:
-    """Return the samples with a value of the contrast's two arms on its metric, by cell."""
+def _values(content: ReportContent, contrast: Contrast, place: Place) -> list[dict[str, Any]]:
+    """Return a cell's samples with a value of the contrast's two arms on its metric."""
     arms = {contrast.baseline: colours.BASELINE, contrast.contender: colours.CONTENDER}
-    table = content.samples
-    chosen = table[
-        (table["metric"] == contrast.metric)
-        & table["arm"].isin(list(arms))
-        & (table["outcome"] == str(Outcome.OK))
-        & table["value"].notna()
+    chosen = [
+        row
+        for row in content.samples_by_cell.get(str(place.cell_id), ())
+        if row["metric"] == contrast.metric
+        and row["arm"] in arms
+        and row["outcome"] == str(Outcome.OK)
+        and not math.isnan(row["value"])
     ]
-    values: dict[str, list[dict[str, Any]]] = {}
-    for row in records(chosen.sort_values(["cell", "arm", "round", "attempt"], kind="stable")):
-        sample = {"arm": content.short_label(row["arm"]), "value": row["value"], "colour": arms[row["arm"]]}
-        values.setdefault(str(row["cell"]), []).append(sample)
-    return values
+    return [
+        {"arm": content.short_label(row["arm"]), "value": row["value"], "colour": arms[row["arm"]]}
+        for row in sorted(chosen, key=itemgetter("arm", "round", "attempt"))
+    ]
 
 
 def _panel(
     content: ReportContent,
     contrast: Contrast,
     place: Place,
-    values: dict[str, list[dict[str, Any]]],
+    values: Mapping[str, list[dict[str, Any]]],
     name: str | None,
 ) -> Any:
     arms = [content.short_label(contrast.baseline), content.short_label(contrast.contender)]
@@ -199,7 +201,7 @@ class ContrastSection(Section):
         """
         if self.grid.is_large:
             return {}
-        found = {f"heatmap-{self.file_name}": contrast_heatmap(self.content, self.contrast, self.grid)}
+        found = {f"heatmap-{self.file_name}": contrast_figure(self.content, self.contrast, self.grid, self.squares)}
         if self.pages:
             return found
         if self.content.estimates_of(self.contrast):
