@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from longlook.api import html
 from longlook.core import InputError
 
 _FITTING = '<svg style="max-width:100%;height:auto" '
@@ -46,8 +47,10 @@ class Figure:
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         from longlook.report import picture
 
-        svg = picture(self._chart, "svg").decode()
-        return {"image/svg+xml": svg.replace("<svg ", _FITTING, 1), "text/plain": repr(self)}
+        svg = picture(self._chart, "svg").decode().replace("<svg ", _FITTING, 1)
+        # nbconvert makes an image of an SVG, which stays as wide as it is and has no description.
+        page = f'<div role="img" aria-label="{html.text(self._about)}">{svg}</div>'
+        return {"text/html": page, "image/svg+xml": svg, "text/plain": repr(self)}
 
     def __repr__(self) -> str:
         return f"<Figure: {self._about}>"

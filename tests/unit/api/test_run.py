@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import altair as alt
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -327,7 +328,9 @@ def test_labels_in_html_are_text(hostile: Run) -> None:
     text = hostile._repr_html_()
     assert "<img" not in text
     assert "&lt;img" in text
-    assert "<img" not in hostile.lines()._repr_mimebundle_()["image/svg+xml"]
+    bundle = hostile.lines()._repr_mimebundle_()
+    assert "<img" not in bundle["image/svg+xml"]
+    assert "<img" not in bundle["text/html"]
 
 
 def test_labels_in_csv_are_no_formulas(hostile: Run, tmp_path: Path) -> None:
@@ -359,3 +362,9 @@ def test_an_answer_is_shown_with_its_changes() -> None:
     assert shown[0].line in shown._repr_html_().replace("&#x27;", "'")
     assert len(shown[0].findings) >= 1
     assert shown[0].sentence.startswith(shown[0].line[:1].upper())
+
+
+def test_a_figure_in_a_page_is_described_and_fits_it() -> None:
+    figure = ll.Figure(alt.Chart(alt.Data(values=[{"x": 1}])).mark_point().encode(x="x:Q"), 'a "figure"')
+    page = figure._repr_mimebundle_()["text/html"]
+    assert page.startswith('<div role="img" aria-label="a &quot;figure&quot;"><svg style="max-width:100%')
