@@ -8,7 +8,7 @@ from longlook.core import registry
 from longlook.core.job import Content, Identity
 from longlook.core.stack import ServerJob, Stack
 
-from .session_harness import HOST, OBJECTS, Line, Server, Session, of, session_of
+from .session_harness import HOST, OBJECTS, Line, Server, Session, of, session_of, wait_for
 
 pytestmark = [
     pytest.mark.stacks,
@@ -53,7 +53,7 @@ def test_an_https_record_leads_to_quic_before_any_answer(session: Session, serve
         assert lines[-1] == {"event": "done", "ok": True}, lines
         begun.append(_first(of(lines, "object")))
     assert begun == ["h3", "h2", "h2"]
-    assert server.connections
+    wait_for(lambda: bool(server.connections), "the server's line on a connection")
 
 
 def _first(objects: list[Line]) -> str:

@@ -21,6 +21,7 @@ from .session_harness import (
     of,
     quic_go,
     session_of,
+    wait_for,
 )
 
 pytestmark = [
@@ -67,6 +68,7 @@ def test_every_object_arrives_whole_by_the_protocol_asked_for(
     (connection,) = of(lines, "connection")
     assert connection["remote"] == f"{HOST}:{session.port}"
     assert connection["t_start_ns"] < connection["t_handshake_ns"] <= shown["t_first_byte_ns"] + 1_000_000
+    wait_for(lambda: len(servers[protocol].connections) > own_before, "the server's line on the connection")
     (seen,) = servers[protocol].connections[own_before:]
     assert (seen["protocol"], seen["resumed"], connection["resumed"]) == (protocol, False, False)
     assert connection["local"] == (None if protocol == "h3" else seen["remote"])

@@ -2,8 +2,9 @@
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
 from typing import TypeVar
 
 from longlook.core import (
@@ -33,6 +34,8 @@ from longlook.run.tally import Tally
 from longlook.run.trial_cache import TrialCache
 
 T = TypeVar("T")
+
+_LOOK_EVERY_S = 0.5  # for a signal
 
 
 @dataclass(frozen=True)
@@ -148,17 +151,32 @@ def in_parallel(work: Iterable[T], run: Callable[[T], None], jobs: int, interrup
         for piece in work:
             run(piece)
         return
+    ended: SimpleQueue[Future[None]] = SimpleQueue()
     with ThreadPoolExecutor(jobs, thread_name_prefix="guest") as pool:
         try:  # the pieces that were begun have to end also where an interrupt comes while others are submitted
-            futures = [pool.submit(run, piece) for piece in work]
-            wait(futures, return_when=FIRST_EXCEPTION)
-            for future in futures:
-                if future.done():
-                    future.result()
+            begun = 0
+            for piece in work:
+                pool.submit(run, piece).add_done_callback(ended.put)
+                begun += 1
+            for _ in range(begun):
+                _next_of(ended).result()
         except BaseException:
             interrupt()
             pool.shutdown(wait=True, cancel_futures=True)
             raise
+
+
+def _next_of(ended: SimpleQueue[Future[None]]) -> Future[None]:
+    """Wait for the next piece of work that has ended.
+
+    A signal that arrives just before this thread begins to sleep wakes nobody, and its handler runs when the sleep
+    ends. So no sleep lasts as long as a trial, which may have no end.
+    """
+    while True:
+        try:
+            return ended.get(timeout=_LOOK_EVERY_S)
+        except Empty:
+            continue
 
 
 def records_tcp(trial: Trial) -> bool:

@@ -1,6 +1,8 @@
 """Work at once, and its end by an interrupt."""
 
+import signal
 import threading
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -32,6 +34,28 @@ def test_an_interrupt_while_work_is_handed_out_ends_what_has_begun() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         in_parallel(work(), run, 2, stopped.set)
+    assert stopped.is_set()
+
+
+def test_a_signal_that_wakes_nobody_is_heard_while_work_has_no_end() -> None:
+    """Whichever thread the signal reaches, its handler runs in the main one, which may be about to sleep."""
+
+    def heard(_number: int, _frame: object) -> None:
+        raise KeyboardInterrupt
+
+    stopped = threading.Event()
+
+    def run(_piece: int) -> None:
+        time.sleep(0.2)  # the main thread sleeps by now; if it does not, this proves less
+        signal.pthread_kill(threading.get_ident(), signal.SIGUSR1)
+        assert stopped.wait(WITHIN_S), "nobody heard the signal"
+
+    before = signal.signal(signal.SIGUSR1, heard)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            in_parallel(range(1), run, 2, stopped.set)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
     assert stopped.is_set()
 
 
