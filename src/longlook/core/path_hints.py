@@ -13,6 +13,7 @@ _TRACE = "longlook trace show {} says what a trace has, and longlook infer {} ho
 _PAGE = "longlook study page {} says what a page load has"
 _PACKETS = "longlook link export {} OUT.pcapng writes a packet log for Wireshark"
 _STUDY = "longlook run {} runs a study"
+_BUNDLE = "longlook verify {} checks a bundle; unzipped, it is a run folder"
 _EVENTS = "longlook infer {} reads a trial's events"
 _ANY = f"a trace: {_TRACE}; a page load: {_PAGE}"
 
@@ -54,7 +55,7 @@ def _reader(begin: bytes, name: str) -> str:
     if text.startswith(b"{"):
         is_page = b'"log"' in text and (b'"entries"' in text or b'"creator"' in text)
         return _PAGE if is_page else _TRACE
-    known = ((b"LLTCP1\n", _TRACE), (b"PAR1", _EVENTS), (b"LLLINK", _PACKETS))
+    known = ((b"LLTCP1\n", _TRACE), (b"PAR1", _EVENTS), (b"LLLINK", _PACKETS), (b"PK\x03\x04", _BUNDLE))
     if (found := next((reader for magic, reader in known if begin.startswith(magic)), None)) is not None:
         return found
     return _STUDY if name.endswith(".toml") else _ANY

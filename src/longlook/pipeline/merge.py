@@ -41,6 +41,8 @@ def merge_runs(runs: Sequence[Path], out: Path, observer: Observer, *, partial: 
         shards.sort(key=lambda shard: shard.note.number)
         for shard in shards:
             _refuse_altered(shard.folder)
+            if out.resolve().is_relative_to(shard.folder.path.resolve()):
+                raise InputError(f"--out {out} is inside of the shard {shard.folder.path}", "choose a folder beside it")
         return _merge(shards, out, observer)
 
 
@@ -114,7 +116,7 @@ class _Shards:
                 self._folder.finish(partial, run, superseded=superseded)
                 self.tally.add(trial, run, retried=superseded, cached=True, took_s=0.0)
 
-    def run_again(self, trials: Iterable[Trial]) -> dict[str, str]:
+    def run_again(self, trials: Sequence[Trial]) -> dict[str, str]:
         """Return what differed when the shards ran trials again (`strata.json`)."""
         known = {
             name: what
@@ -122,7 +124,14 @@ class _Shards:
             for cell in read_strata(shard.folder)
             for name, what in cell.repeated.items()
         }
-        return {trial.id: known[trial.id] for trial in trials}
+        asked = [trial.id for trial in trials]
+        if lacking := [name for name in asked if name not in known]:
+            folder = self._owners[next(trial.cell_id for trial in trials if trial.id == lacking[0])].folder
+            raise InputError(
+                f"{folder.path}: its strata.json does not say that trial {lacking[0]} ran again",
+                f"its command with --resume {folder.path} in place of --out goes on",
+            )
+        return {name: known[name] for name in asked}
 
     def say_what_is_left(self, shards: Sequence[OpenShard], observer: Observer) -> None:
         """Say how many trials the shards ran that the whole study does without."""

@@ -39,11 +39,12 @@ def differences(kept: TrialDigest, again: TrialDigest) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Repeat:
-    """One time that a trial was run again."""
+    """One time that a trial was run again. `unable`: why it could not run, and so says nothing of the trial."""
 
     differing: tuple[str, ...]
     outcome: Outcome
     load_s: float | None
+    unable: str | None = None
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class Checked:
     round: int  # from 0
     attempt: int
     exact: bool
-    repeats: int
+    repeats: int  # that could run
     identical: int  # repeats in which every file was the same
     same: Mapping[str, int]  # of WATCHED → repeats in which it was the same
     first_difference: str | None = None  # of the first repeat that differed
@@ -65,6 +66,7 @@ class Checked:
     load_median_s: float | None = None  # page load time of the kept attempt and its repeats
     load_deviation_s: float | None = None  # the largest from that median
     divergent: str | None = None  # where the first diverging repeat is, below the run folder
+    unable: tuple[str, ...] = ()  # why other repeats could not run
 
     @property
     def diverged(self) -> bool:
@@ -74,7 +76,8 @@ class Checked:
 
 def check(trial: Trial, attempt: int, kept: TrialDigest, repeats: Sequence[Repeat], *, exact: bool) -> Checked:
     """Sum up the repeats of one trial."""
-    loads = [load_s for load_s in (kept.load_s, *(repeat.load_s for repeat in repeats)) if load_s is not None]
+    ran = [repeat for repeat in repeats if repeat.unable is None]
+    loads = [load_s for load_s in (kept.load_s, *(repeat.load_s for repeat in ran)) if load_s is not None]
     median_s = statistics.median(loads) if loads else None
     return Checked(
         trial_id=trial.id,
@@ -84,13 +87,14 @@ def check(trial: Trial, attempt: int, kept: TrialDigest, repeats: Sequence[Repea
         round=trial.round,
         attempt=attempt,
         exact=exact,
-        repeats=len(repeats),
-        identical=sum(not repeat.differing for repeat in repeats),
-        same={name: sum(name not in repeat.differing for repeat in repeats) for name in WATCHED},
-        first_difference=next((repeat.differing[0] for repeat in repeats if repeat.differing), None),
+        repeats=len(ran),
+        identical=sum(not repeat.differing for repeat in ran),
+        same={name: sum(name not in repeat.differing for repeat in ran) for name in WATCHED},
+        first_difference=next((repeat.differing[0] for repeat in ran if repeat.differing), None),
         outcomes=dict(Counter(str(outcome) for outcome in (kept.outcome, *(repeat.outcome for repeat in repeats)))),
         load_median_s=median_s,
         load_deviation_s=None if median_s is None else max(abs(load_s - median_s) for load_s in loads),
+        unable=tuple(repeat.unable for repeat in repeats if repeat.unable is not None),
     )
 
 
@@ -105,6 +109,14 @@ class Verification:
     def diverged(self) -> list[Checked]:
         """Return the exact trials that did not give the same again."""
         return [trial for trial in self.trials if trial.diverged]
+
+    @property
+    def unable(self) -> str:
+        """Return in a sentence how many repeats could not run and why the first could not; empty if all ran."""
+        reasons = [reason for trial in self.trials for reason in trial.unable]
+        if not reasons:
+            return ""
+        return f"{len(reasons)} of {self.repeats * len(self.trials)} repeats could not run: {reasons[0]}"
 
 
 @dataclass(frozen=True)

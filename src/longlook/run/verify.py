@@ -95,6 +95,10 @@ class Verifier:
                 for each, path in zip(kept, folders, strict=True)
             ]
             for before, run, path in zip(kept, self._engine.run_together(jobs), folders, strict=True):
+                if run.outcome is Outcome.INVALID:  # nothing that a program of the trial did
+                    reason = run.reason or "the trial was not valid"
+                    yield before.trial, Repeat((), run.outcome, None, unable=reason)
+                    continue
                 again = trial_digest(path, before.trial, run, self._metrics)
                 differing = differences(before.trial_digest, again)
                 if differing and before.run.exact:

@@ -10,6 +10,8 @@ from longlook.core import lazy
 
 if TYPE_CHECKING:
     from longlook.store.archive import LARGEST_UNPACKED_BYTES as LARGEST_UNPACKED_BYTES
+    from longlook.store.archive import BoundedEntry as BoundedEntry
+    from longlook.store.archive import TooLongHeaderError as TooLongHeaderError
     from longlook.store.archive import is_below as is_below
     from longlook.store.archive import pack as pack
     from longlook.store.archive import unpack as unpack
@@ -43,7 +45,7 @@ else:
     __all__, __getattr__ = lazy(
         __name__,
         {
-            "archive": "LARGEST_UNPACKED_BYTES is_below pack unpack",
+            "archive": "BoundedEntry LARGEST_UNPACKED_BYTES TooLongHeaderError is_below pack unpack",
             "inspect": "Damaged Held held_by held_here prune_store verify_here verify_store",
             "place": "Named StoreError Trouble",
             "session": "Sharing cache_of cache_with_store named required_sharing sharing use_store",

@@ -10,7 +10,7 @@ import tarfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, Self
 
 import pyarrow as pa
 
@@ -20,10 +20,28 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer as Buffer
 
 LARGEST_UNPACKED_BYTES = 1 << 33
+MOST_HEADER_BYTES = 1 << 20
+_LONG = (tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK)
 _EXECUTABLE, _PLAIN = 0o755, 0o644
 _CHUNK_BYTES = 1 << 20
 _UNFIT = (errno.ENAMETOOLONG, errno.ENOTDIR, errno.EISDIR, errno.EINVAL, errno.EILSEQ)  # of names that no file has
 _HINT = "it was cut, edited, or is of another program: get it again"
+
+
+class TooLongHeaderError(Exception):
+    """A header of a tar archive says that more text stands before an entry than any entry needs."""
+
+
+class BoundedEntry(tarfile.TarInfo):
+    """An entry of a tar archive whose header is bounded: tarfile reads long names and extended headers into memory."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
+        """Return the entry of a block; TooLongHeaderError if more than 1 MiB of text stands before it."""
+        found = super().frombuf(buf, encoding, errors)
+        if found.type in _LONG and found.size > MOST_HEADER_BYTES:
+            raise TooLongHeaderError("it says that more than 1 MiB of names stand before an entry")
+        return found
 
 
 def pack(folder: Path, names: Iterable[str], into: BinaryIO, texts: Mapping[str, str] | None = None) -> None:
@@ -59,7 +77,7 @@ def unpack(packed: BinaryIO, into: Path, most_bytes: int = LARGEST_UNPACKED_BYTE
     left_bytes = most_bytes
     with _damage_named():
         stream = pa.CompressedInputStream(pa.PythonFile(packed, mode="r"), "zstd")
-        with stream, tarfile.open(fileobj=_Reader(stream), mode="r|") as archive:
+        with stream, tarfile.open(fileobj=_Reader(stream), mode="r|", tarinfo=BoundedEntry) as archive:
             for entry in archive:
                 target = _target(entry, into)
                 left_bytes -= entry.size
@@ -112,7 +130,7 @@ def _damage_named() -> Iterator[None]:
         raise InputError(f"a packed folder has a file twice: {error.filename}", _HINT) from error
     except InputError:
         raise
-    except (tarfile.TarError, EOFError, pa.ArrowException, ValueError, RecursionError) as error:
+    except (TooLongHeaderError, tarfile.TarError, EOFError, pa.ArrowException, ValueError, RecursionError) as error:
         raise InputError(f"a packed folder is damaged: {error}", _HINT) from error
     except OSError as error:
         if error.errno is None or error.errno in _UNFIT:  # None of pyarrow: it is no zstd, or ends too early

@@ -157,6 +157,8 @@ def _people(result: Result) -> Iterator[RenderableType | Unwrapped]:
         yield Text(f"published claims: {claims_in_short(result.claims)}")
     if result.verification is not None:
         yield verification_table(result.study, result.verification)
+        if result.verification.unable:
+            yield Text(result.verification.unable, style="yellow")
         for trial in result.verification.diverged:
             where = f"{trial.trial_id} ({trial.arm}, {round_name(trial.round)})"
             folders = f"{result.path / 'trials' / trial.trial_id} {result.path / str(trial.divergent)}"

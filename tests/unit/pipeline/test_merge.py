@@ -214,6 +214,13 @@ def test_a_folder_that_is_taken_stays_as_it_is(copies: list[Path], tmp_path: Pat
     assert (tmp_path / "out" / "thesis.tex").read_text() == "mine"
 
 
+def test_a_shard_gets_no_run_inside_of_it(copies: list[Path]) -> None:
+    before = sorted(copies[1].rglob("*"))
+    with pytest.raises(InputError, match="inside of the shard"):
+        merged(copies, copies[1] / "merged")
+    assert sorted(copies[1].rglob("*")) == before
+
+
 def test_the_command_of_the_whole_study_has_no_shard() -> None:
     assert command_without_shard("longlook run x --shard 1/3 --rounds 2") == "longlook run x --rounds 2"
     assert command_without_shard("longlook run x --shard=1/3 --set 'a=b c'") == "longlook run x --set 'a=b c'"

@@ -182,6 +182,26 @@ def test_a_divergence_is_found_kept_and_named(study: Study, tmp_path: Path) -> N
         assert found.files == ("server.jsonl", "run.json")
 
 
+def test_a_repeat_that_could_not_run_is_no_difference_and_is_said(study: Study, tmp_path: Path) -> None:
+    class Refusing(Repeatable):
+        def run(self, job: Job) -> Run:
+            run = super().run(job)
+            if job.trial.round != 1 or self.ran.count(job.trial.id) == 1:
+                return run
+            refused = replace(run, outcome=Outcome.INVALID, reason="the host had no room")
+            seal(Path(job.folder), refused)
+            return refused
+
+    result = run_study(study, Refusing(), tmp_path / "run", 1)
+    assert result.verification is not None
+    assert result.verification.diverged == []
+    assert [(each.round, each.repeats, each.identical) for each in result.verification.trials if each.unable] == [
+        (1, 0, 0)
+    ] * 4
+    assert result.verification.unable == "4 of 12 repeats could not run: the host had no room"
+    assert "4 of 12 repeats could not run: the host had no room" in result.report.read_text()
+
+
 @pytest.mark.usefixtures("no_report")
 def test_a_finished_run_is_verified_again_from_scratch(study: Study, tmp_path: Path) -> None:
     assert run_study(study, Repeatable(0), tmp_path / "run", 1).verification.diverged  # type: ignore[union-attr]

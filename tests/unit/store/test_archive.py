@@ -98,3 +98,13 @@ def test_a_header_that_cannot_be_read_is_damage(tmp_path: Path) -> None:
     entry.pax_headers = {"GNU.sparse.map": "abc"}
     with pytest.raises(InputError, match="damaged"):
         unpack(io.BytesIO(packed_entries((entry, b""))), tmp_path / "out")
+
+
+def test_names_without_end_are_not_read(tmp_path: Path) -> None:
+    plain = io.BytesIO()
+    with tarfile.open(fileobj=plain, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        entry = tarfile.TarInfo("file")
+        entry.pax_headers = {"comment": "x" * (2 << 20)}
+        archive.addfile(entry, io.BytesIO())
+    with pytest.raises(InputError, match="more than 1 MiB of names"):
+        unpack(io.BytesIO(pa.compress(plain.getvalue(), codec="zstd", asbytes=True)), tmp_path / "out")

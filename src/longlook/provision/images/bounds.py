@@ -9,8 +9,6 @@ MOST_ENTRIES = 500_000
 MOST_LAYERS = 500
 MOST_JSON_BYTES = 4 << 20
 """An index, a manifest or a configuration."""
-MOST_HEADER_BYTES = 1 << 20
-"""Headers before an entry of a tar archive: long names, extended attributes."""
 MOST_LINKS = 40
 """Symbolic links that one path may lead through, as in Linux."""
 MOST_WRITABLE = 2_000

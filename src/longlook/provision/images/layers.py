@@ -14,37 +14,22 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, Self
+from typing import IO, Any
 
 from longlook.provision.images import bounds
 from longlook.provision.images.refusal import refusal
+from longlook.store import BoundedEntry, TooLongHeaderError
 
 _REMOVED, _REMOVED_ALL, _OTHER_MARK = ".wh.", ".wh..wh..opq", ".wh..wh."
 _DEVICES = "dev"
-_LONG = (tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK)
 _CHUNK_BYTES = 1 << 20
 _LATEST_S = (1 << 32) - 1
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 
 
-class _TooLongHeaderError(Exception):
-    """A header of a tar archive says that more text stands before an entry than any entry needs."""
-
-
-class _Entry(tarfile.TarInfo):
-    """An entry whose header is bounded: tarfile reads long names and extended headers into memory."""
-
-    @classmethod
-    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
-        found = super().frombuf(buf, encoding, errors)
-        if found.type in _LONG and found.size > bounds.MOST_HEADER_BYTES:
-            raise _TooLongHeaderError
-        return found
-
-
 def open_tar(path: Path) -> tarfile.TarFile:
     """Open a tar archive, packed or not, whose headers are bounded."""
-    return tarfile.open(path, "r:*", tarinfo=_Entry)
+    return tarfile.open(path, "r:*", tarinfo=BoundedEntry)
 
 
 class _Hashed:
@@ -117,7 +102,7 @@ class Unpacking:
         with self._damage_named():
             plain = _Hashed(_unpacked(packed), bounds.MOST_BYTES, self._too_large)
             added: set[Path] = set()
-            with tarfile.open(fileobj=plain, mode="r|", tarinfo=_Entry, errorlevel=1) as archive:  # type: ignore[call-overload]
+            with tarfile.open(fileobj=plain, mode="r|", tarinfo=BoundedEntry, errorlevel=1) as archive:  # type: ignore[call-overload]
                 for member in archive:
                     self._take(archive, member, added)
                     archive.members = []  # tarfile remembers each entry for ever
@@ -142,7 +127,7 @@ class Unpacking:
     def _damage_named(self) -> Iterator[None]:
         try:
             yield
-        except _TooLongHeaderError as error:
+        except TooLongHeaderError as error:
             raise refusal(self.image, "has a header of more than 1 MiB", "hostile") from error
         except (tarfile.TarError, EOFError, zlib.error, UnicodeError) as error:
             raise refusal(self.image, f"is damaged: a layer cannot be read ({error})", "damaged") from error

@@ -24,7 +24,13 @@ class RepeatSection(Section):
     def context(self) -> Mapping[str, Any]:
         """Return how often each trial was repeated, and the table."""
         header, *rows = plain_rows(self.study, self.verification)
-        return {"section": self, "repeats": self.verification.repeats, "header": header, "rows": rows}
+        return {
+            "section": self,
+            "repeats": self.verification.repeats,
+            "unable": self.verification.unable,
+            "header": header,
+            "rows": rows,
+        }
 
 
 def make_repeats(content: ReportContent) -> list[RepeatSection]:
@@ -77,6 +83,8 @@ def _row(study: Study, arm: str, group: Group) -> tuple[str, ...]:
 
 
 def _result(group: Group) -> str:
+    if group.repeats == 0:
+        return "no repeat could run"
     if group.exact:
         return "✗ not repeated" if group.diverged else "✓ identical"
     if group.load_median_s is None or group.load_deviation_s is None:
