@@ -14,6 +14,7 @@ from longlook.terminal import AsJson, EngineOptions, StudyChanges, check_file, d
 if TYPE_CHECKING:
     from longlook.core import RunFolder
     from longlook.pipeline import Result, RunOptions
+    from longlook.report import FigureStyle
     from longlook.study import Shard
     from longlook.terminal import Printer
 
@@ -184,8 +185,38 @@ def run_and_show(request: RunRequest, printer: "Printer") -> "Result":
     return result
 
 
+@dataclass(frozen=True)
+class PublicationOptions:
+    """How figures of a publication look; without any of these none are written."""
+
+    style: Annotated[
+        str | None,
+        typer.Option(
+            metavar="print|slides", help="Also write RUN/publish: figures to include, tables in LaTeX, references."
+        ),
+    ] = None
+    figure_width: Annotated[
+        str | None, typer.Option(metavar="WIDTH", help="The width of such figures: 3.33in, 85mm; default by style.")
+    ] = None
+    font: Annotated[str | None, typer.Option(help="The family of their letters, which this machine must have.")] = None
+    font_size: Annotated[
+        float | None, typer.Option(min=4, max=72, help="The size of their labels in pt; default by style.")
+    ] = None
+    title: Annotated[
+        bool | None, typer.Option("--title/--no-title", help="Whether titles stand in them; default by style.")
+    ] = None
+
+    def style_of_figures(self) -> "FigureStyle | None":
+        """Return the style that these options choose; None if none of them is given."""
+        from longlook.report import chosen_style
+
+        return chosen_style(self.style, self.figure_width, self.font, self.font_size, title=self.title)
+
+
+@expand_options
 def report(
     run_folder: Annotated[Path, typer.Argument(metavar="RUN")],
+    look: PublicationOptions,
     markdown: Annotated[bool, typer.Option(help="Print the verdicts and claims as Markdown tables.")] = False,
     inside: Annotated[
         list[str] | None, typer.Option(metavar="CELL", help="Also draw what happened inside this cell, or all.")
@@ -196,13 +227,14 @@ def report(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write a run's report again from its raw artefacts."""
+    """Write a run's report again from its raw artefacts; with a style also what a paper or slides need."""
     from longlook.core import RunFolder
     from longlook.explain import wanted
     from longlook.instruments.bundle import about_of
     from longlook.pipeline import analyse_run
     from longlook.terminal import RunDisplay, fail_where_altered, fail_where_unexpected, lines_printer
 
+    style = look.style_of_figures()
     if (about := about_of(run_folder)) is not None and not about.artefacts:
         raise InputError(
             f"{run_folder} is of a bundle without raw files, so that nothing can be analysed again",
@@ -210,7 +242,7 @@ def report(
         )
     display = RunDisplay(lines_printer(as_json=as_json, as_markdown=markdown))
     with display, RunFolder.open(run_folder) as folder:
-        result = analyse_run(folder, display.observer(), wanted(inside or (), round_number))
+        result = analyse_run(folder, display.observer(), wanted(inside or (), round_number), style)
     display.conclude(result)
     fail_where_altered(result)
     fail_where_unexpected(result)

@@ -62,11 +62,14 @@ from longlook.pipeline.result_files import (
 )
 from longlook.pipeline.shards import which_part
 from longlook.pipeline.strata import arrived_in, read_strata
-from longlook.report import ReportContent, inside_pages, metric_facts, write_report
+from longlook.report import FigureStyle, Publication, ReportContent, inside_pages, metric_facts, publish, write_report
 from longlook.run import Verification
 from longlook.run import load as load_verification
 from longlook.study import Release
 from longlook.timeline import collector_costs, in_doubt, not_recorded
+
+PUBLISH = "publish"
+"""The folder of a run for figures, tables and references of a publication."""
 
 
 @dataclass(frozen=True)
@@ -85,12 +88,15 @@ class Result:
     altered: Mapping[str, str] = field(default_factory=dict)  # trials counted out: not as they were sealed, and why
     expectations: Sequence[JudgedExpectation] = ()  # of the study, in each trial
     unmeasured: str = ""  # which settings and knobs nothing in the trials measured
+    published: Publication | None = None  # figures of another style, tables in LaTeX and references
 
 
-def analyse_run(folder: RunFolder, observer: Observer, wanted: Wanted | None = None) -> Result:
+def analyse_run(
+    folder: RunFolder, observer: Observer, wanted: Wanted | None = None, style: FigureStyle | None = None
+) -> Result:
     """Measure, estimate, judge and report a run; `wanted` are the cells whose inside is drawn too.
 
-    Raises InputError if the folder holds no finished trial.
+    With a `style` the run folder gets `publish/`, too. Raises InputError if the folder holds no finished trial.
     """
     measured = measure(folder, observer)
     digest = write_digest(folder, measured)
@@ -112,6 +118,7 @@ def analyse_run(folder: RunFolder, observer: Observer, wanted: Wanted | None = N
         observer.say(f"{content.arm_label(each.arm)}, in {each.trials} trials: {each.sentence}")
     pages = write_inside_pages(folder, content, wanted, observer.say) if wanted is not None else []
     page = write_report(folder.path / "report", content)
+    published = None if style is None else publish(folder.path / PUBLISH, content, style)
     outcomes = Counter(entry.run.outcome for entry in measured)
     return Result(
         path=folder.path,
@@ -126,6 +133,7 @@ def analyse_run(folder: RunFolder, observer: Observer, wanted: Wanted | None = N
         altered=folder.manifest.get(ALTERED, {}),
         expectations=expectations,
         unmeasured=content.unmeasured,
+        published=published,
     )
 
 

@@ -80,6 +80,10 @@ if TYPE_CHECKING:
     from longlook.report.machines.wording import spoken as spoken
     from longlook.report.page import write_report as write_report
     from longlook.report.provenance import repeats as repeats
+    from longlook.report.publication.style import FigureStyle as FigureStyle
+    from longlook.report.publication.style import chosen_style as chosen_style
+    from longlook.report.publication.write import Publication as Publication
+    from longlook.report.publication.write import publish as publish
     from longlook.report.section import slug as slug
     from longlook.report.templates import asset as asset
     from longlook.report.templates import embedded_json as embedded_json
@@ -122,6 +126,8 @@ else:
             "machines.drawing": "draw",
             "machines.wording": "counted p_value percent spoken",
             "page": "write_report",
+            "publication.style": "FigureStyle chosen_style",
+            "publication.write": "Publication publish",
             "section": "slug",
             "templates": "asset embedded_json template vega",
             "text": "claims_in_short claims_markdown escaped markdown_rows markdown_table",

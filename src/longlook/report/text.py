@@ -71,8 +71,14 @@ def markdown_table(study: Study, estimates: Sequence[Estimate]) -> str:
 
 def claims_markdown(claims: Sequence[ClaimResult]) -> str:
     """Return published values beside ours as a Markdown table."""
+    header, *rows = claim_rows(claims)
+    return markdown_rows(header, rows, frozenset((1, 2, 3)))
+
+
+def claim_rows(claims: Sequence[ClaimResult]) -> list[tuple[str, ...]]:
+    """Return a header and a row for each claim: cell, published value, ours, its interval, and the result."""
     header = ("cell", "published", "ours", "interval", "Welch", "result", "reason")
-    return markdown_rows(header, [_claim_row(item) for item in claims], frozenset((1, 2, 3)))
+    return [header, *(_claim_row(item) for item in claims)]
 
 
 def claims_in_short(claims: Sequence[ClaimResult]) -> str:

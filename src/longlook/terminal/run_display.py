@@ -172,6 +172,9 @@ def _people(result: Result) -> Iterator[RenderableType | Unwrapped]:
     if (exact := result.results_digest) is not None:
         yield Text(f"exact: {exact.trials} trials, results {exact.digest[:16]}")
     yield from (f"inside: {page}" for page in result.inside)
+    if result.published is not None:
+        yield from (Text(remark, style="yellow") for remark in result.published.remarks)
+        yield f"to publish: {result.published.folder}, {len(result.published.files)} files"
     yield f"report: {result.report}"
 
 
@@ -181,6 +184,7 @@ def _lines(result: Result) -> Iterator[dict[str, Any]]:
         "run": str(result.path),
         "report": str(result.report),
         "inside": [str(page) for page in result.inside],
+        "published": codec.encode(result.published),
         "results": codec.encode(result.results_digest),
         "outcomes": {str(outcome): count for outcome, count in result.outcomes.items()},
         "estimates": codec.encode(result.estimates),

@@ -42,18 +42,21 @@ def _figure(spec: dict[str, Any]) -> dict[str, bytes]:
 def picture(chart: Any, ending: str) -> bytes:
     """Return an Altair chart as one of ENDINGS; with the same chart the same bytes."""
     spec = specification(chart)
-    svg = drawn(spec, ("svg",), lambda: {"svg": _svg(spec).encode()})["svg"]
+    svg = to_svg_of(spec)
     if ending == "svg":
-        return svg
-    made: bytes = (
-        vl_convert.svg_to_pdf(svg.decode()) if ending == "pdf" else vl_convert.svg_to_png(svg.decode(), scale=PNG_SCALE)
-    )
+        return svg.encode()
+    made: bytes = vl_convert.svg_to_pdf(svg) if ending == "pdf" else vl_convert.svg_to_png(svg, scale=PNG_SCALE)
     return made
 
 
 def to_svg(chart: Any) -> str:
     """Return an Altair chart as SVG."""
     return _svg(specification(chart))
+
+
+def to_svg_of(spec: dict[str, Any]) -> str:
+    """Return a specification of Vega-Lite as SVG, from the cache of drawings if it was drawn before."""
+    return drawn(spec, ("svg",), lambda: {"svg": _svg(spec).encode()})["svg"].decode()
 
 
 def _svg(spec: dict[str, Any]) -> str:

@@ -62,6 +62,10 @@ def vegalite_version() -> str:
     return ".".join(version.lstrip("v").split(".")[:2])
 
 
+LABEL_PX = 12
+"""The size of labels; titles of axes and legends have the same."""
+
+
 def configuration(font: str) -> dict[str, Any]:
     """Return Vega-Lite's `config`."""
     return {
@@ -73,20 +77,20 @@ def configuration(font: str) -> dict[str, Any]:
             "domainColor": RULE,
             "gridColor": "#eeece8",
             "labelColor": INK_SOFT,
-            "labelFontSize": 12,
+            "labelFontSize": LABEL_PX,
             "labelLimit": 420,
             "maxExtent": 480,
             "tickColor": RULE,
             "titleColor": INK_SOFT,
-            "titleFontSize": 12,
+            "titleFontSize": LABEL_PX,
             "titleFontWeight": "normal",
             "titlePadding": 10,
         },
         "legend": {
             "labelColor": INK_SOFT,
-            "labelFontSize": 12,
+            "labelFontSize": LABEL_PX,
             "titleColor": INK_SOFT,
-            "titleFontSize": 12,
+            "titleFontSize": LABEL_PX,
             "titleFontWeight": "normal",
         },
         "title": {
@@ -96,7 +100,7 @@ def configuration(font: str) -> dict[str, Any]:
             "fontWeight": "normal",
             "offset": 18,
             "subtitleColor": INK_SOFT,
-            "subtitleFontSize": 12,
+            "subtitleFontSize": LABEL_PX,
             "subtitleFontWeight": "normal",
             "subtitleLineHeight": 17,
             "subtitlePadding": 6,

@@ -17,6 +17,8 @@ from longlook.report.layout import Grid, abbreviated, make_grid
 STEP_PX = 92
 ROW_PX = 58
 LEGEND_PX = 320
+PALETTE = "palette"
+"""The name of the view that is the legend of a heatmap."""
 _PLACES_PCT = (-100, -50, 0, 50, 100)
 EXPORTED_MARKS = frozenset(wording.SYMBOLS.values())
 """The symbols of verdicts. The symbols of claims are not in the exported font; the line below has
@@ -103,6 +105,14 @@ def heatmap(
     return alt.vconcat(*parts, spacing=22).resolve_scale(color="independent", x="independent")
 
 
+def without_units(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the rows of a drawing; if they are of a heatmap, numbers leave the per cent to the palette, for room."""
+    return [
+        {**row, "headline": str(row["headline"]).removesuffix("%").rstrip()} if "headline" in row else dict(row)
+        for row in rows
+    ]
+
+
 def _row(square: Square) -> dict[str, str]:
     return {
         "fill": square.fill,
@@ -137,5 +147,5 @@ def scale_legend(title: str, labels: tuple[str, ...]) -> Any:
             x2="high:Q",
             color=alt.Color("fill:N", scale=None),
         )
-        .properties(width=LEGEND_PX, height=11)
+        .properties(width=LEGEND_PX, height=11, name=PALETTE)
     )

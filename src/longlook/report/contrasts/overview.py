@@ -119,7 +119,7 @@ def _effect_axis(field: str, values: Sequence[dict[str, Any]], margin: float, un
 
 def claims_chart(claims: Sequence[ClaimResult], *, title: str | None, width: int | str, height: int) -> Any:
     """Return published effects across, ours with their intervals upwards; on the diagonal both agree."""
-    values = [_claim_row(item) for item in claims if _is_drawn(item)]
+    values = [_claim_row(item) for item in claims if is_drawn(item)]
     domain = _square_domain(values)
     scale = alt.Scale(domain=domain, nice=False)
     axis = alt.Axis(labelExpr=SIGNED, tickCount=6, domain=False)
@@ -163,7 +163,8 @@ _CLAIM_SHAPES = {
 }
 
 
-def _is_drawn(item: ClaimResult) -> bool:
+def is_drawn(item: ClaimResult) -> bool:
+    """Return whether a claim has a number, and this run has one for its cell."""
     return item.claim.effect_pct is not None and item.estimate is not None and item.estimate.effect_pct is not None
 
 

@@ -13,7 +13,7 @@ from longlook.report import wording
 from longlook.report.charts.theme import page_specification
 from longlook.report.content import ReportContent
 from longlook.report.contrasts.heatmap import heatmap, scale_legend
-from longlook.report.contrasts.overview import claims_chart
+from longlook.report.contrasts.overview import claims_chart, is_drawn
 from longlook.report.contrasts.section import ContrastSection
 from longlook.report.contrasts.squares import PublishedValue, Square, published_squares, published_value
 from longlook.report.layout import Grid, cell_label
@@ -52,6 +52,11 @@ class PublishedMap:
         return {}
 
     @property
+    def is_drawn(self) -> bool:
+        """Whether any claim has numbers to draw: others state a direction alone."""
+        return any(is_drawn(claim) for claim in self.contrast.claims)
+
+    @property
     def source(self) -> str:
         """The source of the first claim."""
         return self.contrast.claims[0].claim.source
@@ -85,6 +90,7 @@ class PublishedSection(Section):
                     claims_chart(each.contrast.claims, title=None, width="container", height=400)
                 )
                 for each in self.maps
+                if each.is_drawn
             }
         }
 
@@ -98,9 +104,10 @@ class PublishedSection(Section):
             found[f"published-{own.file_name}"] = heatmap(
                 own.grid, each.squares, f"Published: {own.heading}", [about], legend
             )
-            found[f"claims-{own.file_name}"] = claims_chart(
-                own.claims, title=f"Published and ours: {own.heading}", width=CHART_PX, height=CHART_PX
-            )
+            if each.is_drawn:
+                found[f"claims-{own.file_name}"] = claims_chart(
+                    own.claims, title=f"Published and ours: {own.heading}", width=CHART_PX, height=CHART_PX
+                )
         return found
 
     def tables(self) -> Mapping[str, pd.DataFrame]:
