@@ -234,6 +234,7 @@ KEY_TABLES = {
     "figure": ("`[figure]`", "FigureTable"),
     "population": ("`[population]`", "PopulationTable"),
     "claims": ("`[[claims]]`", "ClaimTable"),
+    "hypotheses": ("`[[hypotheses]]`", "HypothesisTable"),
 }
 """The tables of study/keys.toml: the heading of each, and its shape in study/schema.py if it has one."""
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from longlook.analysis.effects import said as said
     from longlook.analysis.effects import unmeasured as unmeasured
     from longlook.analysis.expectations import judge_expectations as judge_expectations
+    from longlook.analysis.hypotheses import judge_hypotheses as judge_hypotheses
     from longlook.analysis.integrated import Drawn as Drawn
     from longlook.analysis.integrated import Integrated as Integrated
     from longlook.analysis.integrated import StatedArm as StatedArm
@@ -122,6 +123,7 @@ else:
             "claims.sizes": "SIZE_FACTOR is_clipped",
             "effects": "said unmeasured",
             "expectations": "judge_expectations",
+            "hypotheses": "judge_hypotheses",
             "integrated": "Drawn Integrated StatedArm integrate",
             "loss_parts": "LossEffects loss_effects",
             "measure": "MeasuredAttempt measure_all measure_trials with_comparisons",

@@ -94,6 +94,8 @@ if TYPE_CHECKING:
     from longlook.core.flows import stop_after_s as stop_after_s
     from longlook.core.flows import watched_s as watched_s
     from longlook.core.flows import whole_path as whole_path
+    from longlook.core.hypotheses import Foresight as Foresight
+    from longlook.core.hypotheses import JudgedHypothesis as JudgedHypothesis
     from longlook.core.job import Content as Content
     from longlook.core.job import Echo as Echo
     from longlook.core.job import ExpectedAnswer as ExpectedAnswer
@@ -151,6 +153,7 @@ if TYPE_CHECKING:
     from longlook.core.model import Factor as Factor
     from longlook.core.model import Figure as Figure
     from longlook.core.model import Flow as Flow
+    from longlook.core.model import Hypothesis as Hypothesis
     from longlook.core.model import Json as Json
     from longlook.core.model import Level as Level
     from longlook.core.model import Link as Link
@@ -309,6 +312,7 @@ else:
                 "has_second_address moves offers_preferred_address over_several_paths phases_of program_role runs_tcp "
                 "server_configs_of stop_after_s watched_s whole_path"
             ),
+            "hypotheses": "Foresight JudgedHypothesis",
             "job": "Content Echo ExpectedAnswer Identity Job Program Upload",
             "knobs": "ALT_SVC_PORT LARGEST_HTTP2_WINDOW MEMORY PLAYER RESOLVER with_default",
             "links": (
@@ -320,9 +324,9 @@ else:
             "metric": "Metric MetricOf find_metric margin_of",
             "model": (
                 "Analysis Arm Better Capture Claim ClaimKind ConnectionState Contrast DOTS Endpoint ExpectedLevel "
-                "Factor Figure Flow Json Level Link MATRIX Outcome POPULATION PUBLISHED Plan Population Processor "
-                "READ_AS Run SCHEMA_VERSION STATED Scalar ServerConfig Stage Stopping Study TRACE TREND Trial Vantage "
-                "Verdict Workload round_name trace_of"
+                "Factor Figure Flow Hypothesis Json Level Link MATRIX Outcome POPULATION PUBLISHED Plan Population "
+                "Processor READ_AS Run SCHEMA_VERSION STATED Scalar ServerConfig Stage Stopping Study TRACE TREND "
+                "Trial Vantage Verdict Workload round_name trace_of"
             ),
             "paths": (
                 "DerivedCache adapter_dir adapter_from adapters_dir cache_dir cache_root ignore_in_git kernel_dir "

@@ -333,6 +333,22 @@ class Stopping:
 
 
 @dataclass(frozen=True)
+class Hypothesis:
+    """A statement of one's own about a contrast, made before the first trial.
+
+    It is about every cell that has the levels of `cell`. `expect` is the verdict that it foresees, and `at_least_pct`
+    the smallest effect, in %, that it foresees with it; None: any.
+    """
+
+    id: str
+    contrast: str
+    cell: Mapping[str, str]  # factor → level; empty: every cell
+    expect: Verdict  # better | worse | equivalent
+    at_least_pct: float | None = None
+    because: str = ""  # the reason for it, in words
+
+
+@dataclass(frozen=True)
 class Study:
     """A question, the arms that are compared, the cells, and the method of its conclusions."""
 
@@ -361,6 +377,7 @@ class Study:
     population: Population | None = field(default=None, metadata=_LATER)
     loss_strata: bool = field(default=False, metadata=_LATER)  # random losses are integrated, if they can be
     expectations: tuple[Expectation, ...] = field(default=(), metadata=_LATER)  # judged in each trial; no part of any
+    hypotheses: tuple[Hypothesis, ...] = field(default=(), metadata=_LATER)  # registered before the first trial
 
     @property
     def first_contrast(self) -> Contrast | None:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pandas as pd
@@ -21,6 +21,7 @@ from longlook.analysis import (
     integrate,
     judge,
     judge_expectations,
+    judge_hypotheses,
     loss_effects,
     measure_all,
     metrics_by_arm,
@@ -38,6 +39,7 @@ from longlook.core import (
     Estimate,
     InputError,
     JudgedExpectation,
+    JudgedHypothesis,
     Outcome,
     RunFolder,
     Study,
@@ -49,11 +51,13 @@ from longlook.pipeline.answers import FOLDER, read_answers
 from longlook.pipeline.evidence import ALTERED, note_altered
 from longlook.pipeline.inside import collected, write_inside_pages
 from longlook.pipeline.options import Observer
+from longlook.pipeline.registration import why_unregistered
 from longlook.pipeline.result_files import (
     CLAIMS,
     ESTIMATES,
     EXPECTATIONS,
     HETEROGENEITY,
+    HYPOTHESES,
     PATTERNS,
     POPULATION_TABLE,
     RESULTS,
@@ -87,6 +91,7 @@ class Result:
     inside: tuple[Path, ...] = ()  # pages about the inside of cells
     altered: Mapping[str, str] = field(default_factory=dict)  # trials counted out: not as they were sealed, and why
     expectations: Sequence[JudgedExpectation] = ()  # of the study, in each trial
+    hypotheses: Sequence[JudgedHypothesis] = ()  # of the study, in each cell
     unmeasured: str = ""  # which settings and knobs nothing in the trials measured
     published: Publication | None = None  # figures of another style, tables in LaTeX and references
 
@@ -112,8 +117,13 @@ def analyse_run(
     tables["population"] = write_population(folder, samples)
     claims = write_claims(folder, statistics, estimates)
     expectations = write_expectations(folder)
+    hypotheses = write_hypotheses(folder, estimates)
     folder.seal(RESULTS)
-    content = report_content(folder, integrated, tables, statistics, estimates, claims, expectations, wanted)
+    content = replace(
+        report_content(folder, integrated, tables, statistics, estimates, claims, expectations, wanted),
+        hypotheses=hypotheses,
+        unregistered=why_unregistered(folder) if study.hypotheses else "",
+    )
     for each in content.in_doubt:
         observer.say(f"{content.arm_label(each.arm)}, in {each.trials} trials: {each.sentence}")
     pages = write_inside_pages(folder, content, wanted, observer.say) if wanted is not None else []
@@ -132,6 +142,7 @@ def analyse_run(
         inside=tuple(pages),
         altered=folder.manifest.get(ALTERED, {}),
         expectations=expectations,
+        hypotheses=hypotheses,
         unmeasured=content.unmeasured,
         published=published,
     )
@@ -232,6 +243,16 @@ def write_expectations(folder: RunFolder) -> list[JudgedExpectation]:
     path.unlink(missing_ok=True)
     judged = judge_expectations(folder)
     if folder.study.expectations:
+        write_json(path, codec.encode(judged))
+    return judged
+
+
+def write_hypotheses(folder: RunFolder, estimates: Sequence[Estimate]) -> list[JudgedHypothesis]:
+    """Write `hypotheses.json`, if the study has hypotheses: each in every cell that it is about."""
+    path = folder.path / HYPOTHESES
+    path.unlink(missing_ok=True)
+    judged = judge_hypotheses(folder.study, estimates)
+    if folder.study.hypotheses:
         write_json(path, codec.encode(judged))
     return judged
 

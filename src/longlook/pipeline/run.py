@@ -13,6 +13,7 @@ from longlook.pipeline.executors import connected
 from longlook.pipeline.open_run import open_run
 from longlook.pipeline.options import Observer, RunOptions
 from longlook.pipeline.provide import provide_for
+from longlook.pipeline.registration import register
 from longlook.pipeline.server_configs import check_server_configs
 from longlook.pipeline.shards import keep_whole, plans
 from longlook.run import Checked, Provisions, Verification, Verifier, forget, save
@@ -26,6 +27,9 @@ def run_study(study: Study, out: Path, options: RunOptions, observer: Observer) 
     trials stay. The folder is made after everything is installed, so that a failed installation leaves none.
     """
     whole, plan = plans(study, options)
+    if study.hypotheses and options.use_cache:
+        observer.say("a study with hypotheses takes no trial from the cache: all run after they are registered")
+        options = replace(options, use_cache=False)
     with sharing(observer.say):
         check(study, plan, out, options)
         provisions = provide_for(plan, options.engine, observer.say)
@@ -33,6 +37,7 @@ def run_study(study: Study, out: Path, options: RunOptions, observer: Observer) 
         with open_run(study, plan, out, provisions, options) as folder:
             if options.shard is not None:
                 keep_whole(folder, options.shard, whole)
+            register(study, plan, folder, observer)
             folder.expect(study.expectations)  # of a run that is continued, the file may have others by now
             execute(plan, folder, provisions, options, observer)
             verify(folder.plan, folder, provisions, options, observer)

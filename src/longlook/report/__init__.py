@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from longlook.report.expected.text import expectations_counted as expectations_counted
     from longlook.report.expected.text import expectations_markdown as expectations_markdown
     from longlook.report.flows.colours import flow_colours as flow_colours
+    from longlook.report.hypotheses import hypotheses_counted as hypotheses_counted
     from longlook.report.inside import inside_pages as inside_pages
     from longlook.report.inside import write_inside as write_inside
     from longlook.report.inside.content import DrawnMachine as DrawnMachine
@@ -118,6 +119,7 @@ else:
             "expected.junit": "expectations_junit",
             "expected.text": "expectation_lines expectations_counted expectations_markdown",
             "flows.colours": "flow_colours",
+            "hypotheses": "hypotheses_counted",
             "inside": "inside_pages write_inside",
             "inside.content": "DrawnMachine InsideContent",
             "layout": "CellKey Grid cell_label make_grid ordered",

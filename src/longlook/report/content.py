@@ -15,6 +15,7 @@ from longlook.core import (
     Contrast,
     Estimate,
     JudgedExpectation,
+    JudgedHypothesis,
     ServerConfig,
     Study,
     find_metric,
@@ -54,7 +55,8 @@ class ReportContent:
     `in_doubt` what traces contradict of themselves. `answers` are the answers of the page of explanations. `unmeasured`
     says which settings and knobs nothing in the trials measured; empty: none. `losses` is what losses do in each cell,
     if losses are integrated. `expectations` are the study's, as they were judged in each trial. `part` says in a
-    sentence which part of a study the run is; empty: all of it.
+    sentence which part of a study the run is; empty: all of it. `hypotheses` are the study's, judged in each cell, and
+    `unregistered` says in a clause why they do not count as registered; empty: they do.
     """
 
     study: Study
@@ -79,6 +81,8 @@ class ReportContent:
     losses: LossEffects | None = None
     expectations: Sequence[JudgedExpectation] = ()
     part: str = ""
+    hypotheses: Sequence[JudgedHypothesis] = ()
+    unregistered: str = ""
 
     def table(self, name: str) -> pd.DataFrame | None:
         """Return a table of all trials by its name; None if no trial has rows in it."""

@@ -25,6 +25,7 @@ from longlook.report.expected.text import expectations_counted
 from longlook.report.flows.medians import make_matrix
 from longlook.report.flows.section import make_flow_section
 from longlook.report.flows.shares import make_shares
+from longlook.report.hypotheses import make_hypotheses
 from longlook.report.links import make_links
 from longlook.report.losses import make_losses
 from longlook.report.population import make_population
@@ -92,6 +93,7 @@ def sections(content: ReportContent) -> tuple[list[Section], list[Block]]:
     matrix = make_matrix(content, flows.anchors)
     contrasts, blocks = in_blocks(make_contrasts(content, flows.anchors))
     parts: list[Section] = [
+        *make_hypotheses(content),
         *make_expected(content),
         *make_trends(content),
         *([matrix] if matrix else []),

@@ -14,6 +14,7 @@ from longlook.core import (
     Expectation,
     Factor,
     Figure,
+    Hypothesis,
     Level,
     Population,
     Problems,
@@ -21,6 +22,7 @@ from longlook.core import (
     SettingError,
     Stopping,
     Study,
+    Verdict,
     WorkloadKind,
     allowed,
     flatten,
@@ -85,6 +87,10 @@ def build_study(study_id: str, table: StudyTable, catalogue: Catalogue, problems
         metrics=tuple(table.metrics),
         contrasts=tuple(contrast for entry in contrasts for contrast in _contrasts(entry, table, problems)),
         claims=tuple(claim for entry in published for claim in claims(entry, problems)),
+        hypotheses=tuple(
+            Hypothesis(entry.id, entry.contrast, entry.cell, Verdict(entry.expect), entry.at_least, entry.because or "")
+            for entry in table.hypotheses
+        ),
         analysis=Analysis(
             alpha=table.analysis.alpha,
             confidence=table.analysis.confidence,

@@ -18,6 +18,7 @@ from longlook.core import (
     Scalar,
     SettingError,
     Study,
+    Verdict,
     allowed,
     link_of,
     live,
@@ -57,6 +58,7 @@ def check_study(study: Study, catalogue: Catalogue, problems: Problems) -> None:
         (lambda: _check_contrasts(study, problems), {"contrasts", "arms", "metrics"}),
         (lambda: _check_figure(study, problems), {"figure", "factors", "metrics"}),
         (lambda: _check_claims(study, problems), {"claims", "contrasts", "factors", "exclude"}),
+        (lambda: _check_hypotheses(study, problems), {"hypotheses", "contrasts", "factors", "exclude"}),
         (lambda: check_expected(study, catalogue, problems), {"claims", "arms", "metrics"}),
         (lambda: check_population(study, problems), {"population", "factors", "exclude", "claims", "figure"}),
         (lambda: check_expectations(study, problems), {"expect", "arms", "factors", "timeout", "capture"}),
@@ -201,6 +203,25 @@ def _check_claims(study: Study, problems: Problems) -> None:
         elif len(problems.lines) == before and own == factors and dict(claim.cell) not in existing:
             problems.add(where, "this cell is excluded")
         _check_clip(claim, where, problems)
+
+
+def _check_hypotheses(study: Study, problems: Problems) -> None:
+    contrasts = [contrast.name for contrast in study.contrasts]
+    existing = [labels_of(cell) for cell in cells_of(study)]
+    for name in _repeated(each.id for each in study.hypotheses):
+        problems.add(f"hypotheses.{name}", "stated twice")
+    for each in study.hypotheses:
+        where = f"hypotheses.{each.id}"
+        if each.contrast not in contrasts:
+            problems.add_value(
+                f"{where}.contrast", each.contrast, f"no such contrast; {allowed(each.contrast, contrasts)}"
+            )
+        before = len(problems.lines)
+        _check_labels(study, {name: (label,) for name, label in each.cell.items()}, f"{where}.cell", problems)
+        if len(problems.lines) == before and not any(each.cell.items() <= cell.items() for cell in existing):
+            problems.add(f"{where}.cell", "no cell has these levels: the study excludes them")
+        if each.at_least_pct is not None and each.expect is Verdict.EQUIVALENT:
+            problems.add(f"{where}.at_least", "belongs to better and worse: equivalent has the margin of the metric")
 
 
 def _check_clip(claim: Claim, where: str, problems: Problems) -> None:

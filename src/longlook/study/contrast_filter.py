@@ -22,7 +22,7 @@ def with_contrasts(study: Study, only: Sequence[str]) -> Study:
     """Return the study with the contrasts that `only` names, or the whole study if it names none.
 
     A contrast is named by its name or by its family's name; several are alternatives. Their arms stay, the arm with
-    which metrics compare (`analysis.reference`), and the claims about them. InputError for an unknown name.
+    which metrics compare (`analysis.reference`), and claims and hypotheses about them. InputError for an unknown name.
     """
     wanted = [text.partition("=")[2] for text in only if _is_contrast(text)]
     if not wanted:
@@ -43,6 +43,7 @@ def with_contrasts(study: Study, only: Sequence[str]) -> Study:
             for claim in study.claims
             if (claim.contrast in kept if claim.expected is None else claim.expected.arm in named)
         ),
+        hypotheses=tuple(each for each in study.hypotheses if each.contrast in kept),
     )
 
 

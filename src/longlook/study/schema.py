@@ -23,6 +23,7 @@ MOST_CELLS = 10_000
 MOST_ARMS = 200
 MOST_RULES = 200
 MOST_CONTRASTS = 1_000
+MOST_HYPOTHESES = 200
 MOST_METRICS = 200
 MOST_ROUNDS = 100_000
 DECIDE = "decide"
@@ -155,6 +156,17 @@ class ClaimTable(Table):
     untestable: Text | None = None
 
 
+class HypothesisTable(Table):
+    """`[[hypotheses]]`: the verdict that is foreseen for the cells with these levels."""
+
+    id: Label
+    contrast: str
+    cell: dict[str, str] = {}
+    expect: Literal["better", "worse", "equivalent"]
+    at_least: Percent | None = None
+    because: Text | None = None
+
+
 class AnalysisTable(Table):
     """`[analysis]`."""
 
@@ -236,6 +248,7 @@ class StudyTable(Table):
     figure: FigureTable | None = None
     population: PopulationTable | None = None
     claims: list[ClaimTable] = []
+    hypotheses: Annotated[list[HypothesisTable], Field(max_length=MOST_HYPOTHESES)] = []
     expect: dict[str, Any] = {}  # quantity → text, number or a list of these
 
 

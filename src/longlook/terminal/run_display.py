@@ -33,6 +33,7 @@ from longlook.report import (
     expectations_junit,
     expectations_markdown,
     failures,
+    hypotheses_counted,
     markdown_table,
     ordered,
     repeats,
@@ -169,6 +170,8 @@ def _people(result: Result) -> Iterator[RenderableType | Unwrapped]:
         yield Unwrapped(Text(line), None if holds else "bold red")
     if result.expectations:
         yield Text(expectations_counted(result.study, result.expectations))
+    if result.study.hypotheses:
+        yield Text(hypotheses_counted(result.hypotheses))
     if (exact := result.results_digest) is not None:
         yield Text(f"exact: {exact.trials} trials, results {exact.digest[:16]}")
     yield from (f"inside: {page}" for page in result.inside)
@@ -193,6 +196,7 @@ def _lines(result: Result) -> Iterator[dict[str, Any]]:
         "altered": dict(result.altered),
         "unmeasured": result.unmeasured,
         "expectations": codec.encode(result.expectations),
+        "hypotheses": codec.encode(result.hypotheses),
     }
 
 
