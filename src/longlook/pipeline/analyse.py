@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -45,6 +46,7 @@ from longlook.core import (
     write_json,
 )
 from longlook.explain import Wanted, find_cells
+from longlook.pipeline import budget
 from longlook.pipeline.answers import FOLDER, read_answers
 from longlook.pipeline.evidence import ALTERED, note_altered
 from longlook.pipeline.inside import collected, write_inside_pages
@@ -98,7 +100,7 @@ def analyse_run(folder: RunFolder, observer: Observer, wanted: Wanted | None = N
     samples = integrated.samples
     tables = write_tables(folder, measured)
     study = folder.study
-    if part := which_part(folder.manifest):
+    for part in filter(None, _parts(folder.manifest)):
         observer.say(part)
     statistics = statistics_of(samples, folder.path / SAMPLES, study, metrics_by_arm(study))
     estimates = write_estimates(folder, measured, statistics)
@@ -127,6 +129,11 @@ def analyse_run(folder: RunFolder, observer: Observer, wanted: Wanted | None = N
         expectations=expectations,
         unmeasured=content.unmeasured,
     )
+
+
+def _parts(manifest: Mapping[str, Any]) -> tuple[str, str]:
+    """Return in sentences which part of a study a run is, and what its budget left out."""
+    return which_part(manifest), budget.spent(manifest)
 
 
 def measure(folder: RunFolder, observer: Observer) -> list[MeasuredAttempt]:
@@ -265,5 +272,5 @@ def report_content(
         answers=read_answers(folder.path / FOLDER),
         unmeasured=said(unmeasured(trials)),
         expectations=expectations,
-        part=which_part(manifest),
+        part=" ".join(filter(None, _parts(manifest))),
     )
