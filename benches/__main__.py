@@ -10,6 +10,7 @@ from benches import (
     executor,
     explain,
     ledger,
+    live_page,
     overhead,
     processor,
     proxied,
@@ -50,6 +51,7 @@ BENCHES: dict[str, results.Bench] = {
     "witness": witness.measure,
     "api": api.measure,
     "executor": executor.measure,
+    "live_page": lambda: live_page.measure(rounds=6),
 }
 
 if __name__ == "__main__":

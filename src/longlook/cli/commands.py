@@ -3,12 +3,14 @@
 import errno
 import signal
 import sys
-from typing import Annotated, NoReturn
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
 
 from longlook import __version__
-from longlook.cli import cache, checks, demo, explain, merge, run, stacks, study, trace
+from longlook.cli import cache, catalogue, checks, demo, explain, merge, run, stacks, study, trace
 from longlook.core import InterruptedByUserError, LonglookError, MachineError
 from longlook.instruments.atlas import command as atlas
 from longlook.instruments.bundle import command as bundle
@@ -20,45 +22,81 @@ from longlook.instruments.compare import gate_command as gate
 from longlook.instruments.conformance import command as conformance
 from longlook.instruments.infer import command as infer
 from longlook.instruments.link import command as link
+from longlook.instruments.runs import command as runs
 from longlook.instruments.transfer import command as transfer
 from longlook.terminal import error_console
 
 _DIGITS = 16
 
+_PANELS: Mapping[str, Mapping[str, "Callable[..., None] | typer.Typer"]] = {
+    "Run a study": {
+        "run": run.run,
+        "watch": runs.watch,
+        "stop": runs.stop,
+        "runs": runs.runs_app,
+        "report": run.report,
+        "explain": explain.explain,
+        "demo": demo.demo,
+        "merge": merge.merge,
+    },
+    "Compare versions": {"compare": compare.compare, "gate": gate.gate, "bisect": compare.bisect},
+    "Write a study": {
+        "study": study.study_app,
+        "stacks": stacks.stacks_app,
+        "setup": stacks.setup,
+        "metrics": catalogue.metrics_app,
+        "causes": catalogue.causes_app,
+        "new": stacks.new_app,
+    },
+    "Programs and traces of your own": {
+        "link": link.link_app,
+        "trace": trace.trace_app,
+        "reproduce": transfer.reproduce,
+        "infer": infer.infer,
+        "phone": checks.phone,
+    },
+    "Publish and check": {
+        "bundle": bundle.bundle,
+        "verify": bundle.verify,
+        "claims": atlas.claims,
+        "atlas": atlas.atlas,
+        "diff-runs": checks.diff_runs,
+        "sbom": checks.sbom,
+    },
+    "This machine": {
+        "doctor": checks.doctor,
+        "cache": cache.cache_app,
+        "calibrate": calibrate.calibrate,
+        "certify": certify.certify,
+    },
+}
+"""The commands as `longlook --help` has them: by panel, the most used first."""
+
+
+class _InOrder(TyperGroup):
+    """The commands in the order of `_PANELS`; typer by itself lists groups of commands after all others."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names."""
+        return [name for panel in _PANELS.values() for name in panel]
+
+
 app = typer.Typer(
-    help="Is A faster, fairer or cheaper than B, where, and why?", no_args_is_help=True, pretty_exceptions_enable=False
+    cls=_InOrder,
+    help="Is A faster, fairer or cheaper than B, where, and why?",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
 )
-app.add_typer(study.study_app, name="study")
-app.add_typer(link.link_app, name="link")
-app.add_typer(trace.trace_app, name="trace")
-app.add_typer(cache.cache_app, name="cache")
-app.add_typer(stacks.stacks_app, name="stacks")
-app.add_typer(stacks.new_app, name="new")
 stacks.stacks_app.command("check")(conformance.stacks_check)
 stacks.stacks_app.command("matrix")(conformance.stacks_matrix)
 stacks.stacks_app.command("docs")(conformance.stacks_docs)
-app.command("diff-runs")(checks.diff_runs)
-app.command()(stacks.setup)
 stacks.stacks_app.command("install")(stacks.setup)
-app.command()(compare.compare)
-app.command()(gate.gate)
-app.command()(compare.bisect)
-app.command()(infer.infer)
-app.command()(atlas.claims)
-app.command()(atlas.atlas)
-app.command()(checks.doctor)
-app.command()(demo.demo)
-app.command()(run.run)
-app.command()(calibrate.calibrate)
-app.command()(certify.certify)
-app.command()(run.report)
-app.command()(merge.merge)
-app.command()(bundle.bundle)
-app.command()(bundle.verify)
-app.command()(explain.explain)
-app.command()(transfer.reproduce)
-app.command()(checks.sbom)
-app.command()(checks.phone)
+for _panel, _commands in _PANELS.items():
+    for _name, _command in _commands.items():
+        if isinstance(_command, typer.Typer):
+            app.add_typer(_command, name=_name, rich_help_panel=_panel)
+        else:
+            app.command(_name, rich_help_panel=_panel)(_command)
 
 
 def _print_version(asked: bool) -> None:

@@ -16,6 +16,7 @@ from longlook.terminal import (
     Executor,
     TrustPrograms,
     check_file,
+    completion,
     expand_options,
     new_folder,
 )
@@ -93,6 +94,7 @@ def explain(
             metavar="CELL|TRACE",
             help="Cells by id or by levels, as 10Mbit,1MB; default: all in which an arm lost. Or the trace of "
             "the other end.",
+            autocompletion=completion.cells,
         ),
     ] = None,
     contrast: Annotated[str | None, typer.Option(help="The contrast's name; default: the study's first.")] = None,

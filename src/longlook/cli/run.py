@@ -8,8 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from longlook.core import InputError, Study, files
-from longlook.terminal import AsJson, EngineOptions, StudyChanges, check_file, duration, expand_options, new_folder
+from longlook.core import InputError, Study, UnitError, files, parse_duration
+from longlook.terminal import (
+    AsJson,
+    EngineOptions,
+    StudyChanges,
+    check_file,
+    completion,
+    duration,
+    expand_options,
+    new_folder,
+)
 
 if TYPE_CHECKING:
     from longlook.core import RunFolder
@@ -33,6 +42,24 @@ class RunSize:
         str | None,
         typer.Option(metavar="3/8", help="Run this part of the study's cells; longlook merge joins all parts."),
     ] = None
+
+    budget: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="Real time for trials, such as 10min: whole rounds, then the report."),
+    ] = None
+
+    @property
+    def budget_s(self) -> float | None:
+        """The budget in s, None without one; InputError if it is no length of time."""
+        if self.budget is None:
+            return None
+        try:
+            seconds = parse_duration(self.budget)
+        except UnitError as error:
+            raise InputError(f"--budget {self.budget}: {error}", "write for example --budget 10min") from error
+        if not seconds:
+            raise InputError(f"--budget {self.budget}: no time at all", "write for example --budget 10min")
+        return float(seconds)
 
     def which_shard(self, begun: "RunFolder | None") -> "Shard | None":
         """Return the shard that is asked for, or that a run which is continued has; None for all of the study.
@@ -85,6 +112,28 @@ class RunFolderOptions:
 
 
 @dataclass(frozen=True)
+class RunManner:
+    """A run here, a run that is left to itself, or the preview of a run."""
+
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would run, and run nothing.")] = False
+    detach: Annotated[
+        bool, typer.Option("--detach", help="Go on without this terminal; longlook watch RUN shows it.")
+    ] = False
+
+    notify: Annotated[
+        str | None, typer.Option(metavar="desktop|URL", help="Say there when it has ended; a URL gets a small JSON.")
+    ] = None
+
+    def __post_init__(self) -> None:
+        if self.notify is not None:
+            from longlook.instruments.runs import check_target
+
+            check_target(self.notify)
+        if self.detach and self.dry_run:
+            raise InputError("--detach and --dry-run exclude each other", "leave one of them out")
+
+
+@dataclass(frozen=True)
 class RunRequest:
     """A study as the options changed it, its run folder and the options of its run."""
 
@@ -112,6 +161,7 @@ class RunRequest:
             resume=resumed,
             verify=size.verify,
             shard=size.which_shard(begun),
+            budget_s=size.budget_s,
             most_trials=replace(size, many=size.many or resumed).most_trials(chosen, engine, levels),
         )
         return cls(chosen, place.resume or place.out or new_folder(chosen.id), options)
@@ -135,13 +185,17 @@ def _run_named(study: str) -> "RunFolder | None":
 @expand_options
 def run(
     study: Annotated[
-        str, typer.Argument(help="A study's name, the path of a study file, or a run folder to run again.")
+        str,
+        typer.Argument(
+            help="A study's name, the path of a study file, or a run folder to run again.",
+            autocompletion=completion.studies,
+        ),
     ],
     engine: EngineOptions,
     changes: StudyChanges,
     size: RunSize,
     place: RunFolderOptions,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would run, and run nothing.")] = False,
+    manner: RunManner,
     junit: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the study's expectations as JUnit XML.")
     ] = None,
@@ -152,7 +206,7 @@ def run(
 
     check_file("--junit", junit)
     request = RunRequest.from_options(study, engine, changes, size, place)
-    if dry_run:
+    if manner.dry_run:
         from longlook.cli.show.study import preview_shown
         from longlook.pipeline import preview_study
 
@@ -161,8 +215,13 @@ def run(
         return
     if junit is not None and not request.study.expectations:
         raise InputError(f"--junit {junit}: study {request.study.id} expects nothing", "add a table [expect]")
+    if manner.detach and left_alone(request, lines_printer(as_json=as_json)):
+        return
     written = [] if junit is None else [FilePrinter(junit, "junit")]
-    result = run_and_show(request, Printers([lines_printer(as_json=as_json), *written]))
+    from longlook.instruments.runs import noticed
+
+    with noticed(manner.notify, request.folder):
+        result = run_and_show(request, Printers([lines_printer(as_json=as_json), *written]))
     from longlook.terminal import run_display
 
     if size.verify:
@@ -170,6 +229,20 @@ def run(
     run_display.fail_where_altered(result)
     run_display.fail_without_trials(result)
     run_display.fail_where_unexpected(result)
+
+
+def left_alone(request: RunRequest, printer: "Printer") -> bool:
+    """Let the run go on in a process of its own and say how to follow it; False in that process."""
+    from longlook.instruments.runs import detach
+
+    left = detach(request.folder)
+    if left is None:
+        return False
+    run = request.folder
+    text = f"{run} goes on by itself (process {left.pid}); its output is in {left.log}"
+    text += f"\n  longlook watch {run}\n  longlook stop {run}"
+    printer.report(text, event="detached", run=str(run), log=str(left.log), pid=left.pid)
+    return True
 
 
 def run_and_show(request: RunRequest, printer: "Printer") -> "Result":

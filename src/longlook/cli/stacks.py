@@ -10,7 +10,15 @@ from rich.table import Table
 from rich.text import Text
 
 from longlook.core import InterruptedByUserError, MachineError, codec, usable_cpus
-from longlook.terminal import AsJson, AsJsonLines, Renderings, document_printer, lines_printer, output_console
+from longlook.terminal import (
+    AsJson,
+    AsJsonLines,
+    Renderings,
+    completion,
+    document_printer,
+    lines_printer,
+    output_console,
+)
 
 if TYPE_CHECKING:
     from longlook.provision import StackVersion, Standing
@@ -24,7 +32,9 @@ new_app = typer.Typer(help="Begin something of your own.", no_args_is_help=True)
 
 @stacks_app.command("list")
 def stacks_list(
-    names: Annotated[list[str] | None, typer.Argument(help="NAME or NAME@VERSION; default: all.")] = None,
+    names: Annotated[
+        list[str] | None, typer.Argument(help="NAME or NAME@VERSION; default: all.", autocompletion=completion.stacks)
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """List every stack and version: its publication, protocols and knobs, and whether it is installed."""
@@ -57,7 +67,10 @@ def stacks_outdated(
 def setup(
     parts: Annotated[
         list[str] | None,
-        typer.Argument(help="NAME, NAME@VERSION or NAME@all; kernel is the guest's. Default: what studies use."),
+        typer.Argument(
+            help="NAME, NAME@VERSION or NAME@all; kernel is the guest's. Default: what studies use.",
+            autocompletion=completion.stacks,
+        ),
     ] = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="Parts at once; default: one for each CPU.")] = None,
     build_minutes: Annotated[

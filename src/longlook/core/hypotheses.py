@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from longlook.core.results import Estimate
 from longlook.core.model import Hypothesis
+from longlook.core.results import Estimate
 
 
 class Foresight(StrEnum):

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from longlook.pipeline.open_run import run_named as run_named
     from longlook.pipeline.options import Observer as Observer
     from longlook.pipeline.options import RunOptions as RunOptions
+    from longlook.pipeline.partial import PartialRun as PartialRun
+    from longlook.pipeline.partial import SoFar as SoFar
     from longlook.pipeline.preview import LIVE as LIVE
     from longlook.pipeline.preview import Preview as Preview
     from longlook.pipeline.preview import preview_study as preview_study
@@ -64,6 +66,7 @@ else:
             "merge": "merge_runs",
             "open_run": "cells_of_run open_adopted run_named",
             "options": "Observer RunOptions",
+            "partial": "PartialRun SoFar",
             "preview": "LIVE Preview preview_study",
             "provide": "provide_for",
             "result_files": "CLAIMS ESTIMATES RESULTS",

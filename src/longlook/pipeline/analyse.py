@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -47,6 +48,7 @@ from longlook.core import (
     write_json,
 )
 from longlook.explain import Wanted, find_cells
+from longlook.pipeline import budget
 from longlook.pipeline.answers import FOLDER, read_answers
 from longlook.pipeline.evidence import ALTERED, note_altered
 from longlook.pipeline.inside import collected, write_inside_pages
@@ -109,7 +111,7 @@ def analyse_run(
     samples = integrated.samples
     tables = write_tables(folder, measured)
     study = folder.study
-    if part := which_part(folder.manifest):
+    for part in filter(None, _parts(folder.manifest)):
         observer.say(part)
     statistics = statistics_of(samples, folder.path / SAMPLES, study, metrics_by_arm(study))
     estimates = write_estimates(folder, measured, statistics)
@@ -146,6 +148,11 @@ def analyse_run(
         unmeasured=content.unmeasured,
         published=published,
     )
+
+
+def _parts(manifest: Mapping[str, Any]) -> tuple[str, str]:
+    """Return in sentences which part of a study a run is, and what its budget left out."""
+    return which_part(manifest), budget.spent(manifest)
 
 
 def measure(folder: RunFolder, observer: Observer) -> list[MeasuredAttempt]:
@@ -294,5 +301,5 @@ def report_content(
         answers=read_answers(folder.path / FOLDER),
         unmeasured=said(unmeasured(trials)),
         expectations=expectations,
-        part=which_part(manifest),
+        part=" ".join(filter(None, _parts(manifest))),
     )

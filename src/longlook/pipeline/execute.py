@@ -15,14 +15,18 @@ from longlook.analysis import (
     undecided,
     with_comparisons,
 )
-from longlook.core import STATED, Engine, Plan, RunFolder, Study, Trial, certificate_entry
+from longlook.core import STATED, Engine, Plan, RunFolder, Trial, certificate_entry
+from longlook.pipeline.budget import NOTE, Budget, Limits, note_spent
 from longlook.pipeline.check import trials_by_engine
 from longlook.pipeline.evidence import distrusted_set_aside, set_aside_altered
 from longlook.pipeline.executors import connected
 from longlook.pipeline.options import Observer, RunOptions
 from longlook.pipeline.shards import deciding_study
 from longlook.pipeline.strata import Run, RunAgain, arrived_in, read_strata, run_stated
-from longlook.run import Executor, Progress, Provisions, Tally, TrialCache, Verifier
+from longlook.remote import RemoteEngine
+from longlook.run import CostMeter, Costs, Executor, Progress, Provisions, Tally, TrialCache, Verifier
+
+_WORTH_SAYING_S = 5.0
 
 
 def execute(plan: Plan, folder: RunFolder, provisions: Provisions, options: RunOptions, observer: Observer) -> None:
@@ -37,7 +41,8 @@ def execute(plan: Plan, folder: RunFolder, provisions: Provisions, options: RunO
     observer.planned(plan, finished)
     if finished == len(plan.trials):
         return
-    effort = _Effort(folder, options.jobs, observer.progress)
+    _say_how_long(plan, folder, options, observer)
+    effort = _Effort(folder, options.engine, options.jobs, observer.progress)
     tally = Tally(len(plan.trials), effort.progress)
     with effort, distrusted_set_aside(folder, observer), ExitStack() as stack:
         executors: dict[str, Executor] = {}
@@ -64,8 +69,18 @@ def execute(plan: Plan, folder: RunFolder, provisions: Provisions, options: RunO
                 found |= {trial.trial_id: trial.first_difference or "" for trial in checked}
             return found
 
-        in_stages(plan, folder, tally, run, run_again, options.engine.name, deciding_study(folder), observer)
-    folder.note(finished_unix_s=int(time.time()))
+        limits = Limits(deciding_study(folder), Budget(options.budget_s))
+        ended = in_stages(plan, folder, tally, run, run_again, options.engine.name, limits, observer)
+    if ended:
+        folder.note(finished_unix_s=int(time.time()), **({NOTE: None} if NOTE in folder.manifest else {}))
+
+
+def _say_how_long(plan: Plan, folder: RunFolder, options: RunOptions, observer: Observer) -> None:
+    """Say about how long the missing trials will take, unless that is a matter of seconds."""
+    missing = [trial for trial in plan.trials if folder.result(trial.id) is None]
+    forecast = Costs.read().forecast(missing, options.engine.name, options.jobs)
+    if forecast.seconds is None or forecast.seconds >= _WORTH_SAYING_S:
+        observer.say(f"time: {forecast.in_words('if every trial has to run')}")
 
 
 def in_stages(
@@ -75,38 +90,64 @@ def in_stages(
     run: Run,
     run_again: RunAgain,
     engine: str,
-    deciding: Study,
+    limits: Limits,
     observer: Observer,
-) -> None:
+) -> bool:
     """Call `run` with the trials of a plan in the order in which earlier ones decide about later ones.
 
-    If losses are integrated, the stated points come first; if rounds go on until they decide, they come look by look,
-    and `deciding` is the study that says when. `engine` runs the trials that name none.
+    If losses are integrated, the stated points come first; if rounds go on until they decide, they come look by look.
+    `engine` runs the trials that name none. Return whether all ran that were wanted: a budget may leave some out.
     """
     if folder.study.loss_strata:
         plan = run_stated(plan, folder, tally, run, run_again, engine, observer)
-    if folder.study.stopping is None:
-        run([trial for trial in plan.trials if trial.round != STATED or not folder.study.loss_strata])
-    else:
-        run_until_decided(plan, folder, tally, run, deciding, observer)
+    if folder.study.stopping is not None:
+        return run_until_decided(plan, folder, tally, run, limits, observer)
+    trials = [trial for trial in plan.trials if trial.round != STATED or not folder.study.loss_strata]
+    return _run_rounds(trials, folder, run, observer, limits.budget)
+
+
+def _run_rounds(trials: Sequence[Trial], folder: RunFolder, run: Run, observer: Observer, budget: Budget) -> bool:
+    """Call `run` with all trials, or with one round after the other as long as the budget lasts."""
+    if not budget.is_limited:
+        run(trials)
+        return True
+    rounds = sorted({trial.round for trial in trials})
+    for done, number in enumerate(rounds):
+        own = [trial for trial in trials if trial.round == number]
+        missing = [trial for trial in own if folder.result(trial.id) is None]
+        if missing and not budget.allows(len(missing)):
+            left = sum(folder.result(trial.id) is None for trial in trials)
+            _stop_for_budget(folder, observer, done, len(rounds), left)
+            return False
+        run(own)
+    return True
+
+
+def _stop_for_budget(folder: RunFolder, observer: Observer, rounds: int, of: int, left: int) -> None:
+    note_spent(folder, rounds, of, left)
+    observer.say(f"to go on: longlook run {folder.path} --resume {folder.path}")
 
 
 class _Effort:
     """The effort of a session's trials, which the manifest notes when the session ends, next to earlier sessions.
 
     Trials from the cache are not counted. `cpu_s` are CPU seconds of this process and of all that it started and that
-    ended; `job_s` is the time that passed, in s, times the jobs of which each could run a trial in that time.
+    ended; `job_s` is the time that passed, in s, times the jobs of which each could run a trial in that time. The cost
+    of each kind of trial is remembered, for estimates of later runs.
     """
 
-    def __init__(self, folder: RunFolder, jobs: int, report: Callable[[Progress], None]) -> None:
-        self._folder, self._report = folder, report
+    def __init__(self, folder: RunFolder, engine: Engine, jobs: int, report: Callable[[Progress], None]) -> None:
+        self._folder, self._engine, self._report = folder, engine, report
         self.jobs = jobs
         self._trials = 0
+        self._costs = CostMeter()
         self._began: dict[str, float] = {}
 
     def progress(self, step: Progress) -> None:
         """Count a step of the run and report it. A tally calls this one step after another."""
         self._trials += not (step.cached or step.retried)
+        if not step.cached and not isinstance(self._engine, RemoteEngine):  # other machines cost what they cost
+            self._costs.add(step.trial, self._engine.name, step.took_s)
         self._report(step)
 
     def __enter__(self) -> "_Effort":
@@ -114,6 +155,7 @@ class _Effort:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._costs.keep()
         if self._trials:
             before = self._folder.manifest.get("effort", dict.fromkeys(self._began, 0))
             now = self._now()
@@ -151,15 +193,15 @@ def _note_setting(folder: RunFolder, engine: str, setting: Mapping[str, str], li
 
 
 def run_until_decided(
-    plan: Plan, folder: RunFolder, tally: Tally, run: Run, deciding: Study, observer: Observer
-) -> None:
+    plan: Plan, folder: RunFolder, tally: Tally, run: Run, limits: Limits, observer: Observer
+) -> bool:
     """Call `run` with the trials of more and more rounds, of the cells in which they could still decide something.
 
     The rounds after which it looks depend on nothing but their number, so that a run that is continued, or has other
-    jobs, stops after the same round. `deciding` is the study with the correction that counts. The manifest's `rounds`
-    is the number of rounds of each cell.
+    jobs, stops after the same round. The manifest's `rounds` is the number of rounds of each cell. Return whether the
+    budget was enough.
     """
-    study = folder.study
+    study, deciding, budget = folder.study, limits.deciding, limits.budget
     without_draws = replace(study, around={})  # on which draws an effect depends decides nothing, and is costly to find
     remaining = list(dict.fromkeys(trial.cell_id for trial in plan.trials))
     rounds: dict[str, int] = {}
@@ -171,6 +213,12 @@ def run_until_decided(
         if not remaining:
             break
         trials = [trial for trial in plan.trials if done <= trial.round < until and trial.cell_id in remaining]
+        missing = sum(folder.result(trial.id) is None for trial in trials)
+        if missing and not budget.allows(missing):
+            left = sum(trial.round >= done and trial.cell_id in remaining for trial in plan.trials)
+            _stop_for_budget(folder, observer, done, study.rounds, left)
+            folder.note(rounds=rounds)
+            return False
         run(trials)
         rounds |= dict.fromkeys(remaining, until)
         done = until
@@ -185,3 +233,4 @@ def run_until_decided(
     if remaining:
         observer.say(f"not decided after {done} rounds, the largest number: {', '.join(remaining)}")
     folder.note(rounds=rounds)
+    return True

@@ -14,6 +14,7 @@ from longlook.analysis import deciding_apart
 from longlook.core import RUN_RECORD, InputError, LonglookError, RunFolder, Trial
 from longlook.core import copy as copy_file
 from longlook.pipeline.analyse import Result, analyse_run
+from longlook.pipeline.budget import Budget, Limits
 from longlook.pipeline.evidence import described
 from longlook.pipeline.execute import in_stages
 from longlook.pipeline.merge_manifest import components_of, manifest_of
@@ -78,7 +79,16 @@ def _merge(shards: Sequence[OpenShard], out: Path, observer: Observer) -> Result
             keep_components(folder, components_of(shards))
             source = _Shards(owners, folder, Tally(len(plan.trials), observer.progress))
             observer.planned(plan, 0)
-            in_stages(plan, folder, source.tally, source.run, source.run_again, first.engine, deciding, observer)
+            in_stages(
+                plan,
+                folder,
+                source.tally,
+                source.run,
+                source.run_again,
+                first.engine,
+                Limits(deciding, Budget(None)),
+                observer,
+            )
             source.say_what_is_left(shards, observer)
             _join_verifications([shard.folder for shard in shards], folder, observer)
             return analyse_run(folder, observer)

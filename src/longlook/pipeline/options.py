@@ -27,6 +27,7 @@ class RunOptions:
     most_trials: int = MOST_TRIALS
     command: tuple[str, ...] = ()  # for the manifest
     shard: Shard | None = None
+    budget_s: float | None = None  # of real time for trials; whole rounds alone run in it
 
 
 @dataclass(frozen=True)

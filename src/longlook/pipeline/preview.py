@@ -11,7 +11,7 @@ from longlook.pipeline.options import RunOptions
 from longlook.pipeline.provide import provide_for
 from longlook.pipeline.shards import plans
 from longlook.provision import KERNEL, is_part_installed
-from longlook.run import Provisions, TrialCache, endpoints, make_job
+from longlook.run import Costs, Forecast, Provisions, TrialCache, endpoints, make_job
 from longlook.store import sharing
 from longlook.study import cell_id, cells_of, labels_of
 
@@ -49,6 +49,7 @@ class Preview:
     decides: bool  # rounds stop where they decide, so that all these numbers are the largest there can be
     integrated: int  # cells whose random losses are integrated, if they can be
     live_at_most_s: float | None  # real time of live trials, if each takes all it may; None: no trial is live
+    forecast: Forecast  # of the trials that would run, by what trials of their kinds cost here before
 
     @property
     def left(self) -> int:
@@ -72,6 +73,8 @@ def _seen(study: Study, out: Path, options: RunOptions) -> Preview:
     done = _finished(plan, out) if options.resume else set()
     left = replace(plan, trials=tuple(trial for trial in plan.trials if trial.id not in done))
     missing = _missing(left, options)
+    cached = None if missing else _cached(left, options)
+    to_run = [trial for trial in left.trials if trial.id not in (cached or ())]
     engines = {engine.name: len(trials) for engine, trials in trials_by_engine(plan, options.engine)}
     live = [trial for trial in left.trials if (trial.engine or options.engine.name) == LIVE]
     return Preview(
@@ -83,12 +86,13 @@ def _seen(study: Study, out: Path, options: RunOptions) -> Preview:
         trials=len(plan.trials),
         engines=engines,
         finished=len(done),
-        cached=None if missing else _cached(left, options),
+        cached=None if cached is None else len(cached),
         install=missing,
         repeats=options.verify,
         decides=study.stopping is not None,
         integrated=_integrated(study, plan),
         live_at_most_s=sum(stop_after_s(trial.workload) or trial.timeout_s for trial in live) if live else None,
+        forecast=Costs.read().forecast(to_run, options.engine.name, options.jobs),
     )
 
 
@@ -117,12 +121,12 @@ def _missing(plan: Plan, options: RunOptions) -> tuple[str, ...]:
     return tuple(part for part in parts if not is_part_installed(part))
 
 
-def _cached(plan: Plan, options: RunOptions) -> int:
-    """Count the trials whose first attempt is in the cache. Everything that they need is installed."""
+def _cached(plan: Plan, options: RunOptions) -> set[str]:
+    """Return the trials whose first attempt is in the cache. Everything that they need is installed."""
     if not options.use_cache or not plan.trials:
-        return 0
+        return set()
     provisions = provide_for(plan, options.engine, lambda _text: None)
-    return sum(cache.holds(job) for job, cache in jobs_with_cache(plan, options.engine, provisions))
+    return {job.trial.id for job, cache in jobs_with_cache(plan, options.engine, provisions) if cache.holds(job)}
 
 
 def jobs_with_cache(plan: Plan, engine: Engine, provisions: Provisions) -> Iterator[tuple[Job, TrialCache]]:

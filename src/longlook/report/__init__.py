@@ -44,7 +44,9 @@ if TYPE_CHECKING:
     from longlook.report.content import ReportContent as ReportContent
     from longlook.report.content import metric_facts as metric_facts
     from longlook.report.content import short_labels as short_labels
+    from longlook.report.contrasts.heatmap import contrast_heading as contrast_heading
     from longlook.report.contrasts.heatmap import contrast_heatmap as contrast_heatmap
+    from longlook.report.contrasts.heatmap import effect_labels as effect_labels
     from longlook.report.contrasts.overview import SIGNED as SIGNED
     from longlook.report.contrasts.section import contrast_anchors as contrast_anchors
     from longlook.report.contrasts.squares import STATE_NOTES as STATE_NOTES
@@ -110,7 +112,7 @@ else:
             "charts.export": "ENDINGS export_figure picture",
             "charts.theme": "PAGE_FONT page_specification specification unit_axis",
             "content": "ReportContent metric_facts short_labels",
-            "contrasts.heatmap": "contrast_heatmap",
+            "contrasts.heatmap": "contrast_heading contrast_heatmap effect_labels",
             "contrasts.overview": "SIGNED",
             "contrasts.section": "contrast_anchors",
             "contrasts.squares": "STATE_NOTES Square claims_of measured_squares published_squares",

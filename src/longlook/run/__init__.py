@@ -12,6 +12,10 @@ from longlook.core import lazy
 if TYPE_CHECKING:
     from longlook.run import execute as execute
     from longlook.run import verify as verify
+    from longlook.run.costs import CostMeter as CostMeter
+    from longlook.run.costs import Costs as Costs
+    from longlook.run.costs import Forecast as Forecast
+    from longlook.run.costs import print_seconds as print_seconds
     from longlook.run.diff import DatedEvent as DatedEvent
     from longlook.run.diff import FileDifference as FileDifference
     from longlook.run.diff import RunDifference as RunDifference
@@ -51,6 +55,7 @@ else:
     __all__, __getattr__ = lazy(
         __name__,
         {
+            "costs": "CostMeter Costs Forecast print_seconds",
             "diff": "DatedEvent FileDifference RunDifference TrialDifference compare",
             "execute": (
                 "Executor Provisions asks_by_runner batches endpoints in_parallel make_job prepare_contents records_tcp"

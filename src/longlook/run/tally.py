@@ -22,6 +22,7 @@ class Progress:
     retried: bool  # rejected by a guard and about to be tried again
     cached: bool = False  # taken from the cache, not run
     left_s: float | None = None  # of real time, until all trials are done; None: no trial has run yet
+    took_s: float = 0.0  # of real time that this attempt took one of the jobs
 
 
 class Remaining:
@@ -93,7 +94,7 @@ class Tally:
                 self._done.add(trial.id)
             done = len(self._done)
             left_s = self._remaining.estimate_s(self.total - done)
-            self.report(Progress(trial, run, done, self.total, retried, cached, left_s))
+            self.report(Progress(trial, run, done, self.total, retried, cached, left_s, took_s))
 
     def leave_out(self, count: int) -> None:
         """Expect `count` trials fewer: their cells are decided."""

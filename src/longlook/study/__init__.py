@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from longlook.study.cells import labels_of as labels_of
     from longlook.study.contrast_filter import levels_of as levels_of
     from longlook.study.contrast_filter import with_contrasts as with_contrasts
+    from longlook.study.drafts import Answers as Answers
+    from longlook.study.drafts import changed_study as changed_study
+    from longlook.study.drafts import new_study as new_study
     from longlook.study.expectations import find_observable as find_observable
     from longlook.study.expectations import scale_of as scale_of
     from longlook.study.files import changed_document as changed_document
@@ -40,9 +43,11 @@ if TYPE_CHECKING:
     from longlook.study.flow_groups import FlowGroup as FlowGroup
     from longlook.study.flow_groups import flow_setting as flow_setting
     from longlook.study.flow_groups import groups_of as groups_of
+    from longlook.study.json_schema import study_schema as study_schema
     from longlook.study.laws import STANDARD as STANDARD
     from longlook.study.laws import rank as rank
     from longlook.study.laws import uniform as uniform
+    from longlook.study.nearness import near_names as near_names
     from longlook.study.neighbourhood import COLUMN_PREFIX as COLUMN_PREFIX
     from longlook.study.neighbourhood import columns as columns
     from longlook.study.neighbourhood import drawn_number as drawn_number
@@ -96,13 +101,16 @@ else:
             "catalogue": "Catalogue ComparedSide installed parse_side",
             "cells": "cell_id cells_named cells_of labels_of",
             "contrast_filter": "levels_of with_contrasts",
+            "drafts": "Answers changed_study new_study",
             "expectations": "find_observable scale_of",
             "files": (
                 "changed_document find_document find_study list_scenarios list_studies parse_study study_files "
                 "study_of_document toml_value"
             ),
             "flow_groups": "FlowGroup flow_setting groups_of",
+            "json_schema": "study_schema",
             "laws": "STANDARD rank uniform",
+            "nearness": "near_names",
             "neighbourhood": "COLUMN_PREFIX columns drawn_number",
             "plan": "MOST_TRIALS MOST_TRIALS_ASKED_FOR chosen_cells count_trials make_plan with_lost with_operations",
             "releases": "Release releases_of",

@@ -27,6 +27,7 @@ from longlook.study.config_files import anchor_configs, read_configs
 from longlook.study.expectations import EXPECT
 from longlook.study.laws import NONE
 from longlook.study.named_files import anchor_recordings, anchor_traces, copy_sources, read_recordings, read_traces
+from longlook.study.nearness import near_names
 from longlook.study.schema import DECIDE, SAMPLED, ScenarioTable, StudyTable, parse_table
 from longlook.study.settings import ENDPOINT_KEYS, KNOB_PREFIXES, is_flow_setting
 from longlook.study.virtual_time import VIRTUAL, default_around, default_losses
@@ -207,9 +208,11 @@ def _locate(name_or_path: str) -> Path:
         return path
     files = study_files() | scenario_files()
     if name_or_path not in files:
+        near = near_names(name_or_path, files)
+        nearest_ones = f"the nearest: {', '.join(near)}; " if near else ""
         raise InputError(
             f"unknown study {name_or_path!r}{nearest(name_or_path, list(files))}",
-            f"known: {', '.join(files)}; a path must end in .toml",
+            f"{nearest_ones}longlook study list names all {len(files)}; a path must end in .toml",
         )
     return files[name_or_path]
 

@@ -172,9 +172,24 @@ def resolve_flow_setup(arm: ArmSettings, catalogue: Catalogue) -> FlowSetup:
             message = 'missing: TCP\'s must be explicit, for example congestion_control = "cubic" or tcp = "stock"'
             raise SettingError(tcp.CONGESTION_CONTROL, message, absent=True)
     elif arm.tcp.stated:
-        raise SettingError(arm.tcp.stated[0], "sets the kernel's TCP; of others it is a knob of the stack, if any")
+        raise SettingError(arm.tcp.stated[0], _of_the_program(arm, protocol, endpoints["server"], catalogue))
     proxy = _proxy(arm, protocol, connection, catalogue)
     return FlowSetup(protocol, connection, congestion_control, endpoints["server"], endpoints["client"], proxy)
+
+
+def _of_the_program(arm: ArmSettings, protocol: str, server: Endpoint, catalogue: Catalogue) -> str:
+    """Return why a setting of the kernel's TCP cannot be, and the knob of the server that means the same, if any."""
+    key = arm.tcp.stated[0]
+    why = f"sets the kernel's TCP, which {protocol} does not use"
+    stack = catalogue.stacks[server.stack]
+    name = next((name for name, setting in tcp.OF_KNOB.items() if setting == key and name in stack.knobs), None)
+    if name is None:
+        return f"{why}; {stack.name} has no knob for it"
+    value = f' = "{arm.tcp.congestion_control}"' if key == tcp.CONGESTION_CONTROL else ""
+    tunable = [each for each in stack.with_knobs(server.version) if name in stack.knobs_of(each, "server")]
+    where = "" if server.version in tunable else f' beside server = "{stack.name}@{tunable[0]}"' if tunable else ""
+    lacks = "" if tunable else f" ({_lacks(stack, server.version, name)})"
+    return f"{why}: write server_knobs.{name}{value}{where}{lacks}"
 
 
 def _proxy(arm: ArmSettings, protocol: str, connection: ConnectionState, catalogue: Catalogue) -> Endpoint | None:

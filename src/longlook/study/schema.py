@@ -237,7 +237,7 @@ class StudyTable(Table):
     arms: Annotated[dict[Name, dict[str, Any]], Field(max_length=MOST_ARMS)]
     defaults: dict[str, Any] = {}
     workload: dict[str, Any]
-    network: dict[str, Any]
+    network: dict[str, Any] = {}
     behind: dict[str, Any] = {}
     second: dict[str, Any] = {}
     capture: CaptureTable = CaptureTable()

@@ -243,9 +243,14 @@ def short_name(name: str) -> str:
     return name.removesuffix("_bytes").removesuffix("_bps").removesuffix("_s")
 
 
+_SIZES = re.compile(r"[0-9.]+ *x *[0-9.]+ *[kKMG]i?B|[0-9.]+ *[kKMG]i?B *,")
+
+
 def _count(value: object) -> Scalar:
     if not isinstance(value, int) or isinstance(value, bool):
-        raise units.UnitError("must be a whole number")
+        hint = '; objects of several sizes are kind = "mixed_page", images = "20 x 5KB, 3 x 100KB"'
+        sizes = isinstance(value, str) and _SIZES.search(value)
+        raise units.UnitError(f"must be a whole number{hint if sizes else ''}")
     return value
 
 

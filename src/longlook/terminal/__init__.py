@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from longlook.core import lazy
 
 if TYPE_CHECKING:
+    from longlook.terminal import completion as completion
     from longlook.terminal import run_display as run_display
     from longlook.terminal.answers import answers_shown as answers_shown
     from longlook.terminal.console import duration as duration
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from longlook.terminal.options import name_store as name_store
     from longlook.terminal.options import new_folder as new_folder
     from longlook.terminal.options import parse_changes as parse_changes
+    from longlook.terminal.patience import at_work as at_work
     from longlook.terminal.printer import FileForm as FileForm
     from longlook.terminal.printer import FilePrinter as FilePrinter
     from longlook.terminal.printer import Printer as Printer
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     from longlook.terminal.run_display import fail_where_unexpected as fail_where_unexpected
     from longlook.terminal.run_display import fail_without_trials as fail_without_trials
     from longlook.terminal.run_display import going_on as going_on
+    from longlook.terminal.time_left import TimeLeft as TimeLeft
 else:
     __all__, __getattr__ = lazy(
         __name__,
@@ -53,8 +56,10 @@ else:
                 "Around AsJson AsJsonLines CHECKED CheckWorkers EngineOptions Executor LOCAL Losses StudyChanges "
                 "TrustPrograms check_file expand_options name_store new_folder parse_changes"
             ),
+            "patience": "at_work",
             "printer": "FileForm FilePrinter Printer Printers Renderings Unwrapped document_printer lines_printer",
             "run_display": "RunDisplay fail_where_altered fail_where_unexpected fail_without_trials going_on",
+            "time_left": "TimeLeft",
         },
-        "run_display",
+        "completion run_display",
     )

@@ -47,7 +47,6 @@ def print_json(data: Any) -> None:
 
 def duration(seconds: float) -> str:
     """Return `2 h 5 min`, `3 min` or `40 s`."""
-    minutes = round(seconds / 60)
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    return f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min"
+    from longlook.run import print_seconds  # here, as `--help` needs no run
+
+    return print_seconds(seconds)

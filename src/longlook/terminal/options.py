@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 import typer
 
 from longlook.core import InputError, trust, usable_cpus
+from longlook.terminal import completion
 
 if TYPE_CHECKING:
     from longlook.core import RunFolder, Study
@@ -184,7 +185,8 @@ class StudyChanges:
     only: Annotated[
         list[str] | None,
         typer.Option(
-            help="FACTOR=LEVEL, a cell such as 10Mbit,1MB, or contrast=NAME with its arms alone; repeat for more."
+            help="FACTOR=LEVEL, a cell such as 10Mbit,1MB, or contrast=NAME with its arms alone; repeat for more.",
+            autocompletion=completion.levels,
         ),
     ] = None
     change: Annotated[list[str] | None, typer.Option("--set", help="KEY=VALUE, e.g. network.rtt=50ms.")] = None

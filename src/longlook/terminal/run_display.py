@@ -1,12 +1,14 @@
 """A run on a terminal, in a pipe, and as JSON lines."""
 
+import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Self
 
 from rich.console import RenderableType
-from rich.progress import BarColumn, MofNCompleteColumn, ProgressColumn, Task, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bars
 from rich.table import Table
 from rich.text import Text
@@ -42,6 +44,7 @@ from longlook.report import (
 from longlook.run import Progress, Verification
 from longlook.terminal.console import duration
 from longlook.terminal.printer import Printer, Renderings, Unwrapped
+from longlook.terminal.time_left import TimeLeft
 
 _STYLES = {
     Verdict.BETTER: "bold red",
@@ -51,13 +54,9 @@ _STYLES = {
 }
 
 
-class TimeLeft(ProgressColumn):
-    """The column with the real time that is left, by the task's own estimate `left_s` if there is one."""
-
-    def render(self, task: Task) -> Text:
-        """Return the text."""
-        left_s = task.fields.get("left_s", task.time_remaining)
-        return Text("" if left_s is None or task.finished else f"about {duration(left_s)} left")
+_CONCLUDING = "estimates, figures and page"
+_SILENT_S, _LOOKS_EVERY_S = 10.0, 1.0
+"""The silence after which a display without bars says what goes on."""
 
 
 class RunDisplay:
@@ -77,16 +76,32 @@ class RunDisplay:
         self._trials = self._bars.add_task("trials", total=None, visible=False)
         self._verifying = self._bars.add_task("repeats", total=None, visible=False)
         self._measuring = self._bars.add_task("measuring", total=None, visible=False)
+        self._concluding = self._bars.add_task(_CONCLUDING, total=None, visible=False)
+        self._stage = ""
+        self._spoke_s = time.monotonic()
+        self._left = threading.Event()
+        self._speaker = threading.Thread(target=self._break_silence, name="progress", daemon=True)
 
     def __enter__(self) -> Self:
         """Start drawing."""
         self._bars.start()
+        if self._bars.disable:
+            self._speaker.start()
         return self
+
+    def _break_silence(self) -> None:
+        """Say every now and then what goes on, if there are no bars that show it."""
+        while not self._left.wait(_LOOKS_EVERY_S):
+            if self._stage and time.monotonic() - self._spoke_s >= _SILENT_S:
+                self._say(self._stage)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Leave the terminal as it was."""
+        self._left.set()
+        if self._speaker.is_alive():
+            self._speaker.join()
         self._bars.stop()
 
     def observer(self) -> Observer:
@@ -105,6 +120,7 @@ class RunDisplay:
         )
 
     def _say(self, text: str) -> None:
+        self._spoke_s = time.monotonic()
         self._printer.report(text, event="note", text=text)
 
     def _planned(self, plan: Plan, finished: int) -> None:
@@ -113,6 +129,7 @@ class RunDisplay:
 
     def _progress(self, step: Progress) -> None:
         self._bars.update(self._trials, total=step.total, completed=step.done, left_s=step.left_s)
+        self._stage = f"{step.done} of {step.total} trials"
         run = step.run
         self._printer.report(
             self._told(step),
@@ -136,6 +153,8 @@ class RunDisplay:
             again = "; trying again" if step.retried else ""
             return f"{run.outcome}: {step.trial.arm} {round_name(step.trial.round)} ({where}): {run.reason}{again}"
         counted = self._counted(step.done, step.total, "trials")
+        if counted:
+            self._spoke_s = time.monotonic()
         return f"{counted}, about {duration(step.left_s)} left" if counted and step.left_s else counted
 
     def _counted(self, done: int, total: int, what: str) -> str:
@@ -143,6 +162,8 @@ class RunDisplay:
 
     def _measured(self, done: int, total: int) -> None:
         self._bars.update(self._measuring, total=total, completed=done, visible=True)
+        self._stage = f"{done} of {total} trials measured" if done < total else _CONCLUDING
+        self._bars.update(self._concluding, visible=done == total)
 
     def _verified(self, done: int, total: int) -> None:
         self._bars.update(self._verifying, total=total, completed=done, visible=True)

@@ -13,6 +13,12 @@ from longlook.core.errors import InputError
 TINY = str(Path(__file__).parents[2] / "data" / "tiny.toml")
 
 
+@pytest.fixture(autouse=True)
+def own_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No trial has run on this machine."""
+    monkeypatch.setenv("LONGLOOK_TRIALS", str(tmp_path))
+
+
 def answer(*arguments: str) -> str:
     found = CliRunner().invoke(app, arguments, catch_exceptions=False)
     assert found.exit_code == 0, found.output

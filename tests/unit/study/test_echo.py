@@ -132,7 +132,10 @@ SHARES = 'shares = { wide = "75%", narrow = "25%" }'
         ([('"udp-echo"', '"h2"\nserver = "go"\nclient = "go"\ncongestion_control = "cubic"')], "use udp-echo or quic"),
         ([('"udp-echo"', '"h2"')], "workload echo sends datagrams that its server answers"),
         ([('"quic-echo"', '"quic-echo"\nclient_knobs.dont_fragment = "unset"')], "means nothing with quic-echo"),
-        ([('"udp-echo"', '"udp-echo"\ncongestion_control = "cubic"')], "sets the kernel's TCP"),
+        (
+            [('"udp-echo"', '"udp-echo"\ncongestion_control = "cubic"')],
+            "which udp-echo does not use",
+        ),
         ([('kind = "echo"\npayload = "1200B to 1500B by 100B"', 'kind = "fetch"\nobject = "1KB"')], "fetches nothing"),
         ([(SHARES, 'shares = { wide = "75%", narrow = "20%" }')], "are 95 % together; they must be 100 %"),
         ([(SHARES, 'shares = { wide = "100%" }')], "lacks narrow"),

@@ -7,7 +7,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from longlook.core import Scalar, Study, codec, shown
+from longlook.core import Plan, Scalar, Study, codec, shown
 from longlook.network import settings
 from longlook.study import count_trials
 from longlook.terminal import Renderings, duration
@@ -15,12 +15,16 @@ from longlook.terminal import Renderings, duration
 if TYPE_CHECKING:
     from longlook.pipeline import Preview
     from longlook.provision import PageContradiction, RecordedPage
+    from longlook.run import Forecast
 
 
-def study_summary(study: Study, cells: int, differences: Mapping[str, Mapping[str, Scalar]]) -> RenderableType:
+def study_summary(
+    study: Study, cells: int, differences: Mapping[str, Mapping[str, Scalar]], forecast: "Forecast | None"
+) -> RenderableType:
     """Return a study in a screenful; `cells` is how many of its cells are chosen.
 
-    `differences` are the settings of each arm in which the arms differ.
+    `differences` are the settings of each arm in which the arms differ. `forecast` is of all its trials, None if they
+    are too many to plan.
     """
     table = Table(box=None, show_header=False)
     table.add_row("question", Text(study.question))
@@ -47,10 +51,21 @@ def study_summary(study: Study, cells: int, differences: Mapping[str, Mapping[st
         table.add_row("expect", Text(f"{each.name}: {each.text}{f' ({about})' if about else ''}"))
     table.add_row("claims", str(len(study.claims)))
     table.add_row("size", _size(cells, study, count_trials(study, cells)))
+    if forecast is not None:
+        most = "at most " if study.stopping else ""
+        table.add_row("time", Text(f"{most}{forecast.in_words('if every trial has to run')}"))
     parts: list[RenderableType] = [Text.assemble((study.id, "bold"), f"  {study.title}"), table]
     if study.notes:
         parts.append(Text(study.notes))
     return Group(*parts)
+
+
+def checked_shown(study: Study, plan: Plan) -> Renderings:
+    """Return that a study can be planned, and how large it is."""
+    cells = len({trial.cell_id for trial in plan.trials})
+    lines = [f"{study.id}: sound; {_size(cells, study, len(plan.trials))}; plan {plan.hash}"]
+    data = {"study": study.id, "sound": True, "cells": cells, "trials": len(plan.trials), "plan_hash": plan.hash}
+    return Renderings(lambda: lines, lambda: data)
 
 
 def _spelt(differing: Mapping[str, Scalar]) -> str:
@@ -109,6 +124,7 @@ def _lines(found: "Preview") -> list[str]:
         lines.append("as many trials in shipped studies; --losses sampled draws the losses instead")
     if found.repeats:
         lines.append(f"repeats for --verify: {found.repeats * found.trials}")
+    lines.append(f"time: {'at most ' if found.decides else ''}{found.forecast.in_words()}")
     if found.live_at_most_s is not None:
         lines.append(f"live trials take at most {duration(found.live_at_most_s)}, besides setting up and tearing down")
     return lines

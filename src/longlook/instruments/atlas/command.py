@@ -61,7 +61,7 @@ def atlas(
     from longlook.instruments.atlas import runs as atlas_runs
     from longlook.instruments.atlas.run import AtlasFolder
     from longlook.instruments.atlas.show import atlas_shown, to_run_shown
-    from longlook.terminal import RunDisplay, document_printer, going_on, lines_printer
+    from longlook.terminal import RunDisplay, at_work, document_printer, going_on, lines_printer
 
     options = atlas_runs.AtlasOptions(
         out,
@@ -82,8 +82,12 @@ def atlas(
     again = f"ended runs and finished trials are kept: repeat the command with --out {out}"
     printer = lines_printer(as_json=as_json)
     display = RunDisplay(printer)
-    with going_on(lambda: again), display:
-        built = folder.build() if instead.page else folder.run(display.observer())
+    if instead.page:
+        with at_work("building the page of the atlas"):
+            built = folder.build()
+    else:
+        with going_on(lambda: again), display:
+            built = folder.run(display.observer())
     printer.show(atlas_shown(built))
     if built.failed:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in built.failed.items())
@@ -100,7 +104,8 @@ def claims(
     """Compare everything published with what the runs found: each claim, and sources that contradict each other."""
     from longlook.instruments.atlas.claims.run import survey_runs
     from longlook.instruments.atlas.show import claims_shown
-    from longlook.terminal import document_printer
+    from longlook.terminal import at_work, document_printer
 
-    survey, page = survey_runs(runs, out)
+    with at_work(f"comparing the claims of {len(runs)} runs"):
+        survey, page = survey_runs(runs, out)
     document_printer(as_json=as_json).show(claims_shown(survey, page))

@@ -33,11 +33,12 @@ def bundle(
     from longlook.instruments.bundle.layout import SUFFIX
     from longlook.instruments.bundle.make import BundleOptions, make_bundle
     from longlook.instruments.bundle.show import made_shown
-    from longlook.terminal import document_printer
+    from longlook.terminal import at_work, document_printer
 
     target = out or Path(f"{run_folder.resolve().name}{SUFFIX}")
     options = BundleOptions(artefacts, programs, [parse_person(text) for text in author or ()], licence.strip())
-    made = make_bundle(run_folder, target, options, overwrite=force)
+    with at_work(f"writing {target}"):
+        made = make_bundle(run_folder, target, options, overwrite=force)
     document_printer(as_json=as_json).show(made_shown(made))
 
 

@@ -8,7 +8,16 @@ import typer
 
 from longlook.core import InputError, InterruptedByUserError
 from longlook.instruments.compare import exits
-from longlook.terminal import Around, AsJsonLines, EngineOptions, Losses, check_file, expand_options, new_folder
+from longlook.terminal import (
+    Around,
+    AsJsonLines,
+    EngineOptions,
+    Losses,
+    check_file,
+    completion,
+    expand_options,
+    new_folder,
+)
 
 if TYPE_CHECKING:
     from longlook.explain import Answer
@@ -25,7 +34,10 @@ class ComparisonOptions:
     on: Annotated[
         list[str],
         typer.Option(
-            "--on", metavar="NETWORK", help="A preset, or 10mbit,36ms,1bdp,1% or rate=…,rtt=…; repeat for more."
+            "--on",
+            metavar="NETWORK",
+            help="A preset, or 10mbit,36ms,1bdp,1% or rate=…,rtt=…; repeat for more.",
+            autocompletion=completion.networks,
         ),
     ]
     gate: Annotated[str, typer.Option(help="How much worse the contender may be.")] = "5%"
@@ -148,8 +160,11 @@ class ComparisonAnswer(AnswerFiles):
 
 @expand_options
 def compare(
-    baseline: Annotated[str, typer.Argument(metavar="BASELINE", help="STACK, STACK@VERSION or STACK:h2.")],
-    contender: Annotated[str, typer.Argument(metavar="CONTENDER", help="The same.")],
+    baseline: Annotated[
+        str,
+        typer.Argument(metavar="BASELINE", help="STACK, STACK@VERSION or STACK:h2.", autocompletion=completion.stacks),
+    ],
+    contender: Annotated[str, typer.Argument(metavar="CONTENDER", help="The same.", autocompletion=completion.stacks)],
     options: ComparisonOptions,
     engine: EngineOptions,
     forms: ComparisonAnswer,
