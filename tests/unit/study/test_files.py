@@ -136,7 +136,7 @@ def test_every_key_of_the_format_is_documented() -> None:
 def test_the_keys_of_each_table_are_those_of_its_shape() -> None:
     texts = tomllib.loads((ROOT / "src" / "longlook" / "study" / "keys.toml").read_text())
     inner = {"arms", "defaults", "workload", "network", "behind", "second", "factors", "exclude", "contrasts"}
-    inner |= {"analysis", "capture", "figure", "population", "claims", "hypotheses"}  # tables with a heading of their own
+    inner |= {"analysis", "capture", "figure", "population", "claims", "hypotheses"}  # each has a heading of its own
     for name, (_, shape) in reference.KEY_TABLES.items():
         if shape:
             fields = {field.alias or key for key, field in getattr(schema, shape).model_fields.items()}

@@ -1,5 +1,6 @@
 """Writes everything that a guest's Python imports into one file, in a fresh process; `bundle_loader` reads it."""
 
+import errno
 import marshal
 import os
 import subprocess
@@ -56,7 +57,8 @@ def make_bundle(*modules: str) -> str:
     )
     if done.returncode != 0:
         last = (done.stderr.strip().splitlines() or ["no message"])[-1]
-        if path.name in last:  # what could not be written, and not what could not be imported
+        # What could not be written, and not what could not be imported; a full disk's message names no file.
+        if path.name in last or os.strerror(errno.ENOSPC) in last:
             raise MachineError(
                 f"the guest's agent cannot be kept in the cache: {last}",
                 "free some space, make it writable, or move the cache: LONGLOOK_CACHE",
