@@ -43,7 +43,7 @@ def causes_list(word: Search = None, as_json: AsJson = False) -> None:
 def causes_show(
     name: Annotated[str, typer.Argument(help="A cause.", autocompletion=completion.causes)], as_json: AsJson = False
 ) -> None:
-    """Show how a cause is said, where it is known from, what its detector needs, and what cures it."""
+    """Show how a cause is said, its source, what its detector needs, and what cures it."""
     found = _cause(_one("causes", name))
     document_printer(as_json=as_json).show(_shown(found))
 

@@ -23,7 +23,7 @@ from longlook.terminal import (
 if TYPE_CHECKING:
     from longlook.core import RunFolder
     from longlook.pipeline import Result, RunOptions
-    from longlook.report import FigureStyle
+    from longlook.report import PublicationRequest
     from longlook.study import Shard
     from longlook.terminal import Printer
 
@@ -278,12 +278,27 @@ class PublicationOptions:
     title: Annotated[
         bool | None, typer.Option("--title/--no-title", help="Whether titles stand in them; default by style.")
     ] = None
+    figure: Annotated[
+        list[str] | None,
+        typer.Option(metavar="bars|box|cdf|lines", help="Also draw the values themselves; repeat for more."),
+    ] = None
+    metric: Annotated[str | None, typer.Option(help="The metric of --figure; default: the study's figure has it.")] = (
+        None
+    )
 
-    def style_of_figures(self) -> "FigureStyle | None":
-        """Return the style that these options choose; None if none of them is given."""
-        from longlook.report import chosen_style
+    def request(self) -> "PublicationRequest | None":
+        """Return what these options ask for; None if none of them is given."""
+        from longlook.report import publication_request
 
-        return chosen_style(self.style, self.figure_width, self.font, self.font_size, title=self.title)
+        return publication_request(
+            self.style,
+            self.figure_width,
+            self.font,
+            self.font_size,
+            self.figure or (),
+            self.metric,
+            title=self.title,
+        )
 
 
 @expand_options
@@ -307,7 +322,7 @@ def report(
     from longlook.pipeline import analyse_run
     from longlook.terminal import RunDisplay, fail_where_altered, fail_where_unexpected, lines_printer
 
-    style = look.style_of_figures()
+    publication = look.request()
     if (about := about_of(run_folder)) is not None and not about.artefacts:
         raise InputError(
             f"{run_folder} is of a bundle without raw files, so that nothing can be analysed again",
@@ -315,7 +330,7 @@ def report(
         )
     display = RunDisplay(lines_printer(as_json=as_json, as_markdown=markdown))
     with display, RunFolder.open(run_folder) as folder:
-        result = analyse_run(folder, display.observer(), wanted(inside or (), round_number), style)
+        result = analyse_run(folder, display.observer(), wanted(inside or (), round_number), publication)
     display.conclude(result)
     fail_where_altered(result)
     fail_where_unexpected(result)

@@ -13,6 +13,7 @@ from longlook.analysis import (
     MeasuredAttempt,
     ResultsDigest,
     Statistics,
+    arm_levels,
     attribute_bottlenecks,
     dependences_table,
     digest_of_results,
@@ -45,6 +46,7 @@ from longlook.core import (
     RunFolder,
     Study,
     codec,
+    nearest,
     write_json,
 )
 from longlook.explain import Wanted, find_cells
@@ -68,7 +70,15 @@ from longlook.pipeline.result_files import (
 )
 from longlook.pipeline.shards import which_part
 from longlook.pipeline.strata import arrived_in, read_strata
-from longlook.report import FigureStyle, Publication, ReportContent, inside_pages, metric_facts, publish, write_report
+from longlook.report import (
+    Publication,
+    PublicationRequest,
+    ReportContent,
+    inside_pages,
+    metric_facts,
+    publish,
+    write_report,
+)
 from longlook.run import Verification
 from longlook.run import load as load_verification
 from longlook.study import Release
@@ -99,11 +109,11 @@ class Result:
 
 
 def analyse_run(
-    folder: RunFolder, observer: Observer, wanted: Wanted | None = None, style: FigureStyle | None = None
+    folder: RunFolder, observer: Observer, wanted: Wanted | None = None, publication: PublicationRequest | None = None
 ) -> Result:
     """Measure, estimate, judge and report a run; `wanted` are the cells whose inside is drawn too.
 
-    With a `style` the run folder gets `publish/`, too. Raises InputError if the folder holds no finished trial.
+    With a `publication` the run folder gets `publish/`, too. Raises InputError if the folder holds no finished trial.
     """
     measured = measure(folder, observer)
     digest = write_digest(folder, measured)
@@ -130,7 +140,7 @@ def analyse_run(
         observer.say(f"{content.arm_label(each.arm)}, in {each.trials} trials: {each.sentence}")
     pages = write_inside_pages(folder, content, wanted, observer.say) if wanted is not None else []
     page = write_report(folder.path / "report", content)
-    published = None if style is None else publish(folder.path / PUBLISH, content, style)
+    published = None if publication is None else _published(folder, content, publication, samples)
     outcomes = Counter(entry.run.outcome for entry in measured)
     return Result(
         path=folder.path,
@@ -153,6 +163,19 @@ def analyse_run(
 def _parts(manifest: Mapping[str, Any]) -> tuple[str, str]:
     """Return in sentences which part of a study a run is, and what its budget left out."""
     return which_part(manifest), budget.spent(manifest)
+
+
+def _published(
+    folder: RunFolder, content: ReportContent, asked: PublicationRequest, samples: pd.DataFrame
+) -> Publication:
+    """Write the figures, tables and references of a publication; InputError if the study has no such metric."""
+    metric = asked.metric or folder.study.figure_metric
+    if metric not in folder.study.metrics:
+        known = list(folder.study.metrics)
+        raise InputError(f"the run has no metric {metric!r}{nearest(metric, known)}", f"metrics: {', '.join(known)}")
+    if asked.kinds:
+        content = replace(content, levels=[*content.levels, *arm_levels(samples, folder.study, [metric])])
+    return publish(folder.path / PUBLISH, content, asked.style, asked.kinds, metric)
 
 
 def measure(folder: RunFolder, observer: Observer) -> list[MeasuredAttempt]:

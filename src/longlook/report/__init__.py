@@ -83,8 +83,8 @@ if TYPE_CHECKING:
     from longlook.report.machines.wording import spoken as spoken
     from longlook.report.page import write_report as write_report
     from longlook.report.provenance import repeats as repeats
-    from longlook.report.publication.style import FigureStyle as FigureStyle
-    from longlook.report.publication.style import chosen_style as chosen_style
+    from longlook.report.publication.style import PublicationRequest as PublicationRequest
+    from longlook.report.publication.style import publication_request as publication_request
     from longlook.report.publication.write import Publication as Publication
     from longlook.report.publication.write import publish as publish
     from longlook.report.section import slug as slug
@@ -130,7 +130,7 @@ else:
             "machines.drawing": "draw",
             "machines.wording": "counted p_value percent spoken",
             "page": "write_report",
-            "publication.style": "FigureStyle chosen_style",
+            "publication.style": "PublicationRequest publication_request",
             "publication.write": "Publication publish",
             "section": "slug",
             "templates": "asset embedded_json template vega",

@@ -1,9 +1,10 @@
 """The looks of figures outside of the report's page."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from longlook.core import InputError
+from longlook.core import InputError, nearest
 
 POINTS_PER_INCH = 72.0
 _IN_INCHES = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4, "pt": 1 / 72.27, "bp": 1 / POINTS_PER_INCH}
@@ -31,6 +32,18 @@ class FigureStyle:
         """The width in points of 1/72 inch."""
         return self.width_in * POINTS_PER_INCH
 
+
+@dataclass(frozen=True)
+class PublicationRequest:
+    """A style of figures, and kinds of figures of values; `metric` is theirs, None: the study's figure's own."""
+
+    style: FigureStyle
+    kinds: tuple[str, ...] = ()
+    metric: str | None = None
+
+
+KINDS = ["bars", "box", "cdf", "lines"]
+"""Figures of values (`absolute`)."""
 
 STYLES = {
     "print": FigureStyle("print", 3.33, 8.0, title=False),  # a column of ACM's and IEEE's papers
@@ -68,3 +81,25 @@ def chosen_style(
         font_pt=style.font_pt if font_pt is None else font_pt,
         title=style.title if title is None else title,
     )
+
+
+def publication_request(
+    name: str | None,
+    width: str | None,
+    font: str | None,
+    font_pt: float | None,
+    kinds: Sequence[str],
+    metric: str | None,
+    *,
+    title: bool | None,
+) -> PublicationRequest | None:
+    """Return a request as `chosen_style` has it, with figures of values; None if nothing was asked for.
+
+    Raise InputError for a kind that is none.
+    """
+    style = chosen_style(name, width, font, font_pt, title=title)
+    if style is None and not kinds and metric is None:
+        return None
+    if unknown := [kind for kind in kinds if kind not in KINDS]:
+        raise InputError(f"no figure {unknown[0]!r}{nearest(unknown[0], KINDS)}", f"figures: {', '.join(KINDS)}")
+    return PublicationRequest(style or STYLES["print"], tuple(dict.fromkeys(kinds)), metric)

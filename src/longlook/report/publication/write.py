@@ -1,7 +1,7 @@
 """The folder of what a run's results need to be published: figures, tables, captions, references."""
 
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from longlook.report.content import ReportContent
 from longlook.report.contrasts.section import ContrastSection
 from longlook.report.page import sections
 from longlook.report.publication import latex
+from longlook.report.publication.absolute import absolute_figure
 from longlook.report.publication.bibliography import bibliography
 from longlook.report.publication.fitted import SMALLEST_PT, FittedFigure, fitted
 from longlook.report.publication.style import POINTS_PER_INCH, FigureStyle
@@ -28,12 +29,22 @@ class Publication:
     remarks: tuple[str, ...]
 
 
-def publish(folder: Path, content: ReportContent, style: FigureStyle) -> Publication:
+def publish(
+    folder: Path, content: ReportContent, style: FigureStyle, kinds: Sequence[str] = (), metric: str | None = None
+) -> Publication:
     """Write all figures of a report in a style, its tables in LaTeX, captions and references, replacing what was there.
 
+    `kinds` are figures of values beside these (`style.KINDS`), of `metric`, by default the metric of the figure.
     Raise InputError if this machine does not have the style's font: the folder then stays as it was.
     """
     charts = _charts(content)
+    shown = metric or content.study.figure_metric
+    lacking = []
+    for kind in kinds:
+        if (chart := absolute_figure(kind, content, shown)) is None:
+            lacking.append(f"{kind}: no cell has a value of {shown} that it could show")
+        else:
+            charts[f"{kind}-{shown}"] = chart, None
     figures = {name: fitted(chart, style) for name, (chart, _) in charts.items()}
     texts = {f"{TABLES}/{name}.tex": text for name, text in _tables(content).items()}
     captions = [
@@ -56,7 +67,11 @@ def publish(folder: Path, content: ReportContent, style: FigureStyle) -> Publica
     for file, text in texts.items():
         files.append(file)
         (folder / file).write_text(text, encoding="utf-8")
-    remarks = (*_remarks(figures, style), *(f"no reference is known for: {each}" for each in references.unknown))
+    remarks = (
+        *lacking,
+        *_remarks(figures, style),
+        *(f"no reference is known for: {each}" for each in references.unknown),
+    )
     return Publication(folder, tuple(files), remarks)
 
 

@@ -3,18 +3,22 @@
 import re
 from dataclasses import replace
 from pathlib import Path
+from statistics import median
 from xml.etree import ElementTree
 
 import pytest
 
+from longlook.analysis import arm_levels
 from longlook.core import InputError
 from longlook.core.model import Contrast
+from longlook.report.charts.theme import specification
 from longlook.report.content import ReportContent
 from longlook.report.contrasts.heatmap import contrast_heatmap
 from longlook.report.publication import latex
+from longlook.report.publication.absolute import absolute_figure
 from longlook.report.publication.bibliography import bibliography
 from longlook.report.publication.fitted import fitted
-from longlook.report.publication.style import STYLES, chosen_style, parse_width
+from longlook.report.publication.style import KINDS, STYLES, chosen_style, parse_width, publication_request
 from longlook.report.publication.write import publish
 from tests.data.report import paper_content, small_content, small_study
 
@@ -105,6 +109,44 @@ def test_a_dense_heatmap_leaves_the_unit_to_its_palette(paper: ReportContent) ->
     assert set(re.findall(numbers, narrow)) == {""}
     assert set(re.findall(numbers, wide)) == {"\u00a0%"}
     assert "+50 %" in narrow
+
+
+def levels(content: ReportContent) -> ReportContent:
+    return replace(content, levels=arm_levels(content.samples, content.study, ["page_load_time"]))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_values_are_drawn_for_every_arm_and_cell(small: ReportContent, tmp_path: Path, kind: str) -> None:
+    found = publish(tmp_path / "publish", levels(small), PRINT, [kind])
+    svg = (found.folder / "figures" / f"{kind}-page_load_time.svg").read_text()
+    for words in ("TCP", "QUIC", "10Mbit", "50Mbit", "Page load time"):
+        assert words in svg
+    assert f"figures/{kind}-page_load_time.pdf" in (found.folder / "figures.tex").read_text()
+
+
+def test_bars_are_medians_and_begin_at_zero(small: ReportContent) -> None:
+    spec = specification(absolute_figure("bars", levels(small), "page_load_time"))
+    (panel,) = spec["concat"]
+    rows = spec["data"]["values"]
+    assert {(row["arm"], row["column"]): pytest.approx(row["value"], rel=1e-6) for row in rows} == {
+        ("TCP", "10Mbit"): median(TEN),
+        ("QUIC", "10Mbit"): 0.8 * median(TEN),
+        ("TCP", "50Mbit"): median(TEN),
+        ("QUIC", "50Mbit"): median(TEN),
+    }
+    assert panel["layer"][0]["encoding"]["y"]["scale"]["domain"][0] == 0
+
+
+def test_a_metric_without_values_has_no_figure_which_is_said(tmp_path: Path) -> None:
+    nothing = {("10Mbit",): {"tcp": [None] * 10, "quic": [None] * 10}}
+    content = replace(small_content(nothing), manifest=RUN)
+    found = publish(tmp_path / "publish", content, PRINT, KINDS)
+    assert [remark.partition(":")[0] for remark in found.remarks if "no cell has a value" in remark] == KINDS
+
+
+def test_a_kind_that_is_none_is_refused() -> None:
+    with pytest.raises(InputError, match="no figure 'boxes'; did you mean 'box'"):
+        publication_request(None, None, None, None, ["boxes"], None, title=None)
 
 
 def test_a_font_that_is_missing_is_an_error(small: ReportContent, tmp_path: Path) -> None:
