@@ -1,4 +1,4 @@
-"""The words that Tab offers for arguments: names of studies, stacks, versions, presets, metrics, causes, levels and cells.
+"""The words that Tab offers: names of studies, stacks, versions, presets, metrics, causes, levels and cells.
 
 A completion never fails: if something cannot be read, nothing is offered.
 """
