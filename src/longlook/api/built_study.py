@@ -1,12 +1,9 @@
 """A study that is read or built in Python: the same keys, rules and messages as in a file, and its runs."""
 
 import os
-import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pandas as pd
@@ -15,6 +12,7 @@ from longlook.api import html
 from longlook.api.factors import cells_table, with_levels
 from longlook.api.runs import Run
 from longlook.api.runs import open as open_run
+from longlook.api.script import apart_from_script
 from longlook.core import InputError, Plan, Problems, usable_cpus
 from longlook.core import Study as Checked
 from longlook.study import (
@@ -228,7 +226,7 @@ class Study:
             command=("longlook.api", "run", self._name, *(f"--only={text}" for text in filters)),
         )
         try:
-            with shown(progress) as observer, _apart_from_script():
+            with shown(progress) as observer, apart_from_script():
                 run_study(chosen, folder, options, observer)
         except BaseException as error:
             if (folder / "manifest.json").exists():
@@ -281,21 +279,3 @@ def _as_text(value: Any) -> str:
     """Return the value of a setting as `--set KEY=VALUE` has it."""
     plain = _plain(value)
     return str(plain).lower() if isinstance(plain, bool) else str(plain)
-
-
-@contextmanager
-def _apart_from_script() -> Iterator[None]:
-    """Keep the processes that measure trials from running the caller's script.
-
-    A process that `multiprocessing` spawns first runs the main module again, under another name: a script that calls
-    `run` without a guard would call it again in each. Measuring needs nothing of the script.
-    """
-    main = sys.modules.get("__main__")
-    sys.modules["__main__"] = ModuleType("__main__")
-    try:
-        yield
-    finally:
-        if main is None:
-            del sys.modules["__main__"]
-        else:
-            sys.modules["__main__"] = main

@@ -14,6 +14,7 @@ from longlook.api.cells import Cell, Trial
 from longlook.api.explanations import Explanations
 from longlook.api.factors import cells_table, factor_columns, number_columns
 from longlook.api.figure import Figure
+from longlook.api.script import apart_from_script
 from longlook.core import (
     DEPENDENCES,
     SAMPLES,
@@ -262,7 +263,7 @@ class Run:
         options = RunOptions(
             make_engine(folder.manifest["engine"]), jobs=jobs or len(usable_cpus()), command=("longlook.api", "explain")
         )
-        with shown(progress) as observer:
+        with shown(progress) as observer, apart_from_script():
             found = explain_run(folder, ExplainRequest(cells, contrast, budget), options, observer)
         return Explanations._of(found)
 
@@ -280,7 +281,7 @@ class Run:
         from longlook.api.progress import shown
         from longlook.pipeline import analyse_run
 
-        with shown(progress) as observer, RunFolder.open(self.path) as folder:
+        with shown(progress) as observer, apart_from_script(), RunFolder.open(self.path) as folder:
             analyse_run(folder, observer)
         return open(self.path)
 

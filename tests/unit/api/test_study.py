@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import longlook.api as ll
-from longlook.api import built_study
 from longlook.core.job import Job
 from longlook.core.model import Run, Study
 from longlook.engines.fake import FakeEngine
@@ -188,15 +187,3 @@ def test_a_folder_in_use_is_refused(engines: list[FakeEngine], tmp_path: Path) -
     made.run(out, progress=False)
     with RunFolder.open(out), pytest.raises(ll.InputError, match="in use by another"):
         ll.open(out).analyse(progress=False)
-
-
-def test_the_caller_s_script_is_not_its_children_s(monkeypatch: pytest.MonkeyPatch) -> None:
-    import sys
-    from types import ModuleType
-
-    script = ModuleType("__main__")
-    script.__file__ = "/nowhere/script.py"
-    monkeypatch.setitem(sys.modules, "__main__", script)
-    with built_study._apart_from_script():
-        assert not hasattr(sys.modules["__main__"], "__file__")
-    assert sys.modules["__main__"] is script
