@@ -13,7 +13,7 @@ _HEAD = """# Check it:   longlook study check {file}
 
 @dataclass(frozen=True)
 class Answers:
-    """What a new study compares, and over which paths; each value as a study file would have it."""
+    """The answers that make a new study: its comparison and its paths, each value as a study file would have it."""
 
     question: str = "Does HTTP/3 load a page earlier than HTTP/2?"
     stack: str = "quic-go"

@@ -1,4 +1,4 @@
-"""What Tab offers for arguments: names of studies, stacks, versions, presets, metrics, causes, levels and cells.
+"""Offers of the Tab key for arguments: names of studies, stacks, versions, presets, metrics, causes, levels and cells.
 
 A completion never fails: if something cannot be read, nothing is offered.
 """
