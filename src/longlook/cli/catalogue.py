@@ -13,7 +13,7 @@ from longlook.terminal import AsJson, Renderings, completion, document_printer
 metrics_app = typer.Typer(help="The metrics that a study may name.", no_args_is_help=True)
 causes_app = typer.Typer(help="The causes that longlook explain knows.", no_args_is_help=True)
 
-Search = Annotated[str | None, typer.Argument(metavar="[WORD]", help="Only those with this word; default: all.")]
+Search = Annotated[str | None, typer.Argument(metavar="[WORD]", help="A word that they have; default: all.")]
 
 
 @metrics_app.command("list")
@@ -43,7 +43,11 @@ def causes_list(word: Search = None, as_json: AsJson = False) -> None:
 def causes_show(
     name: Annotated[str, typer.Argument(help="A cause.", autocompletion=completion.causes)], as_json: AsJson = False
 ) -> None:
+<<<<<<< HEAD
     """Show how a cause is said, its source, what its detector needs, and what cures it."""
+=======
+    """Show the sentence of a cause, its source, the needs of its detector, and its cure."""
+>>>>>>> face
     found = _cause(_one("causes", name))
     document_printer(as_json=as_json).show(_shown(found))
 

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 from longlook.cli.run import RunFolderOptions, RunRequest, RunSize, run_and_show
 from longlook.cli.stacks import setup
-from longlook.core import registry
 from longlook.terminal import AsJson, EngineOptions, StudyChanges, lines_printer
 
 STUDY, PLAIN = "demo", "client=quic-go"
@@ -18,6 +17,8 @@ def demo(as_json: AsJson = False) -> None:
 
     Chromium is installed by root alone. Without it the demo ends with the plain client.
     """
+    from longlook.core import registry
+
     printer = lines_printer(as_json=as_json)
     setup(list(PARTS), as_json=as_json)
     _run((PLAIN,), as_json=as_json)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from longlook.core import InputError, Study, UnitError, files, parse_duration
+from longlook.core import InputError, UnitError, files, parse_duration
 from longlook.terminal import (
     AsJson,
     EngineOptions,
@@ -21,7 +21,7 @@ from longlook.terminal import (
 )
 
 if TYPE_CHECKING:
-    from longlook.core import RunFolder
+    from longlook.core import RunFolder, Study
     from longlook.pipeline import Result, RunOptions
     from longlook.report import PublicationRequest
     from longlook.study import Shard
@@ -79,7 +79,7 @@ class RunSize:
             raise InputError(f"--shard {asked}: {begun.path} has {has}", "leave --shard out: --resume knows it")
         return found
 
-    def most_trials(self, study: Study, engine: EngineOptions, levels: Sequence[str]) -> int:
+    def most_trials(self, study: "Study", engine: EngineOptions, levels: Sequence[str]) -> int:
         """Return how many trials a plan may have; if it has more than usual, a person at the terminal is asked."""
         from longlook.study import MOST_TRIALS, MOST_TRIALS_ASKED_FOR, chosen_cells, count_trials
 
@@ -137,7 +137,7 @@ class RunManner:
 class RunRequest:
     """A study as the options changed it, its run folder and the options of its run."""
 
-    study: Study
+    study: "Study"
     folder: Path
     options: "RunOptions"
 

@@ -9,11 +9,12 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from longlook.core import InterruptedByUserError, MachineError, codec, usable_cpus
+from longlook.core import InterruptedByUserError, MachineError, codec
 from longlook.terminal import (
     AsJson,
     AsJsonLines,
     Renderings,
+    at_once,
     completion,
     document_printer,
     lines_printer,
@@ -90,9 +91,9 @@ def setup(
     display = SetupDisplay(wanted, lines_printer(as_json=as_json))
     try:
         with display:
-            at_once = jobs or len(usable_cpus())
+            together = at_once(jobs)
             here = as_json and len(wanted) == 1
-            results = install_all(wanted, at_once, display.watcher(), here=here)
+            results = install_all(wanted, together, display.watcher(), here=here)
     except KeyboardInterrupt as error:
         raise InterruptedByUserError("stopped", "what is installed stays; the same command continues") from error
     display.conclude(results)

@@ -7,8 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from longlook.core import InputError, codec, usable_cpus
-from longlook.terminal import AsJson, Renderings, StudyChanges, Unwrapped, completion, document_printer, expand_options
+from longlook.core import InputError, codec
+from longlook.terminal import (
+    AsJson,
+    Renderings,
+    StudyChanges,
+    Unwrapped,
+    at_once,
+    completion,
+    document_printer,
+    expand_options,
+)
 
 if TYPE_CHECKING:
     from longlook.study import Answers
@@ -58,7 +67,7 @@ def study_show(
     cells = len(chosen_cells(found, changes.levels))
     trials = count_trials(found, cells)
     plan = make_plan(found, changes.levels) if trials <= MOST_TRIALS else None
-    forecast = None if plan is None else Costs.read().forecast(plan.trials, engine, len(usable_cpus()))
+    forecast = None if plan is None else Costs.read().forecast(plan.trials, engine, at_once(None))
     differences = arm_differences(found, installed())
     data = {
         "study": codec.encode(found),

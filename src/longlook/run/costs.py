@@ -21,6 +21,8 @@ _MOST_KINDS = 5000
 _MOST_COUNTED = 200
 """Trials of a kind beyond which older ones count less, as machines and programs change."""
 _DAY_S = 86_400
+_EXACT = 64
+"""Numbers up to this one are counts, such as the number of objects."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +144,7 @@ def kinds_of(trial: Trial, engine: str) -> tuple[str, str]:
     """Return the kind of a trial, and the wider kind that it belongs to.
 
     The cost depends on the programs, the load and the traces of a trial, and on its rate if the load goes on for a
-    time. Values that rounds draw, and single losses, change little.
+    time: sizes and rates count by their order of magnitude. Values that rounds draw change little.
     """
     name = trial.engine or engine
     rates = [stage.parameters.get("rate_bps") for stage in (*trial.link.up, *trial.link.down)]
@@ -151,10 +153,11 @@ def kinds_of(trial: Trial, engine: str) -> tuple[str, str]:
     exact = [
         ends,
         trial.protocol,
-        codec.encode(trial.workload),
+        trial.workload.kind,
+        {name: _magnitude(value) for name, value in trial.workload.parameters.items()},
         codec.encode(trial.capture),
         len(trial.flows),
-        round(math.log2(fastest)) if fastest > 0 else 0,
+        _magnitude(fastest),
         bool(trial.processors),
     ]
     near = [trial.client.stack, trial.workload.kind, len(trial.flows)]
@@ -167,6 +170,11 @@ def print_seconds(seconds: float) -> str:
     if seconds < 120:
         return f"{seconds:.0f} s"
     return f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min"
+
+
+def _magnitude(value: object) -> object:
+    """Return the power of two that a large number is nearest to, as rounds draw values of a few % around a cell."""
+    return round(math.log2(value)) if isinstance(value, int | float) and value > _EXACT else value
 
 
 @contextmanager

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from longlook.terminal.options import Losses as Losses
     from longlook.terminal.options import StudyChanges as StudyChanges
     from longlook.terminal.options import TrustPrograms as TrustPrograms
+    from longlook.terminal.options import at_once as at_once
     from longlook.terminal.options import check_file as check_file
     from longlook.terminal.options import expand_options as expand_options
     from longlook.terminal.options import name_store as name_store
@@ -54,7 +55,7 @@ else:
             "console": "duration error_console output_console print_json",
             "options": (
                 "Around AsJson AsJsonLines CHECKED CheckWorkers EngineOptions Executor LOCAL Losses StudyChanges "
-                "TrustPrograms check_file expand_options name_store new_folder parse_changes"
+                "TrustPrograms at_once check_file expand_options name_store new_folder parse_changes"
             ),
             "patience": "at_work",
             "printer": "FileForm FilePrinter Printer Printers Renderings Unwrapped document_printer lines_printer",

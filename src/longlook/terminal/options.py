@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
-from longlook.core import InputError, trust, usable_cpus
+from longlook.core import InputError, trust
 from longlook.terminal import completion
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class EngineOptions:
     @property
     def jobs_at_once(self) -> int:
         """The number asked for, or the number of CPUs."""
-        return self.jobs or len(usable_cpus())
+        return at_once(self.jobs)
 
     def run_options(self) -> "RunOptions":
         """Return the options of a run that is neither narrowed nor continued."""
@@ -131,6 +131,13 @@ class EngineOptions:
             jobs = self.jobs or _MOST_JOBS
         command = ("longlook", *sys.argv[1:])
         return RunOptions(engine, jobs=jobs, use_cache=not self.no_cache, command=command)
+
+
+def at_once(jobs: int | None) -> int:
+    """Return how many trials run at once: the number that is asked for, or one for each CPU."""
+    from longlook.core import usable_cpus  # with the model of trials, which `--help` does not need
+
+    return jobs or len(usable_cpus())
 
 
 def name_store(url: str | None, *, read_only: bool) -> None:

@@ -40,7 +40,9 @@ def test_another_load_counts_as_alike_and_another_kind_as_the_mean(trials: tuple
     meter = CostMeter()
     meter.add(trials[0], "virtual", 2.0)
     meter.keep()
-    alike = replace(trials[0], workload=replace(trials[0].workload, parameters={"objects": 7, "object_bytes": 1}))
+    alike = replace(
+        trials[0], workload=replace(trials[0].workload, parameters={"objects": 7, "object_bytes": 100_000_000})
+    )
     foreign = replace(trials[0], workload=Workload("upload"))
     found = Costs.read().forecast([trials[0], alike, foreign, foreign], "virtual", 1)
     assert found == Forecast(8.0, known=1, alike=1, unknown=2)
@@ -55,6 +57,9 @@ def test_live_trials_run_one_by_one(trials: tuple[Trial, ...]) -> None:
 
 def test_draws_of_rounds_change_no_kind(trials: tuple[Trial, ...]) -> None:
     assert kinds_of(trials[0], "virtual") == kinds_of(replace(trials[0], round=7, seed=99), "virtual")
+    size = int(trials[0].workload.parameters["object_bytes"])
+    drawn = replace(trials[0].workload, parameters={**trials[0].workload.parameters, "object_bytes": size * 104 // 100})
+    assert kinds_of(trials[0], "virtual") == kinds_of(replace(trials[0], workload=drawn), "virtual")
 
 
 def test_older_trials_count_less() -> None:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from longlook.core import MachineError, usable_cpus
+from longlook.core import MachineError
 from longlook.terminal import AsJsonLines, expand_options
 
 
@@ -61,7 +61,7 @@ def atlas(
     from longlook.instruments.atlas import runs as atlas_runs
     from longlook.instruments.atlas.run import AtlasFolder
     from longlook.instruments.atlas.show import atlas_shown, to_run_shown
-    from longlook.terminal import RunDisplay, at_work, document_printer, going_on, lines_printer
+    from longlook.terminal import RunDisplay, at_once, at_work, document_printer, going_on, lines_printer
 
     options = atlas_runs.AtlasOptions(
         out,
@@ -69,7 +69,7 @@ def atlas(
         tuple(studies or ()),
         tuple(chosen.paper or ()),
         live=chosen.live,
-        jobs=effort.jobs or len(usable_cpus()),
+        jobs=at_once(effort.jobs),
         use_cache=not effort.no_cache,
         entries=entries,
     )

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from longlook.core import InputError, usable_cpus
+from longlook.core import InputError
 from longlook.terminal import AsJson, TrustPrograms
 
 _SEEDS = 1_000_000
@@ -59,14 +59,14 @@ def verify(
     from longlook.instruments.bundle.show import fail_unless_same, verified_shown
     from longlook.instruments.bundle.verify import VerifyRequest
     from longlook.instruments.bundle.verify import verify as verify_bundle
-    from longlook.terminal import RunDisplay, lines_printer, run_display
+    from longlook.terminal import RunDisplay, at_once, lines_printer, run_display
 
     if keep is not None and keep.exists() and (not keep.is_dir() or any(keep.iterdir())):
         raise InputError(f"--keep {keep} exists and is no empty folder", "choose another")
     if trust_programs:
         trust.trust_programs()
     drawn_by = secrets.randbelow(_SEEDS) if seed is None else seed
-    request = VerifyRequest(sample, drawn_by, jobs or len(usable_cpus()), use_programs, keep)
+    request = VerifyRequest(sample, drawn_by, at_once(jobs), use_programs, keep)
     printer = lines_printer(as_json=as_json)
     display = RunDisplay(printer)
     with run_display.going_on(lambda: None), display:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from longlook.core import LonglookError, usable_cpus
+from longlook.core import LonglookError
 from longlook.terminal import AsJsonLines, new_folder
 
 
@@ -35,13 +35,11 @@ def certify(
     from longlook.instruments.certify.run import CertifyOptions
     from longlook.instruments.certify.run import certify as run_certification
     from longlook.instruments.certify.show import certificate_shown
-    from longlook.terminal import RunDisplay, going_on, lines_printer
+    from longlook.terminal import RunDisplay, at_once, going_on, lines_printer
 
     scale = trial_bank.QUICK if quick else trial_bank.FULL
     folder = out or new_folder("certify")
-    options = CertifyOptions(
-        scale, folder, tuple(part or ()), before, jobs or len(usable_cpus()), use_cache=not no_cache
-    )
+    options = CertifyOptions(scale, folder, tuple(part or ()), before, at_once(jobs), use_cache=not no_cache)
     printer = lines_printer(as_json=as_json)
     display = RunDisplay(printer)
     again = f"finished trials and parts are kept: repeat the command with --out {folder}"

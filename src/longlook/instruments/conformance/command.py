@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from longlook.core import InputError, codec, usable_cpus
-from longlook.terminal import AsJson, Renderings, document_printer, output_console
+from longlook.core import InputError, codec
+from longlook.terminal import AsJson, Renderings, at_once, document_printer, output_console
 
 Engine = Annotated[str, typer.Option(help="Where a trial's time comes from: virtual or live.")]
 Jobs = Annotated[int | None, typer.Option(min=1, help="Trials at once; default: one for each CPU.")]
@@ -128,4 +128,4 @@ def _place(out: Path | None) -> Iterator[Path]:
 
 
 def _jobs(jobs: int | None) -> int:
-    return jobs or len(usable_cpus())
+    return at_once(jobs)

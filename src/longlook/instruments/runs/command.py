@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from longlook.core import InputError, RunFolder
+from longlook.core import InputError
 from longlook.terminal import AsJson, AsJsonLines, document_printer, lines_printer
 
 if TYPE_CHECKING:
@@ -62,6 +62,7 @@ def runs_note(
     as_json: AsJson = False,
 ) -> None:
     """Keep a note with a run."""
+    from longlook.core import RunFolder
     from longlook.instruments.runs.notes import write_note
 
     _show(run, write_note(RunFolder.open(run).path, text), as_json=as_json)
@@ -75,6 +76,7 @@ def runs_tag(
     as_json: AsJson = False,
 ) -> None:
     """Tag a run, so that `longlook runs --tag` finds it."""
+    from longlook.core import RunFolder
     from longlook.instruments.runs.notes import change_tags
 
     _show(run, change_tags(RunFolder.open(run).path, tags, remove=remove), as_json=as_json)

@@ -164,14 +164,14 @@ def _verdicts(path: Path) -> dict[str, dict[str, int]]:
     import pyarrow as pa  # here, as a run that goes on has no estimates, and is looked at every second
     import pyarrow.parquet as pq
 
-    try:
-        with files.open_regular(path / "estimates.parquet", _LARGEST_BYTES) as file:
-            columns = pq.read_table(file, columns=["contrast", "metric", "verdict"], use_threads=False).to_pydict()
+    data = pa.BufferReader(files.read_bytes(path / "estimates.parquet", _LARGEST_BYTES))
+    try:  # in this thread alone: one that still starts when the command ends would abort it
+        table = pq.ParquetFile(data, pre_buffer=False).read(["contrast", "metric", "verdict"], use_threads=False)
     except pa.ArrowException as error:
         raise ValueError(str(error)) from error
     study = files.read_json(path / "study.json", _LARGEST_BYTES)
     counts = {(each["name"], each["metric"]): Counter[str]() for each in study["contrasts"]}
-    for contrast, metric, verdict in zip(*columns.values(), strict=True):
+    for contrast, metric, verdict in zip(*table.to_pydict().values(), strict=True):
         if (contrast, metric) in counts:
             counts[contrast, metric][verdict] += 1
     return {
