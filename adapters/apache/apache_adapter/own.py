@@ -77,7 +77,7 @@ class OwnConfig:
 
     def check(self, program: Packaged, file: Path) -> None:
         """Let Apache check the merged configuration; BadUsageError, with the line if it is the user's."""
-        done = ask_server((program.path, "-t", "-f", str(file)), program.env)
+        done = ask_server((*program.argv, "-t", "-f", str(file)), program.env)
         if done.returncode == 0:
             return
         found = re.search(r"on line (\d+) of \S*/own\.conf:\n(.*)", done.stderr)

@@ -46,7 +46,7 @@ def run(options: Options) -> None:
             accepted.request(options.protocol, remote, resumed=entry["session"] == "Resumed", used_0rtt=False)
 
         return Foreign(
-            (PROGRAM.path, "-f", str(file), "-DFOREGROUND"),
+            (*PROGRAM.argv, "-f", str(file), "-DFOREGROUND"),
             is_ready=lambda line: _LISTENS in line,
             on_request=on_request,
             env=PROGRAM.env,

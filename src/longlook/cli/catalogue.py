@@ -43,11 +43,7 @@ def causes_list(word: Search = None, as_json: AsJson = False) -> None:
 def causes_show(
     name: Annotated[str, typer.Argument(help="A cause.", autocompletion=completion.causes)], as_json: AsJson = False
 ) -> None:
-<<<<<<< HEAD
-    """Show how a cause is said, its source, what its detector needs, and what cures it."""
-=======
     """Show the sentence of a cause, its source, the needs of its detector, and its cure."""
->>>>>>> face
     found = _cause(_one("causes", name))
     document_printer(as_json=as_json).show(_shown(found))
 

@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from longlook.provision.provenance.videos import of_decoder as of_decoder
     from longlook.provision.provenance.videos import of_encoder as of_encoder
     from longlook.provision.provenance.videos import of_players as of_players
+    from longlook.provision.python import ADAPTER as ADAPTER
     from longlook.provision.python import ENVIRONMENT as ENVIRONMENT
     from longlook.provision.python import PythonAdapter as PythonAdapter
     from longlook.provision.python import adapter_of as adapter_of
@@ -81,6 +82,7 @@ if TYPE_CHECKING:
     from longlook.provision.python import python_server as python_server
     from longlook.provision.python import python_version as python_version
     from longlook.provision.python import shared_digest as shared_digest
+    from longlook.provision.python import unpack as unpack
     from longlook.provision.python_tree import python_sources as python_sources
     from longlook.provision.recorded import store as store
     from longlook.provision.recorded.har import LARGEST_BYTES as LARGEST_BYTES
@@ -148,8 +150,8 @@ else:
             "provenance.rebuilt": "Rebuilt rebuild",
             "provenance.videos": "of_decoder of_encoder of_players",
             "python": (
-                "ENVIRONMENT PythonAdapter adapter_of compile_modules copy_adapter python_client python_server "
-                "python_version shared_digest"
+                "ADAPTER ENVIRONMENT PythonAdapter adapter_of compile_modules copy_adapter python_client "
+                "python_server python_version shared_digest unpack"
             ),
             "python_tree": "python_sources",
             "recorded.har": "HarError LARGEST_BYTES PageContradiction read_har",

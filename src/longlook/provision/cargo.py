@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from longlook.core import MachineError, SourceTree, adapter_dir, adapters_dir, cache_dir, content_hash
-from longlook.provision import build_steps, confined
+from longlook.provision import build_steps, confined, libclang
 from longlook.provision.build_cache import locked, toolchain_version
 from longlook.provision.crate_sources import LIBRARY, RUST_HINT, resolve_lock, stand_in
 from longlook.provision.sources.snapshot import read_copy, write_files
@@ -98,15 +98,16 @@ _PASSED_PREFIXES = ("CARGO_HTTP_", "CARGO_NET_", "CARGO_REGISTRIES_")
 _C_HINT = "sudo apt-get install gcc g++"
 
 
-def toolchain(name: str) -> str:
-    """Return the versions of rustc, cargo and the C compiler that adapters/`name` is compiled with.
+def toolchain(name: str, version: str) -> str:
+    """Return the versions of what compiles a version of adapters/`name`: rustc, cargo, cc and, if needed, libclang.
 
-    Raises MachineError when one of them is missing. rustup may choose another Rust for the folder of an adapter.
+    Raises MachineError when a compiler is missing. rustup may choose another Rust for the folder of an adapter.
     """
     folder = adapter_dir(name) / "src"
+    lock = adapter_dir(name) / "versions" / version / "Cargo.lock"
     rust = [toolchain_version((tool, "--version", "--verbose"), RUST_HINT, folder) for tool in ("rustc", "cargo")]
     c_compiler = toolchain_version(("cc", "--version"), _C_HINT, folder).partition("\n")[0]
-    return "\n".join((*rust, c_compiler))
+    return "\n".join((*rust, c_compiler, *((libclang.NAME,) if libclang.is_needed(lock.read_text()) else ())))
 
 
 def settings() -> str:
@@ -164,7 +165,7 @@ def _compile_release(name: str, version: str, folder: Path, key: str) -> None:
     verify(work / "Cargo.lock", cargo_home())
     key_file.unlink(missing_ok=True)
     try:
-        build_steps.run(COMMAND, cwd=work, env=environment(folder))
+        build_steps.run(COMMAND, cwd=work, env=_with_libclang(work, environment(folder)))
     except MachineError:
         key_file.write_text(key)  # cargo ended by itself: what it has compiled until then is whole
         raise
@@ -178,19 +179,26 @@ def _compile_tree(name: str, version: str, folder: Path, tree: SourceTree, out: 
     try:
         _copy_sources(name, version, work)
         _put_in(work, tree, folder, out)
-        confined.run(_fetch(name), work, environment(folder), caches=(cargo_home(),), network=True)
+        confined.run(_fetch(name, version), work, environment(folder), caches=(cargo_home(),), network=True)
         verify(work / "Cargo.lock", cargo_home())
         shutil.copytree(folder / _TARGET, target, symlinks=True)  # with the times, which cargo compares
-        env = {**_offline(environment(folder)), "CARGO_TARGET_DIR": str(target)}
+        env = {**_with_libclang(work, _offline(environment(folder))), "CARGO_TARGET_DIR": str(target)}
         confined.run((*COMMAND, "--offline"), target, env, cwd=work)
         shutil.copyfile(confined.inside(target / _BINARY, target), out)
     finally:
         shutil.rmtree(own, ignore_errors=True)
 
 
-def _fetch(name: str) -> tuple[str, ...]:
+def _with_libclang(work: Path, env: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the environment of a build in `work`, where libclang is found if a crate of its lock file needs that."""
+    if not libclang.is_needed((work / "Cargo.lock").read_text()):
+        return env
+    return {**env, **libclang.environment()}
+
+
+def _fetch(name: str, version: str) -> tuple[str, ...]:
     """Return the command that fetches the crates of a lock file for this machine, and runs nothing of them."""
-    machine = next(line.split()[1] for line in toolchain(name).splitlines() if line.startswith("host: "))
+    machine = next(line.split()[1] for line in toolchain(name, version).splitlines() if line.startswith("host: "))
     return ("cargo", "fetch", "--locked", "--target", machine)
 
 
@@ -261,7 +269,7 @@ def cargo_home() -> Path:
 def _dependencies_key(name: str, version: str) -> str:
     own = adapter_dir(name) / "versions" / version
     manifests = (own / "Cargo.toml", own / "Cargo.lock", adapters_dir() / SHARED / "Cargo.toml")
-    return content_hash([*(path.read_text() for path in manifests), toolchain(name), _flags()])
+    return content_hash([*(path.read_text() for path in manifests), toolchain(name, version), _flags()])
 
 
 def _flags() -> str:

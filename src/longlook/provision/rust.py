@@ -100,7 +100,7 @@ def cargo_build(name: str, version: str, *, needs_cmake: bool, tree: SourceTree 
 
     built_as = version if tree is None else tree.version
     return build(
-        name, built_as, _sources(name), lambda: cargo.toolchain(name), compile_in, _recipe(name, version, tree)
+        name, built_as, _sources(name), lambda: cargo.toolchain(name, version), compile_in, _recipe(name, version, tree)
     )
 
 
@@ -108,7 +108,9 @@ def is_cargo_built(name: str, version: str, tree: SourceTree | None = None) -> b
     """Return whether `cargo_build` has nothing to do; False if no Rust is installed."""
     built_as = version if tree is None else tree.version
     try:
-        return is_built(name, built_as, _sources(name), lambda: cargo.toolchain(name), _recipe(name, version, tree))
+        return is_built(
+            name, built_as, _sources(name), lambda: cargo.toolchain(name, version), _recipe(name, version, tree)
+        )
     except MachineError:
         return False
 

@@ -13,11 +13,7 @@ _HEAD = """# Check it:   longlook study check {file}
 
 @dataclass(frozen=True)
 class Answers:
-<<<<<<< HEAD
-    """The comparison of a new study, and its paths; each value as a study file would have it."""
-=======
     """The answers that make a new study: its comparison and its paths, each value as a study file would have it."""
->>>>>>> face
 
     question: str = "Does HTTP/3 load a page earlier than HTTP/2?"
     stack: str = "quic-go"

@@ -1,8 +1,4 @@
-<<<<<<< HEAD
-"""The words that Tab offers: names of studies, stacks, versions, presets, metrics, causes, levels and cells.
-=======
 """Offers of the Tab key for arguments: names of studies, stacks, versions, presets, metrics, causes, levels and cells.
->>>>>>> face
 
 A completion never fails: if something cannot be read, nothing is offered.
 """

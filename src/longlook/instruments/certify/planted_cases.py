@@ -42,7 +42,7 @@ _QUIC: Settings = {
 _PLAIN: Settings = {"protocol": "h3", "connection": "cold", "server": "quic-go@0.65.0", "client": "quic-go@0.65.0"}
 _TCP: Settings = {"protocol": "h2", "connection": "cold", "server": "quic-go", "client": "quic-go", "tcp": "stock"}
 _QUINN: Settings = {"protocol": "h3", "connection": "cold", "server": "quinn", "client": "quinn"}
-_QUICHE: Settings = {"protocol": "h3", "connection": "cold", "server": "quiche", "client": "quic-go"}
+_QUICHE: Settings = {"protocol": "h3", "connection": "cold", "server": "quiche@0.28.0", "client": "quic-go"}
 _EITHER: Settings = {**_TCP, "protocol": "h3-or-h2", "client_knobs.fallback_delay": 0.1}
 _PROXIED: Settings = {
     **_QUIC,

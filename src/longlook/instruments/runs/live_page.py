@@ -54,11 +54,7 @@ class Allowance:
     measuring_s: float = 0.0
 
     def has(self, next_s: float) -> bool:
-<<<<<<< HEAD
-        """Return whether work of that length, in CPU seconds, may be done."""
-=======
         """Return whether work that takes `next_s` of CPU time may be done."""
->>>>>>> face
         ran_s = max(0.0, time.time() - self.run_began_s)
         return time.process_time() - self.measuring_s + next_s <= SHARE * ran_s * len(usable_cpus())
 

@@ -2,6 +2,6 @@
 
 Nothing is fetched or built here: lock files, build records and programs are read as they are.
 
-Entry points: `made.of_part`, `made.of_kernel`, `made.of_wheels`, `videos.of_encoder`, `videos.of_players` and
-`videos.of_decoder`, which return their subject as `Made`, and `made.all_made`.
+Entry points: `made.of_part`, `made.of_kernel`, `made.of_wheels`, `made.of_libclang`, `videos.of_encoder`,
+`videos.of_players` and `videos.of_decoder`, which return their subject as `Made`, and `made.all_made`.
 """

@@ -25,15 +25,16 @@ from longlook.core import (
     Stack,
     adapters_dir,
     cache_dir,
+    file_digest,
     kernel_dir,
     untuned_name,
     wheel_programs,
 )
-from longlook.provision import decoder, encoder, go, guest_kernel, pins, players
+from longlook.provision import decoder, encoder, go, guest_kernel, libclang, pins, players
 from longlook.provision.catalogue import is_installed, selected
 from longlook.provision.debian import pins_of, taken_for
 from longlook.provision.guest_kernel.source import PIN
-from longlook.provision.provenance.videos import of_decoder, of_encoder, of_players
+from longlook.provision.provenance.videos import of_decoder, of_encoder, of_players, pinned_in
 from longlook.provision.shared_programs import also_shared
 
 _CRATES = "registry+"  # what the source of a crate from a registry begins with
@@ -306,8 +307,20 @@ def all_made() -> list[Made]:
     kernel = of_kernel()
     videos = [*([of_encoder()] if encoder.is_fetched() else []), *of_players(_players_here())]
     videos += [of_decoder()] if decoder.is_fetched() else []
+    tools = [of_libclang()] if libclang.is_fetched() else []
     own = [made for made in of_wheels() if made.sha256]
-    return [*stacks, *([kernel] if kernel else []), *videos, *own, of_checkout()]
+    return [*stacks, *([kernel] if kernel else []), *videos, *tools, *own, of_checkout()]
+
+
+def of_libclang() -> Made:
+    """Return what the library is made of with which crates read headers of C; it has to be here."""
+    digests = tuple(f"sha256:{each}" for each in libclang.PACKAGE_SHA256)
+    package = Component(
+        "pypi", libclang.PACKAGE, libclang.VERSION, digests, pinned_in(libclang.__file__), libclang.LICENCE
+    )
+    library = file_digest(libclang.folder() / libclang.LIBRARY)
+    name = f"{libclang.PACKAGE}@{libclang.VERSION}"
+    return Made(name, libclang.VERSION, library, "", (package,), licence=libclang.LICENCE)
 
 
 def _players_here() -> list[str]:

@@ -15,7 +15,7 @@ from longlook.provision import decoder, encoder, players
 
 def of_encoder() -> Made:
     """Return what the encoder is made of. It need not be here."""
-    vouched_by = _pinned_in(encoder.__file__)
+    vouched_by = pinned_in(encoder.__file__)
     package = Component(
         "pypi",
         encoder.PACKAGE,
@@ -41,7 +41,7 @@ def of_players(names: Iterable[str]) -> Iterator[Made]:
             player.package,
             player.version,
             (f"sha512:{digest}",),
-            f"{_pinned_in(players.__file__)}, the registry's index",
+            f"{pinned_in(players.__file__)}, the registry's index",
             player.licence_name,
         )
         script = file_digest(players.folder() / f"{name}.js")
@@ -52,7 +52,7 @@ def of_players(names: Iterable[str]) -> Iterator[Made]:
 
 def of_decoder() -> Made:
     """Return what the decoder of Firefox is made of; it has to be here."""
-    vouched_by = _pinned_in(decoder.__file__)
+    vouched_by = pinned_in(decoder.__file__)
     digest = f"sha256:{decoder.PACKAGE_SHA256}"
     package = Component(
         "pypi", decoder.PACKAGE, decoder.PACKAGE_VERSION, (digest,), vouched_by, decoder.PACKAGE_LICENCE
@@ -61,6 +61,7 @@ def of_decoder() -> Made:
     return Made(f"libavcodec@{decoder.VERSION}", decoder.VERSION, library, "", (package,), licence=decoder.LICENCE)
 
 
-def _pinned_in(module: str) -> str:
+def pinned_in(module: str) -> str:
+    """Return the words for a module of this package that vouches for digests."""
     place = Path(module).relative_to(Path(longlook.__file__).parent).as_posix()
     return f"src/longlook/{place} in the repository"

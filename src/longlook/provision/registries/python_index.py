@@ -21,9 +21,10 @@ _PROJECT = """\
 [project]
 name = "longlook-asks"
 version = "0"
-requires-python = "=={python}.*"
-dependencies = ["{package}=={version}"]
+requires-python = ">={python}"
+dependencies = ["{package}=={version}; python_version >= '4'"]
 """
+"""A project that needs the package with a Python to come: so files for any Python are found, not for this one alone."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class PythonIndex(Registry):
             tool = unpack(_pip(), Path(temporary))
             done = subprocess.run(
                 (sys.executable, "-m", "pip", "index", "versions", "--json", "--disable-pip-version-check",
-                 self.package),
+                 "--ignore-requires-python", self.package),
                 cwd=temporary, env={**environment_of_tools(), "PYTHONPATH": str(tool)}, capture_output=True, text=True,
                 check=False,
             )  # fmt: skip

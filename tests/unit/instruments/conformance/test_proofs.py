@@ -194,7 +194,7 @@ def test_a_controller_that_forgives_loses_enough_for_its_cut_to_last() -> None:
         name: next(stage.parameters["indexes"] for stage in want.link.down if stage.kind == "loss_index")
         for name, want in wants.items()
     }
-    assert lost == {"cubic": (170, *range(1000, 1080)), "reno": (170, 1000)}
+    assert lost == {"cubic": (*range(170, 250), *range(1000, 1080)), "reno": (170, 1000)}
 
 
 def test_two_models_that_send_alike_are_one() -> None:

@@ -53,8 +53,8 @@ def congestion_control(ask: Ask) -> Check:
     declared = ask.knob.window_after_loss
 
     def link(choice: str) -> Link:
-        first, second = _LOST
-        indexes = (first, *range(second, second + ask.knob.lasting_loss.get(choice, 1)))
+        together = ask.knob.lasting_loss.get(choice, 1)
+        indexes = tuple(lost for first in _LOST for lost in range(first, first + together))
         return path(_RATE_MBPS, _RTT_S, down=(Stage("loss_index", {"indexes": indexes}),))
 
     def judge(seen: Mapping[str, Seen]) -> CheckFinding:

@@ -1,0 +1,1 @@
+"""picoquic behind the contract of adapters/CONTRACT.md."""
