@@ -20,6 +20,7 @@ from longlook.instruments.compare import gate_command as gate
 from longlook.instruments.conformance import command as conformance
 from longlook.instruments.infer import command as infer
 from longlook.instruments.link import command as link
+from longlook.instruments.measure import command as measure
 from longlook.instruments.transfer import command as transfer
 from longlook.terminal import error_console
 
@@ -43,6 +44,7 @@ stacks.stacks_app.command("install")(stacks.setup)
 app.command()(compare.compare)
 app.command()(gate.gate)
 app.command()(compare.bisect)
+app.command()(measure.measure)
 app.command()(infer.infer)
 app.command()(atlas.claims)
 app.command()(atlas.atlas)

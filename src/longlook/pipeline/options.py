@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from longlook.core import Engine, Plan
+from longlook.outside import SiteAccess
 from longlook.run import Progress
 from longlook.study import MOST_TRIALS, Shard
 
@@ -27,6 +28,7 @@ class RunOptions:
     most_trials: int = MOST_TRIALS
     command: tuple[str, ...] = ()  # for the manifest
     shard: Shard | None = None
+    access: SiteAccess | None = None  # to sites, servers of the world outside; None: as the environment has it
 
 
 @dataclass(frozen=True)
