@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from longlook.instruments.link.processes import inhabitants
+from longlook.outside import inhabitants
 from tests.support.link_host import (
     CONNECT_MS,
     FETCH,

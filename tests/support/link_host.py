@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from longlook.instruments.link.processes import inhabitants
 from longlook.lab.linux import system
 from longlook.lab.linux.namespace import Namespace
+from longlook.outside import inhabitants
 from tests.support.processes import all_pids, command_line, parent_of
 
 LONGLOOK = str(Path(sys.executable).parent / "longlook")

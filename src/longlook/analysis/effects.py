@@ -96,6 +96,8 @@ def _of_trial(trial: Trial) -> Iterator[Unmeasured]:
 
 
 def _of_end(trial: Trial, role: str, end: Endpoint) -> Iterator[Unmeasured]:
+    if registry.stack(end.stack).outside:  # its knobs are about the judgement of each trial (`lab.judge_site`)
+        return
     for name, value in end.knobs.items():
         own = role == "client" or trial.proxy is None
         check = judge_knobs.MEASURED.get(name)

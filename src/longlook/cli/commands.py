@@ -22,6 +22,7 @@ from longlook.instruments.compare import gate_command as gate
 from longlook.instruments.conformance import command as conformance
 from longlook.instruments.infer import command as infer
 from longlook.instruments.link import command as link
+from longlook.instruments.measure import command as measure
 from longlook.instruments.runs import command as runs
 from longlook.instruments.transfer import command as transfer
 from longlook.terminal import error_console
@@ -40,6 +41,7 @@ _PANELS: Mapping[str, Mapping[str, "Callable[..., None] | typer.Typer"]] = {
         "merge": merge.merge,
     },
     "Compare versions": {"compare": compare.compare, "gate": gate.gate, "bisect": compare.bisect},
+    "Measure a site": {"measure": measure.measure},
     "Write a study": {
         "study": study.study_app,
         "stacks": stacks.stacks_app,

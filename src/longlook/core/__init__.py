@@ -96,12 +96,14 @@ if TYPE_CHECKING:
     from longlook.core.flows import whole_path as whole_path
     from longlook.core.hypotheses import Foresight as Foresight
     from longlook.core.hypotheses import JudgedHypothesis as JudgedHypothesis
+    from longlook.core.job import UNKNOWN_ANSWER as UNKNOWN_ANSWER
     from longlook.core.job import Content as Content
     from longlook.core.job import Echo as Echo
     from longlook.core.job import ExpectedAnswer as ExpectedAnswer
     from longlook.core.job import Identity as Identity
     from longlook.core.job import Job as Job
     from longlook.core.job import Program as Program
+    from longlook.core.job import Site as Site
     from longlook.core.job import Upload as Upload
     from longlook.core.knobs import ALT_SVC_PORT as ALT_SVC_PORT
     from longlook.core.knobs import LARGEST_HTTP2_WINDOW as LARGEST_HTTP2_WINDOW
@@ -246,6 +248,19 @@ if TYPE_CHECKING:
     from longlook.core.run_folder import write_text as write_text
     from longlook.core.seals import RUN_RECORD as RUN_RECORD
     from longlook.core.seals import altered_files as altered_files
+    from longlook.core.site import BASE_BOUND_MS as BASE_BOUND_MS
+    from longlook.core.site import BY_DIGEST as BY_DIGEST
+    from longlook.core.site import BY_SIZE as BY_SIZE
+    from longlook.core.site import COMPARE as COMPARE
+    from longlook.core.site import QUIC_BASE as QUIC_BASE
+    from longlook.core.site import SITE as SITE
+    from longlook.core.site import SITE_ADDRESS_VARIABLE as SITE_ADDRESS_VARIABLE
+    from longlook.core.site import TCP_BASE as TCP_BASE
+    from longlook.core.site import URL as URL
+    from longlook.core.site import SiteUrl as SiteUrl
+    from longlook.core.site import SiteUrlError as SiteUrlError
+    from longlook.core.site import is_site_url as is_site_url
+    from longlook.core.site import parse_site_url as parse_site_url
     from longlook.core.source_tree import SOURCE_RECORD as SOURCE_RECORD
     from longlook.core.source_tree import SourceTree as SourceTree
     from longlook.core.source_tree import find_tree as find_tree
@@ -313,7 +328,7 @@ else:
                 "server_configs_of stop_after_s watched_s whole_path"
             ),
             "hypotheses": "Foresight JudgedHypothesis",
-            "job": "Content Echo ExpectedAnswer Identity Job Program Upload",
+            "job": "Content Echo ExpectedAnswer Identity Job Program Site UNKNOWN_ANSWER Upload",
             "knobs": "ALT_SVC_PORT LARGEST_HTTP2_WINDOW MEMORY PLAYER RESOLVER with_default",
             "links": (
                 "BEHIND BESIDE_MAIN BOTTLENECKS MAIN MAIN_SETTINGS RATE SECOND as_further as_main counter_name "
@@ -346,6 +361,10 @@ else:
                 "write_json write_text"
             ),
             "seals": "RUN_RECORD altered_files",
+            "site": (
+                "BASE_BOUND_MS BY_DIGEST BY_SIZE COMPARE QUIC_BASE SITE SITE_ADDRESS_VARIABLE SiteUrl SiteUrlError "
+                "TCP_BASE URL is_site_url parse_site_url"
+            ),
             "source_tree": "SOURCE_RECORD SourceTree find_tree tree_folder",
             "stack": (
                 "CHECK_CONFIG_VARIABLE ClientJob Command FromSources Knob OwnRoot PLAYER_RULES ProxyJob "

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from longlook.core.live import LiveSource
 from longlook.core.model import Scalar, Trial
+from longlook.core.site import SiteUrl
 
 
 @dataclass(frozen=True)
@@ -17,10 +18,14 @@ class Program:
 
 @dataclass(frozen=True)
 class ExpectedAnswer:
-    """A correct answer to one request."""
+    """A correct answer to one request; `digest` is empty if nobody knows what is correct, as of a site."""
 
     bytes: int
     digest: str  # "sha256:" + 64 hex digits
+
+
+UNKNOWN_ANSWER = ExpectedAnswer(0, "")
+"""The answer of a site, which no program of ours serves."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +85,22 @@ class Identity:
 
 
 @dataclass(frozen=True)
+class Site:
+    """A site as a trial is to find it: pinned for the round, with what the round's earlier trials saw of it.
+
+    `known` has answers by path, `base_ns` the shortest handshake by transport, without emulation; both are empty in the
+    first trial of a round. `certificate` is the digest of the certificate that it had then.
+    """
+
+    url: SiteUrl
+    address: str
+    user_agent: str
+    known: Mapping[str, ExpectedAnswer] = field(default_factory=dict)
+    base_ns: Mapping[str, int] = field(default_factory=dict)
+    certificate: str = ""
+
+
+@dataclass(frozen=True)
 class Job:
     """An order to run a trial once, and to leave its artefacts and `run.json` in `folder`, which exists."""
 
@@ -91,3 +112,4 @@ class Job:
     identity: Identity
     traces: Mapping[str, str] = field(default_factory=dict)  # digest → file, of the traces of the trial's link
     configs: Mapping[str, str] = field(default_factory=dict)  # digest → text, of its servers' own configurations
+    site: Site | None = field(default=None, metadata={"omitted_when_empty": True})  # in place of a server; else None

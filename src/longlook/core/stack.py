@@ -200,10 +200,13 @@ class ClientJob:
     video: Mapping[str, Scalar] = field(default_factory=dict)  # what to play, and how; empty: fetch the phases
     echo: Echo | None = None  # what to send to a server that answers with the same; None: fetch the phases
     live: LiveSource | None = None  # what to ask a live source for; None: fetch the phases
+    user_agent: str = ""  # that names the tool and its user to a site; empty: the library's own
+    prime: str = ""  # the path that a priming connection fetches from a site; empty: /prime
 
     def data(self) -> dict[str, Any]:
         """Return the job as plain JSON data; without `connections` if it is 1, and without `waits_s`, `second_address`,
-        `priorities`, `uploads`, `video`, `echo` and `live` if there are none, because most programs know no others.
+        `priorities`, `uploads`, `video`, `echo`, `live`, `user_agent` and `prime` if there are none, because most
+        programs know no others.
         """
         entries: dict[str, Any] = codec.encode(self)
         if self.connections == 1:
@@ -222,6 +225,9 @@ class ClientJob:
             del entries["echo"]
         if self.live is None:
             del entries["live"]
+        for name in ("user_agent", "prime"):
+            if not entries[name]:
+                del entries[name]
         return entries
 
 
@@ -295,6 +301,8 @@ class Stack:
     check_decoder: Callable[[], None] = lambda: None  # raises MachineError where their videos cannot be decoded here
     server_reports_state: bool = True  # it prints `connection` lines; where not, the client's lines prove the state
     of_images: bool = False  # its versions are images that the user brings; only guests give them their root
+    outside: bool = False  # its server is a site of the world outside, and its program here stands for it
+    visits: bool = False  # the client names its user agent, and primes with a path, as its ClientJob says
     remote: bool = False  # the client is another machine, and its program here drives it: in real time alone
     system_package: str | None = None  # Debian package that `setup` installs where `installed` returns False
     from_sources: FromSources | None = None  # None: it cannot be built from sources of the user's

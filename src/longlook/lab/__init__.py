@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from longlook.lab import capability as capability
     from longlook.lab import judge_knobs as judge_knobs
     from longlook.lab import judge_settings as judge_settings
+    from longlook.lab import judge_site as judge_site
     from longlook.lab import link_options as link_options
     from longlook.lab.addresses import SERVER_PORT as SERVER_PORT
     from longlook.lab.addresses import plan_of as plan_of
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
     from longlook.lab.topology import PACKET as PACKET
     from longlook.lab.topology import SERVER as SERVER
     from longlook.lab.topology import TUN as TUN
+    from longlook.lab.topology import End as End
     from longlook.lab.topology import EndpointNamespace as EndpointNamespace
     from longlook.lab.topology import datapath as datapath
 else:
@@ -97,7 +99,7 @@ else:
             "router": "launch refusal",
             "stale_state": "boot_id clear_stale_state is_same_process start_ticks",
             "timing": "Timing",
-            "topology": "CLIENT EndpointNamespace PACKET SERVER TUN datapath",
+            "topology": "CLIENT End EndpointNamespace PACKET SERVER TUN datapath",
         },
-        "capability judge_knobs judge_settings link_options linux.isolation linux.system",
+        "capability judge_knobs judge_settings judge_site link_options linux.isolation linux.system",
     )

@@ -3,12 +3,12 @@
 from dataclasses import replace
 from pathlib import Path
 
-from longlook.core import ClientJob, Content, Identity, Trial, has_second_address
+from longlook.core import ClientJob, Content, Identity, Site, Trial, has_second_address
 from longlook.lab.addresses import SERVER_PORT, plan_of
 from longlook.lab.programs import stack_of
 
 
-def client_job(trial: Trial, content: Content, identity: Identity, server: str) -> ClientJob:
+def client_job(trial: Trial, content: Content, identity: Identity, server: str, site: Site | None = None) -> ClientJob:
     """Return the job of a flow's client: `trial` is as the flow sees it, `content` its part, `server` an address."""
     return ClientJob(
         protocol=trial.protocol,
@@ -30,4 +30,6 @@ def client_job(trial: Trial, content: Content, identity: Identity, server: str) 
         video=content.video,
         echo=content.echo,
         live=content.live,
+        user_agent="" if site is None else site.user_agent,
+        prime="" if site is None else site.url.path,
     )

@@ -20,4 +20,4 @@ def python_paths() -> Iterator[str]:
 def job_paths(job: Job) -> Iterator[str]:
     """Yield where a job's programs, files to serve and certificate are."""
     yield from (program.path for program in job.programs.values())
-    yield from (job.content.root, job.identity.ca, job.identity.certificate, job.identity.key)
+    yield from filter(None, (job.content.root, job.identity.ca, job.identity.certificate, job.identity.key))

@@ -47,7 +47,7 @@ class Laboratory:
         environment, path = Environment(scratch, marker), datapath()
         self._sandbox = sandbox = Sandbox(scratch, private, marker, first_user, virtual=timing.virtual)
         self._sessions = Sessions(environment, sandbox, outlets or private, path, outside)
-        self._facilities = Facilities(self._sessions, environment, sandbox, path, timing, outlets, exchange)
+        self._facilities = Facilities(self._sessions, environment, sandbox, path, timing, outlets, exchange, outside)
         self._trials = 0
 
     def run(self, job: Job) -> Run:

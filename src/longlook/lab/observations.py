@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from longlook.core import Content, Outcome, Scalar, Trial, find_protocol
+from longlook.core import Content, Outcome, Scalar, Site, Trial, find_protocol
 from longlook.lab.link_log import LinkLog
 
 Line = Mapping[str, Any]
@@ -145,6 +145,7 @@ class FlowCase:
     relayed: bool = False  # the client's packets are those of a relay beside it
     tcp: Mapping[str, Scalar] = field(default_factory=dict)  # the settings of the kernel's TCP, with the flow's own
     clock_moved_ns: int = 0  # how far this machine's clock was set since the client read it first
+    site: Site | None = None  # in place of a server of ours; else None
     load: LoadSeen | None = None  # of a client whose files are the proof; None: its lines are
 
     @property

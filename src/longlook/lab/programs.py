@@ -6,6 +6,7 @@ from pathlib import Path
 
 from longlook.core import (
     SERVER_CONFIG_VARIABLE,
+    SITE_ADDRESS_VARIABLE,
     ClientJob,
     Command,
     Endpoint,
@@ -205,7 +206,8 @@ def _variables(job: Job, role: str, launch: Launch) -> tuple[Mapping[str, str], 
     own, traces = _capture_variables(job, role, launch)
     prefers = role == "server" and offers_preferred_address(job.trial)
     second = {_SECOND_ADDRESS: plan_of(job.trial).second_server} if prefers else {}
-    return {**own, **source, **multipath.variables(job.trial), **second}, traces
+    site = {SITE_ADDRESS_VARIABLE: job.site.address} if role == "server" and job.site is not None else {}
+    return {**own, **source, **multipath.variables(job.trial), **second, **site}, traces
 
 
 def _capture_variables(job: Job, role: str, launch: Launch) -> tuple[Mapping[str, str], Sequence[Path]]:

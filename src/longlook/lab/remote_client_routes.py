@@ -107,13 +107,15 @@ def namespace_outside(descriptor: int | None) -> Namespace:
     Raise MachineError if there is none, or if it may not be entered.
     """
     if descriptor is None:
-        raise MachineError("a client on another machine needs real time: a guest has no way out", "use --engine live")
+        raise MachineError(
+            "a client or a server elsewhere needs real time: a guest has no way out", "use --engine live"
+        )
     try:
         with system.inside(descriptor):
             return CurrentNamespace()
     except PermissionError as error:
         raise MachineError(
-            "a client on another machine needs root: only root may connect this machine's network with the link",
+            "a client or a server elsewhere needs root: only root may connect this machine's network with the link",
             "run as root",
         ) from error
 

@@ -25,7 +25,7 @@ from longlook.lab.observations import Stopped, Teardown
 from longlook.lab.process import Process, stop, watch
 from longlook.lab.programs import Launch, plain_client, stack_of, start_server
 from longlook.lab.proxy_run import ProxyRun, connected_to
-from longlook.lab.remote_client_routes import WayIn
+from longlook.lab.remote_client_routes import WayIn, namespace_outside
 from longlook.lab.sandbox import Sandbox
 from longlook.lab.session import Sessions
 from longlook.lab.tcp_recorder import TcpRecorder
@@ -34,6 +34,7 @@ from longlook.lab.topology import EndpointNamespace, client_of
 from longlook.lab.trace_folders import TracePlaces
 from longlook.lab.trial_path import TrialPath
 from longlook.lab.watcher import Watcher
+from longlook.lab.way_out import WayOut
 
 READY_WITHIN_S = 10.0
 SESSION_READY_WITHIN_S = 30.0
@@ -52,6 +53,7 @@ class Facilities:
     timing: Timing
     outlets: Path | None = None  # for what programs write through descriptors; None: the trial's folder
     exchange: Path | None = None  # a folder of the host; None where there is no guest
+    outside: int | None = None  # descriptor of the network namespace that it was started in; None in a guest
 
 
 class Testbed:
@@ -63,7 +65,7 @@ class Testbed:
         self._sandbox, self._exchange = facilities.sandbox, facilities.exchange
         self._datapath, self._outlets = facilities.datapath, facilities.outlets or self._folder
         self._serial = serial
-        self._virtual = facilities.timing.virtual
+        self._virtual, self._outside = facilities.timing.virtual, facilities.outside
         self._link_options = link_options.in_guest(job) if self._virtual else link_options.on_host()
         self._traces = TracePlaces(self._folder, virtual=self._virtual)
         self._throttled_before: dict[str, float] = {}
@@ -102,6 +104,7 @@ class Testbed:
             self._undo.callback(processor.declare, side.namespace, processor.FREE)  # a session client's namespace stays
         self.path.start_links(self._job, self._environment, self._link_options)
         self._add_addresses()
+        self._lead_out()
         servers: dict[int, Process] = {}
         for flow in trial.each_flow():
             self._add_flow_run(flow, servers, session_client)
@@ -338,7 +341,7 @@ class Testbed:
     def _plain_client(self, trial: Trial, program: Program, server: str, folder: Path, name: str) -> Client:
         job = replace(self._job, trial=trial)
         launch = self._launch(self.client_side, folder, name)
-        client = plain_client(job, program, launch, client_job(trial, job.content, job.identity, server))
+        client = plain_client(job, program, launch, client_job(trial, job.content, job.identity, server, job.site))
         self._undo.callback(lambda: client.finish(trusted=False))
         return client
 
@@ -357,6 +360,12 @@ class Testbed:
         )
         phases = phases_of(flow) if flow.competes else job.content.phases
         self.flow_runs.append(FlowRun(trial, client, servers[flow.address_slot], to, folder, phases, flow))
+
+    def _lead_out(self) -> None:
+        """Lead from the server's side to the site that stands there in place of a server, if there is one."""
+        if (site := self._job.site) is not None:
+            outside = self._undo.enter_context(namespace_outside(self._outside))
+            self._undo.enter_context(WayOut(self.path.server, outside, site.address, self._serial))
 
     def _launch(self, side: EndpointNamespace, folder: Path, name: str) -> Launch:
         return Launch(side, self._environment, self._sandbox, folder, self._outlets, self._traces, name)

@@ -189,6 +189,7 @@ def _judge(
             client_span=flow_run.span,
             server_span=trial_span,
             log=log,
+            site=job.site,
             load=load,
             relayed=job.trial.proxy is not None and stack_of(job.trial.proxy).relay_command is not None,
             tcp=tcp_of(job.trial, flow_run.flow),

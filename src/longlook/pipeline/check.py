@@ -9,7 +9,7 @@ from longlook.pipeline.evidence import refuse_altered
 from longlook.pipeline.options import RunOptions
 from longlook.provision import take_kernel
 from longlook.run import refuse_unrepeatable
-from longlook.study import VIRTUAL, check_live, check_paints, check_remote, check_virtual
+from longlook.study import VIRTUAL, check_live, check_paints, check_remote, check_sites, check_virtual
 
 
 def trials_by_engine(plan: Plan, engine: Engine) -> Iterator[tuple[Engine, list[Trial]]]:
@@ -44,6 +44,7 @@ def check(study: Study, plan: Plan, out: Path, options: RunOptions) -> None:
     check_remote(study, plan, options.engine.name)
     check_virtual(study, plan, options.engine.name)
     check_live(study, plan, options.engine.name)
+    check_sites(study, plan, options.engine.name)
     if options.resume:
         folder = reopen(out, plan)
         if options.verify:

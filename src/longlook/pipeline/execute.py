@@ -16,6 +16,7 @@ from longlook.analysis import (
     with_comparisons,
 )
 from longlook.core import STATED, Engine, Plan, RunFolder, Trial, certificate_entry
+from longlook.outside import Sites
 from longlook.pipeline.budget import NOTE, Budget, Limits, note_spent
 from longlook.pipeline.check import trials_by_engine
 from longlook.pipeline.evidence import distrusted_set_aside, set_aside_altered
@@ -29,12 +30,19 @@ from longlook.run import CostMeter, Costs, Executor, Progress, Provisions, Tally
 _WORTH_SAYING_S = 5.0
 
 
-def execute(plan: Plan, folder: RunFolder, provisions: Provisions, options: RunOptions, observer: Observer) -> None:
+def execute(
+    plan: Plan,
+    folder: RunFolder,
+    provisions: Provisions,
+    options: RunOptions,
+    observer: Observer,
+    sites: Sites | None = None,
+) -> None:
     """Run missing trials, engine by engine, and note in the manifest their effort and everything else that decides
     results.
 
-    If the study stops when it is decided, some trials of the plan never run. A trial that differs from its seal runs
-    again.
+    `sites` are the servers outside that the plan asks, None if none. If the study stops when it is decided, some
+    trials of the plan never run. A trial that differs from its seal runs again.
     """
     set_aside_altered(folder, folder.plan.trials, observer)
     finished = sum(folder.result(trial.id) is not None for trial in plan.trials)
@@ -45,6 +53,8 @@ def execute(plan: Plan, folder: RunFolder, provisions: Provisions, options: RunO
     effort = _Effort(folder, options.engine, options.jobs, observer.progress)
     tally = Tally(len(plan.trials), effort.progress)
     with effort, distrusted_set_aside(folder, observer), ExitStack() as stack:
+        if sites is not None:
+            stack.callback(sites.write, folder.path)
         executors: dict[str, Executor] = {}
         entered: dict[str, Engine] = {}
 
@@ -55,7 +65,7 @@ def execute(plan: Plan, folder: RunFolder, provisions: Provisions, options: RunO
                     entered[engine.name] = stack.enter_context(connected(engine, folder, observer))
                     effort.jobs = min(options.jobs, engine.parallel)
                     executors[engine.name] = _executor(
-                        entered[engine.name], folder, provisions, options, observer, tally
+                        entered[engine.name], folder, provisions, options, observer, tally, sites
                     )
                 executors[engine.name].execute(own)
 
@@ -171,7 +181,13 @@ class _Effort:
 
 
 def _executor(
-    engine: Engine, folder: RunFolder, provisions: Provisions, options: RunOptions, observer: Observer, tally: Tally
+    engine: Engine,
+    folder: RunFolder,
+    provisions: Provisions,
+    options: RunOptions,
+    observer: Observer,
+    tally: Tally,
+    sites: Sites | None,
 ) -> Executor:
     setting = engine.setting()
     if setting is not None:
@@ -179,7 +195,7 @@ def _executor(
     for note in engine.notes():
         observer.say(note)
     cache = TrialCache(setting) if options.use_cache and setting is not None else None
-    return Executor(folder.study, folder, engine, provisions, tally, jobs=options.jobs, cache=cache)
+    return Executor(folder.study, folder, engine, provisions, tally, jobs=options.jobs, cache=cache, sites=sites)
 
 
 def _note_setting(folder: RunFolder, engine: str, setting: Mapping[str, str], link_digest: str) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from longlook.core import Engine, Plan
+from longlook.outside import SiteAccess
 from longlook.run import Progress
 from longlook.study import MOST_TRIALS, Shard
 
@@ -28,6 +29,7 @@ class RunOptions:
     command: tuple[str, ...] = ()  # for the manifest
     shard: Shard | None = None
     budget_s: float | None = None  # of real time for trials; whole rounds alone run in it
+    access: SiteAccess | None = None  # to sites, servers of the world outside; None: as the environment has it
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from longlook.pipeline.provide import provide_for
 from longlook.pipeline.registration import register
 from longlook.pipeline.server_configs import check_server_configs
 from longlook.pipeline.shards import keep_whole, plans
+from longlook.pipeline.sites import opened_sites, site_access
 from longlook.run import Checked, Provisions, Verification, Verifier, forget, save
 from longlook.store import sharing
 
@@ -32,14 +33,18 @@ def run_study(study: Study, out: Path, options: RunOptions, observer: Observer) 
         options = replace(options, use_cache=False)
     with sharing(observer.say):
         check(study, plan, out, options)
+        site_access(plan, options)  # before anything is installed
         provisions = provide_for(plan, options.engine, observer.say)
         check_server_configs(plan, provisions, observer.say)
-        with open_run(study, plan, out, provisions, options) as folder:
+        with (
+            opened_sites(plan, provisions, options, observer) as sites,
+            open_run(study, plan, out, provisions, options) as folder,
+        ):
             if options.shard is not None:
                 keep_whole(folder, options.shard, whole)
             register(study, plan, folder, observer)
             folder.expect(study.expectations)  # of a run that is continued, the file may have others by now
-            execute(plan, folder, provisions, options, observer)
+            execute(plan, folder, provisions, options, observer, sites)
             verify(folder.plan, folder, provisions, options, observer)
             return analyse_run(folder, observer)
 

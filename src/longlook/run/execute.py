@@ -3,11 +3,12 @@
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from queue import Empty, SimpleQueue
 from typing import TypeVar
 
 from longlook.core import (
+    UNKNOWN_ANSWER,
     Content,
     Endpoint,
     Engine,
@@ -29,6 +30,7 @@ from longlook.core import (
     runs_tcp,
     server_configs_of,
 )
+from longlook.outside import Sites, site_url_of
 from longlook.provision import server_configs
 from longlook.run.tally import Tally
 from longlook.run.trial_cache import TrialCache
@@ -94,10 +96,11 @@ class Executor:
         *,
         jobs: int = 1,
         cache: TrialCache | None = None,
+        sites: Sites | None = None,
     ) -> None:
         self._study, self._folder, self._engine = study, folder, engine
         self._provisions, self._tally, self._cache = provisions, tally, cache
-        self._jobs = min(jobs, engine.parallel)
+        self._jobs, self._sites = min(jobs, engine.parallel), sites
 
     def execute(self, trials: Iterable[Trial]) -> None:
         """Run every trial that has no result yet; MachineError if the machine cannot go on. Finished trials stay."""
@@ -119,10 +122,14 @@ class Executor:
             took_s = (time.monotonic() - began_s) / max(1, sum(not cached for _, _, cached in results))
             for job, run, cached in results:
                 again = run.outcome is Outcome.INVALID and job.attempt <= self._study.retries_when_invalid
+                if self._sites is not None:
+                    self._sites.learn(job, run)
                 self._folder.finish(self._folder.partial(job.trial, job.attempt), run, superseded=again)
                 self._tally.add(job.trial, run, retried=again, cached=cached, took_s=took_s)
                 if again:
                     left.append((job.trial, job.attempt + 1))
+            if self._sites is not None:
+                self._sites.raise_if_refused()
 
     def _results(self, jobs: Sequence[Job]) -> list[tuple[Job, Run, bool]]:
         found = {job.trial.id: run for job in jobs if self._cache and (run := self._cache.fetch(job))}
@@ -142,7 +149,8 @@ class Executor:
     def _job(self, trial: Trial, attempt: int) -> Job:
         partial = self._folder.begin(trial, attempt)
         # Absolute, because an agent has its own working directory.
-        return make_job(trial, attempt, str(partial.resolve()), self._provisions, self._folder.trace_files())
+        job = make_job(trial, attempt, str(partial.resolve()), self._provisions, self._folder.trace_files())
+        return job if self._sites is None or site_url_of(trial) is None else _at_site(job, self._sites)
 
 
 def in_parallel(work: Iterable[T], run: Callable[[T], None], jobs: int, interrupt: Callable[[], None]) -> None:
@@ -211,6 +219,14 @@ def make_job(
         traces={digest: (traces or {})[digest] for digest in sorted(set(trial.traces()))},
         configs={config.digest: server_configs.load(config) for config in server_configs_of(trial)},
     )
+
+
+def _at_site(job: Job, sites: Sites) -> Job:
+    """Return a job whose server is a site, as its round finds it; nobody knows yet what it answers."""
+    site, identity = sites.pin(job.trial)
+    expected = {site.url.path: UNKNOWN_ANSWER}
+    content = replace(job.content, phases=((site.url.path,),), expected=expected)
+    return replace(job, content=content, identity=identity, site=site)
 
 
 def asks_by_runner(trial: Trial) -> bool:

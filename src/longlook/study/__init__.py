@@ -51,6 +51,8 @@ if TYPE_CHECKING:
     from longlook.study.neighbourhood import COLUMN_PREFIX as COLUMN_PREFIX
     from longlook.study.neighbourhood import columns as columns
     from longlook.study.neighbourhood import drawn_number as drawn_number
+    from longlook.study.networks import parse_network as parse_network
+    from longlook.study.networks import parse_networks as parse_networks
     from longlook.study.plan import MOST_TRIALS as MOST_TRIALS
     from longlook.study.plan import MOST_TRIALS_ASKED_FOR as MOST_TRIALS_ASKED_FOR
     from longlook.study.plan import chosen_cells as chosen_cells
@@ -82,6 +84,7 @@ if TYPE_CHECKING:
     from longlook.study.shards import deal as deal
     from longlook.study.shards import parse_shard as parse_shard
     from longlook.study.shards import part_of as part_of
+    from longlook.study.sites import check_sites as check_sites
     from longlook.study.tcp import OF_KNOB as OF_KNOB
     from longlook.study.tcp import parameters as parameters
     from longlook.study.toml_text import as_toml as as_toml
@@ -112,6 +115,7 @@ else:
             "laws": "STANDARD rank uniform",
             "nearness": "near_names",
             "neighbourhood": "COLUMN_PREFIX columns drawn_number",
+            "networks": "parse_network parse_networks",
             "plan": "MOST_TRIALS MOST_TRIALS_ASKED_FOR chosen_cells count_trials make_plan with_lost with_operations",
             "releases": "Release releases_of",
             "resolve": "cell_settings",
@@ -121,6 +125,7 @@ else:
                 "network_setting parse_config"
             ),
             "shards": "Shard cells_in deal parse_shard part_of",
+            "sites": "check_sites",
             "tcp": "OF_KNOB parameters",
             "toml_text": "as_toml",
             "virtual_time": "VIRTUAL check_live check_paints check_remote check_virtual default_around default_losses",

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 from longlook.core import (
     MAIN_SETTINGS,
+    SITE,
+    URL,
     Arm,
     ConnectionState,
     Protocol,
@@ -17,6 +19,7 @@ from longlook.core import (
     ServerConfig,
     WorkloadKind,
     find_protocol,
+    is_site_url,
     link_of,
     names_in,
     units,
@@ -58,7 +61,10 @@ class EndpointSettings:
         prefix = f"{role}_knobs."
         knobs = {key.removeprefix(prefix): value for key, value in settings.items() if key.startswith(prefix)}
         config = parse_config(settings.get(f"{role}_config"))
-        return cls(role, str(settings[role]) if role in settings else None, knobs, config)
+        stack = str(settings[role]) if role in settings else None
+        if role == "server" and is_site_url(stack):
+            return cls(role, SITE, {**knobs, URL: str(stack)}, config)
+        return cls(role, stack, knobs, config)
 
     def key(self, knob: str) -> str:
         """Return the key of one of its knobs in a study file."""

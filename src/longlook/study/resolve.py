@@ -46,6 +46,7 @@ from longlook.study.settings import (
     WORKLOAD_PREFIX,
     workload_parameters,
 )
+from longlook.study.sites import check_site, check_site_load
 from longlook.study.uploads import check_upload
 
 _FASTEST_BPS = 10e9
@@ -166,7 +167,10 @@ def resolve_flow_setup(arm: ArmSettings, catalogue: Catalogue) -> FlowSetup:
             _check_config(stack, catalogue)
         endpoints[end.role] = Endpoint(stack.name, version, _knobs(end, stack, version, protocol), end.config)
     congestion_control = None
-    if find_protocol(protocol).kernel_tcp:
+    check_site_load(arm, outside=catalogue.stacks[endpoints["server"].stack].outside)
+    if catalogue.stacks[endpoints["server"].stack].outside:
+        check_site(arm, endpoints, catalogue)
+    elif find_protocol(protocol).kernel_tcp:
         congestion_control = arm.tcp.congestion_control
         if congestion_control is None:
             message = 'missing: TCP\'s must be explicit, for example congestion_control = "cubic" or tcp = "stock"'

@@ -15,11 +15,14 @@ from longlook.core import (
     Scalar,
     ServerConfig,
     SettingError,
+    SiteUrlError,
     WorkloadKind,
     allowed,
     as_main,
     echoes,
+    is_site_url,
     link_of,
+    parse_site_url,
     units,
 )
 from longlook.network import call, extra_links, ip, surgery
@@ -157,9 +160,22 @@ def _config(key: str, value: object) -> Scalar:
         raise SettingError(key, str(error)) from error
 
 
+def _server(key: str, value: object) -> Scalar:
+    """Return a server as it is named, a site by its URL in canonical form."""
+    if not isinstance(value, str) or not value:
+        raise SettingError(key, "must be a text")
+    if not is_site_url(value):
+        return value
+    try:
+        return str(parse_site_url(value))
+    except SiteUrlError as error:
+        raise SettingError(key, str(error)) from error
+
+
 _ENDPOINT_CHECKS: Mapping[str, Callable[[str, object], Scalar]] = {
     **dict.fromkeys((tcp.PRESET, *tcp.SETTINGS), tcp.tcp_setting),
     **dict.fromkeys(processors.KEYS, processors.processor_setting),
+    "server": _server,
     "client_cpu": _cpu,
     SPLIT: _parts,
     SERVER_CONFIG: _config,

@@ -294,7 +294,7 @@ KEY = {
     "provision/video_encoding.py": set(),
     "provision/video_encoding.json": set(),
     "provision/content.py": set(),
-    "provision/go.py": {"caddy", "masque", "quic-go", "traffic"},
+    "provision/go.py": {"caddy", "masque", "quic-go", "site", "traffic", "visitor"},
     "provision/rust.py": {"quinn", "quiche", "s2n-quic", "tquic"},
     "provision/cargo.py": {"quinn", "quiche", "s2n-quic", "tquic"},
     "provision/packaged.py": {"apache", "haproxy", "nginx"},

@@ -16,7 +16,7 @@ from longlook.instruments.compare.spec import ComparisonSpec
 from longlook.report.inside.page import full_label
 from longlook.report.layout import cell_label
 from longlook.report.wording import listed_cell
-from longlook.study import catalogue
+from longlook.study import catalogue, parse_networks
 from longlook.study.cells import cell_id, cells_named, cells_of, labels_of
 from longlook.study.files import find_study
 from longlook.study.plan import chosen_cells, make_plan
@@ -41,7 +41,7 @@ NETWORKS = [
 
 def compared(*networks: str) -> Study:
     side = catalogue.parse_side("quic-go", "h3")
-    return comparison.make_study(ComparisonSpec(side, side, comparison.parse_networks(networks), 5.0, rounds=10))
+    return comparison.make_study(ComparisonSpec(side, side, parse_networks(networks), 5.0, rounds=10))
 
 
 @pytest.mark.parametrize("name", STUDIES)

@@ -9,7 +9,8 @@ import pytest
 from longlook.core.errors import InputError
 from longlook.core.model import Study
 from longlook.core.stack import Version
-from longlook.instruments.compare.spec import ComparisonSpec, kind_of_load, make_study, parse_networks
+from longlook.instruments.compare.spec import ComparisonSpec, kind_of_load, make_study
+from longlook.study import parse_networks
 from longlook.study.catalogue import Catalogue, ComparedSide, installed
 
 KNOWN = installed()

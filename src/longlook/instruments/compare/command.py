@@ -80,7 +80,7 @@ class ComparisonOptions:
     def spec(self, baseline: str, contender: str, engine: str) -> "ComparisonSpec":
         """Return the comparison of two sides such as `quic-go@0.65.0`; InputError if an option cannot be."""
         from longlook.instruments.compare import spec
-        from longlook.study import catalogue, default_around, default_losses
+        from longlook.study import catalogue, default_around, default_losses, parse_networks
 
         roles = (*spec.ROLES, spec.BOTH)
         if self.role not in roles:
@@ -90,7 +90,7 @@ class ComparisonOptions:
         return spec.ComparisonSpec(
             baseline=sides[0],
             contender=sides[1],
-            networks=spec.parse_networks(self.on),
+            networks=parse_networks(self.on),
             gate_pct=spec.parse_gate(self.gate),
             role=self.role,
             peer=self.peer,

@@ -20,7 +20,8 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from longlook.core import InputError, Scalar, nearest
-from longlook.instruments.compare.spec import parse_gate, parse_network
+from longlook.instruments.compare.spec import parse_gate
+from longlook.study import parse_network
 
 FILE = "longlook.toml"
 _TABLE = "gate"

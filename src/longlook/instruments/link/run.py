@@ -12,15 +12,24 @@ from pathlib import Path
 from typing import Any
 
 from longlook.core import Link, LonglookError, MachineError
-from longlook.instruments.link import rootless
-from longlook.instruments.link.addresses import TAKEN_BY_OUTER_LINKS, ends_of, free_subnet, outer_subnets
-from longlook.instruments.link.outside import Outside, client_end, lead_out
-from longlook.instruments.link.processes import end_all
-from longlook.instruments.link.reaper import Reaper
-from longlook.instruments.link.record import MARKER, LinkRecord, open_record
 from longlook.instruments.link.watch import Signals, Watch
 from longlook.lab import SERVER, EndpointNamespace, Namespace, datapath, launch, system
 from longlook.network import link_text
+from longlook.outside import (
+    MARKER,
+    TAKEN_BY_OUTER_LINKS,
+    LinkRecord,
+    Outside,
+    Reaper,
+    client_end,
+    end_all,
+    ends_of,
+    free_subnet,
+    lead_out,
+    open_record,
+    outer_subnets,
+    rootless,
+)
 
 _SERVER_READY_WITHIN_S = 10.0
 _POLL_S = 0.01

@@ -5,7 +5,7 @@ ends, for whatever reason.
 """
 
 import socket
-from ipaddress import IPv4Address, IPv4Network
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_network
 from typing import Any
 
 from longlook.core import MachineError
@@ -15,30 +15,34 @@ _OWNED_BY_SOCKET = 2
 _ACCEPT, _DROP = 1, 0
 _BEFORE_ROUTING, _FORWARDING, _AFTER_ROUTING = 0, 2, 4
 _OF_DESTINATION, _OF_FILTER, _OF_SOURCE = -100, 0, 100  # customary priorities of chains
-_NETWORK_HEADER, _SOURCE_OFFSET, _DESTINATION_OFFSET = 1, 12, 16
+_NETWORK_HEADER, _SOURCE, _DESTINATION = 1, "source", "destination"
+_OFFSETS = {4: {_SOURCE: 12, _DESTINATION: 16}, 6: {_SOURCE: 8, _DESTINATION: 24}}  # in the header of IP
 _INCOMING_NAME, _OUTGOING_NAME = 6, 7  # of nft's `meta`
 _EQUAL, _REGISTER, _VERDICT_REGISTER = 0, 1, 0
-_DNAT, _IPV4 = 1, socket.AF_INET
+_DNAT = 1
+_FAMILIES = {4: socket.AF_INET, 6: socket.AF_INET6}
 
 Expression = dict[str, Any]
+Address = IPv4Address | IPv6Address
+Network = IPv4Network | IPv6Network
 
 
 class Nat:
-    """A table of the namespace that this thread is in; it is removed by `close`, or with this process."""
+    """A table of the namespace that this thread is in, for one version of IP; it goes with `close` or this process."""
 
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._nft = open_nftables(_IPV4)
+    def __init__(self, name: str, version: int = 4) -> None:
+        self._name, self._family = name, _FAMILIES[version]
+        self._nft = open_nftables(self._family)
         try:
             self._nft.table("add", kwarg={"name": name, "flags": _OWNED_BY_SOCKET})
         except NetlinkError as error:
             self._nft.close()
             raise _unavailable(error) from error
 
-    def masquerade(self, subnet: IPv4Network) -> None:
+    def masquerade(self, subnet: Network) -> None:
         """Let packets from a subnet leave with this namespace's own address, unless they stay in the subnet."""
         self._chain("beyond", "nat", _AFTER_ROUTING, _OF_SOURCE)
-        self._rule("beyond", [*_address(_SOURCE_OFFSET, subnet), _expression("masq", {})])
+        self._rule("beyond", [*_address(_SOURCE, subnet), _expression("masq", {})])
 
     def forward_only(self, prefix: str) -> None:
         """Forward only packets from or to a device whose name begins with `prefix`.
@@ -50,14 +54,14 @@ class Nat:
             self._rule("only-links", [*_device(side, prefix), _verdict(_ACCEPT)])
         self._rule("only-links", [_verdict(_DROP)])
 
-    def redirect(self, address: IPv4Address, to: IPv4Address) -> None:
+    def redirect(self, address: Address, to: Address) -> None:
         """Redirect packets for one address to another."""
         self._chain("outside", "nat", _BEFORE_ROUTING, _OF_DESTINATION)
         target = _load(to.packed)
-        nat = {"type": _DNAT, "family": _IPV4, "reg_addr_min": _REGISTER}
+        nat = {"type": _DNAT, "family": self._family, "reg_addr_min": _REGISTER}
         self._rule(
             "outside",
-            [*_address(_DESTINATION_OFFSET, IPv4Network(address)), target, _expression("nat", nat)],
+            [*_address(_DESTINATION, ip_network(address)), target, _expression("nat", nat)],
         )
 
     def close(self) -> None:
@@ -102,11 +106,12 @@ def _compare(packed: bytes) -> Expression:
     return _expression("cmp", {"sreg": _REGISTER, "op": _EQUAL, "data": _value(packed)})
 
 
-def _address(offset: int, network: IPv4Network) -> list[Expression]:
+def _address(which: str, network: Network) -> list[Expression]:
     """Return expressions that match an address of the IP header with a network."""
-    header = {"dreg": _REGISTER, "base": _NETWORK_HEADER, "offset": offset, "len": 4}
-    mask = {"sreg": _REGISTER, "dreg": _REGISTER, "len": 4}
-    mask_of = _expression("bitwise", {**mask, "mask": _value(network.netmask.packed), "xor": _value(bytes(4))})
+    size = network.max_prefixlen // 8
+    header = {"dreg": _REGISTER, "base": _NETWORK_HEADER, "offset": _OFFSETS[network.version][which], "len": size}
+    mask = {"sreg": _REGISTER, "dreg": _REGISTER, "len": size}
+    mask_of = _expression("bitwise", {**mask, "mask": _value(network.netmask.packed), "xor": _value(bytes(size))})
     return [_expression("payload", header), mask_of, _compare(network.network_address.packed)]
 
 

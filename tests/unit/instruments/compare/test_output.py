@@ -5,15 +5,15 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from longlook.core.model import Analysis
-from longlook.instruments.compare import spec as comparison
 from longlook.instruments.compare.gate import GateVerdict, judge_gate
 from longlook.instruments.compare.output import JudgedComparison, answer_data, junit_xml, markdown
 from longlook.instruments.compare.spec import ComparisonSpec
+from longlook.study import parse_networks
 from longlook.study.catalogue import ComparedSide
 from tests.data.gates import estimate, failed
 
 SPEC = ComparisonSpec(
-    ComparedSide("go", "1.0", "h3"), ComparedSide("go", "2.0", "h3"), comparison.parse_networks(["10mbit,36ms"]), 5.0
+    ComparedSide("go", "1.0", "h3"), ComparedSide("go", "2.0", "h3"), parse_networks(["10mbit,36ms"]), 5.0
 )
 
 

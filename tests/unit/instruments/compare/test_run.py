@@ -8,17 +8,16 @@ import pytest
 from longlook.core.job import Job
 from longlook.core.model import Outcome, Run
 from longlook.engines.fake import FakeEngine
-from longlook.instruments.compare import spec as comparison
 from longlook.instruments.compare.gate import FAILURES, GateAnswer, GateVerdict
 from longlook.instruments.compare.run import run_comparison
 from longlook.instruments.compare.spec import CONTENDER, ComparisonSpec
 from longlook.pipeline.options import Observer, RunOptions
-from longlook.study import catalogue
+from longlook.study import catalogue, parse_networks
 
 SPEC = ComparisonSpec(
     catalogue.parse_side("quic-go", "h3"),
     catalogue.parse_side("quic-go", "h3"),
-    comparison.parse_networks(["10mbit,36ms"]),
+    parse_networks(["10mbit,36ms"]),
     5.0,
 )
 

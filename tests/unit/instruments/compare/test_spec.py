@@ -10,14 +10,14 @@ from longlook.core.errors import InputError
 from longlook.core.model import Stopping
 from longlook.instruments.compare import spec as comparison
 from longlook.instruments.compare.spec import BASELINE, CONTENDER, ComparisonSpec, SideKnob
-from longlook.study import catalogue
+from longlook.study import catalogue, parse_network, parse_networks
 from longlook.study.catalogue import ComparedSide
 from longlook.study.laws import STANDARD_LAWS
 from longlook.study.plan import make_plan
 from tests.data.studies import CATALOGUE
 
 ORDER = ComparisonSpec(
-    ComparedSide("go", "1.0", "h3"), ComparedSide("go", "2.0", "h3"), comparison.parse_networks(["10mbit,36ms"]), 5.0
+    ComparedSide("go", "1.0", "h3"), ComparedSide("go", "2.0", "h3"), parse_networks(["10mbit,36ms"]), 5.0
 )
 
 
@@ -41,7 +41,7 @@ ORDER = ComparisonSpec(
     ],
 )
 def test_networks(text: str, settings: dict[str, Any]) -> None:
-    assert comparison.parse_network(text) == settings
+    assert parse_network(text) == settings
 
 
 @pytest.mark.parametrize(
@@ -56,12 +56,12 @@ def test_networks(text: str, settings: dict[str, Any]) -> None:
 )
 def test_networks_that_are_none(text: str, message: str) -> None:
     with pytest.raises(InputError, match=re.escape(message)):
-        comparison.parse_network(text)
+        parse_network(text)
 
 
 def test_a_network_given_twice() -> None:
     with pytest.raises(InputError, match="given twice"):
-        comparison.parse_networks(["10mbit,36ms", " 10mbit,36ms"])
+        parse_networks(["10mbit,36ms", " 10mbit,36ms"])
 
 
 @pytest.mark.parametrize(

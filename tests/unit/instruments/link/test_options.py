@@ -13,12 +13,12 @@ from typer.testing import CliRunner
 from longlook.cli import app
 from longlook.core.errors import InputError, MachineError
 from longlook.core.model import Stage
-from longlook.instruments.link.addresses import ends_of, free_subnet
 from longlook.instruments.link.command import _split, _with_json_file
 from longlook.instruments.link.lateness import LatenessCounter
 from longlook.instruments.link.options import Emulation, emulation, given_options
 from longlook.instruments.link.run import working_configuration
 from longlook.instruments.link.show import dropped_by, summarise, summary_lines
+from longlook.outside import ends_of, free_subnet
 
 
 def made(

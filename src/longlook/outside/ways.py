@@ -1,4 +1,4 @@
-"""The far side of a link that leads out: a device in the network namespace that `longlook link` was started in.
+"""A way out of a namespace of ours: a device in the network namespace that Longlook was started in.
 
 Servers here are reached at its address. Packets that go farther are masqueraded, if there is a way out.
 """
@@ -13,9 +13,9 @@ from types import TracebackType
 from typing import Any, Self
 
 from longlook.core import MachineError
-from longlook.instruments.link.addresses import choose_subnet, ends_of
-from longlook.instruments.link.record import MARKER, LinkRecord, locked
-from longlook.lab import CLIENT, SERVER, CurrentNamespace, EndpointNamespace, Namespace, Nat, NetlinkError
+from longlook.lab import CLIENT, SERVER, CurrentNamespace, End, EndpointNamespace, Namespace, Nat, NetlinkError
+from longlook.outside.addresses import choose_subnet, ends_of
+from longlook.outside.record import MARKER, LinkRecord, locked
 
 DEVICE_PREFIX = "ll-"
 _LOOPBACK = 1
@@ -85,45 +85,60 @@ class Outside:
 
     def open_ways(self) -> None:
         """Let the client's packets go beyond this namespace, if there is a way; `notes` lists the changes."""
-        devices = list(dict.fromkeys(self._ways()))
-        if not devices:
-            return
-        nat = Nat(f"{DEVICE_PREFIX}{self.record.marker}")
-        self._undo.callback(nat.close)
-        nat.masquerade(self.subnet)
-        if self.host is not None:
-            nat.redirect(self.address, self.host)
-        try:
-            changed = self.record.turn_forwarding_on([*devices, self.outer.end.device])
-        except OSError as error:
-            self.notes.append(f"only this machine can be reached: its kernel does not forward, and {error}")
-            return
-        if shown := [device for device in changed if device != self.outer.end.device]:
-            nat.forward_only(DEVICE_PREFIX)
-        if (
-            shown and self.host is None and MARKER not in os.environ
-        ):  # else the namespace is ours, and has no neighbours
-            self.notes.append(f"while the link is open, {', '.join(shown)} forwards, for links alone")
+        self.notes += open_ways(self.record, self.outer, self._undo, self.host)
 
-    def _ways(self) -> Iterator[str]:
-        netlink: Any = self.outer.namespace.netlink
-        for route in netlink.get_routes(family=2, table=_MAIN_TABLE):
-            index = route.get_attr("RTA_OIF")
-            if index in (None, _LOOPBACK):
-                continue
-            (device,) = netlink.link("get", index=index)
-            if not (name := str(device.get_attr("IFLA_IFNAME"))).startswith(DEVICE_PREFIX):
-                yield name
-
-    def _end(self) -> Any:
-        outer, client = ends_of(self.subnet)
-        device = f"{DEVICE_PREFIX}{self.record.marker}"
-        return replace(
-            SERVER, device=device, address=str(outer), peer_address=str(client), subnet=str(self.subnet), role="outside"
-        )
+    def _end(self) -> End:
+        return outer_end(self.record, self.subnet)
 
 
-def client_end(subnet: IPv4Network) -> Any:
+def outer_end(record: LinkRecord, subnet: IPv4Network) -> End:
+    """Return the outer end in a subnet of two ends."""
+    outer, client = ends_of(subnet)
+    device = f"{DEVICE_PREFIX}{record.marker}"
+    return replace(
+        SERVER, device=device, address=str(outer), peer_address=str(client), subnet=str(subnet), role="outside"
+    )
+
+
+def open_ways(
+    record: LinkRecord, outer: EndpointNamespace, undo: ExitStack, host: IPv4Address | None = None
+) -> list[str]:
+    """Let packets from the subnet of an outer end go beyond its namespace, if there is a way, until `undo` is closed.
+
+    Packets for the outer end itself go to `host`, if it is given. Return notes on the changes.
+    """
+    devices = list(dict.fromkeys(_ways(outer)))
+    if not devices:
+        return []
+    nat = Nat(outer.end.device)
+    undo.callback(nat.close)
+    nat.masquerade(IPv4Network(outer.end.subnet))
+    if host is not None:
+        nat.redirect(IPv4Address(outer.end.address), host)
+    try:
+        changed = record.turn_forwarding_on([*devices, outer.end.device])
+    except OSError as error:
+        return [f"only this machine can be reached: its kernel does not forward, and {error}"]
+    shown = [device for device in changed if device != outer.end.device]
+    if shown:
+        nat.forward_only(DEVICE_PREFIX)
+    if shown and host is None and MARKER not in os.environ:  # else the namespace is ours, and has no neighbours
+        return [f"while the link is open, {', '.join(shown)} forwards, for links alone"]
+    return []
+
+
+def _ways(outer: EndpointNamespace) -> Iterator[str]:
+    netlink: Any = outer.namespace.netlink
+    for route in netlink.get_routes(family=2, table=_MAIN_TABLE):
+        index = route.get_attr("RTA_OIF")
+        if index in (None, _LOOPBACK):
+            continue
+        (device,) = netlink.link("get", index=index)
+        if not (name := str(device.get_attr("IFLA_IFNAME"))).startswith(DEVICE_PREFIX):
+            yield name
+
+
+def client_end(subnet: IPv4Network) -> End:
     """Return the client's end in a subnet of two ends."""
     outer, client = ends_of(subnet)
     return replace(CLIENT, device="link0", address=str(client), peer_address=str(outer), subnet=str(subnet))

@@ -11,8 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
-from longlook.instruments.link.processes import end_all
-from longlook.instruments.link.record import LinkRecord, read_record
+from longlook.outside.processes import end_all
+from longlook.outside.record import LinkRecord, read_record
 
 _DONE = b"done"
 _GRACE_S = 1.0

@@ -18,8 +18,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from longlook.core import MachineError, paths
-from longlook.instruments.link.processes import kill_all, network_of
 from longlook.lab import boot_id, is_same_process, start_ticks
+from longlook.outside.processes import kill_all, network_of
 
 _PREFIX = "longlook-link-"
 _ATTEMPTS, _POLL_S = 100, 0.01
