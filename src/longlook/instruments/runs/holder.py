@@ -28,6 +28,15 @@ class Holder:
             return ""
         return " ".join(os.fsdecode(word) for word in words if word)
 
+    @property
+    def cpu_s(self) -> float:
+        """The CPU seconds of the process and of its children that have ended; 0 if they cannot be read."""
+        try:
+            fields = Path(f"/proc/{self.pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2]
+        except OSError:
+            return 0.0
+        return sum(map(int, fields.split()[11:15])) / os.sysconf("SC_CLK_TCK")
+
 
 def holder_of(run: Path) -> Holder | None:
     """Return the process that writes to a run folder; None if none does."""

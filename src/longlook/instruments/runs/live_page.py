@@ -15,13 +15,14 @@ from string import Template
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from longlook.core import InputError, Study, usable_cpus, visible
+from longlook.core import InputError, Study, visible
+from longlook.instruments.runs.holder import holder_of
 
 if TYPE_CHECKING:
     from longlook.pipeline import PartialRun
 
 SHARE = 0.02
-"""The CPU time of the page, as a share of what the run can use."""
+"""The CPU time of the page, as a share of what the run has used."""
 
 _LIBRARIES_S, _FIRST_DRAWING_S = 2.5, 0.5
 """CPU seconds that loading and a first drawing are expected to take."""
@@ -50,22 +51,23 @@ def _read(name: str) -> str:
 class Allowance:
     """The CPU time that the page may take by now; measuring, which the run is spared, does not count."""
 
-    run_began_s: float  # since 1970
+    run: Path
     measuring_s: float = 0.0
 
     def has(self, next_s: float) -> bool:
         """Return whether work that takes `next_s` of CPU time may be done."""
-        ran_s = max(0.0, time.time() - self.run_began_s)
-        return time.process_time() - self.measuring_s + next_s <= SHARE * ran_s * len(usable_cpus())
+        holder = holder_of(self.run)
+        used_s = 0.0 if holder is None else holder.cpu_s
+        return time.process_time() - self.measuring_s + next_s <= SHARE * used_s
 
 
 class LiveMaps:
     """Keeps the heatmaps of a run up to date, in a thread of its own."""
 
-    def __init__(self, run: Path, run_began_s: float) -> None:
-        """Take the folder of a run, and when it began, in s since 1970."""
+    def __init__(self, run: Path) -> None:
+        """Take the folder of a run."""
         self._run = run
-        self._allowance = Allowance(run_began_s)
+        self._allowance = Allowance(run)
         self._html = ""
         self._version = 0
         self._lock = threading.Lock()

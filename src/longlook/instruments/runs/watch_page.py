@@ -32,7 +32,7 @@ def watch_page(follower: Follower, printer: Printer, port: int) -> None:
         raise InputError(f"{follower.run} cannot be read: {first.listed.reason}", "longlook runs lists those that can")
     study = RunFolder.open(follower.run).study
     os.nice(_NICE)
-    maps, latest = LiveMaps(follower.run, float(first.listed.started_unix_s or time.time())), first
+    maps, latest = LiveMaps(follower.run), first
 
     def note(seen: Seen) -> None:
         nonlocal latest

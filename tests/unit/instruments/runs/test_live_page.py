@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from longlook.core import files
+from longlook.core.run_folder import RunFolder
 from longlook.instruments.runs.live_maps import live_maps, maps_html
 from longlook.instruments.runs.live_page import Allowance, LiveMaps, page_html
 from longlook.instruments.runs.server import PageServer, as_json
@@ -116,7 +117,7 @@ def test_labels_of_others_are_escaped(run: Path, tmp_path: Path) -> None:
 
 
 def test_the_heatmaps_follow_until_the_end(run: Path) -> None:
-    maps = LiveMaps(run, time.time())  # which has earned nothing yet
+    maps = LiveMaps(run)  # which nobody writes to: it has earned nothing
     assert maps.now == (0, "")
     maps.start()
     ender = threading.Thread(target=maps.finish)
@@ -128,11 +129,11 @@ def test_the_heatmaps_follow_until_the_end(run: Path) -> None:
     assert "▲" in html
 
 
-def test_the_page_waits_until_the_run_has_earned_it() -> None:
-    assert not Allowance(time.time()).has(1.0)
-    assert Allowance(time.time() - 10**9).has(1.0)
-    measuring = Allowance(time.time(), measuring_s=time.process_time() + 10.0)
-    assert measuring.has(5.0)
+def test_the_page_waits_until_the_run_has_earned_it(run: Path) -> None:
+    assert not Allowance(run).has(0.0)
+    with RunFolder.open(run):  # this process is the run and the page
+        assert not Allowance(run).has(0.0)
+        assert Allowance(run, measuring_s=time.process_time() + 10.0).has(5.0)
 
 
 def test_a_port_without_the_page_is_refused(run: Path) -> None:
