@@ -18,11 +18,11 @@ class Foresight(StrEnum):
 
 @dataclass(frozen=True)
 class JudgedHypothesis:
-    """A hypothesis in one cell; `reason` is a clause, and `estimate` is None if the cell was not run."""
+    """A hypothesis in one cell that was run; `reason` is a clause."""
 
     hypothesis: Hypothesis
     cell: Mapping[str, str]
     cell_id: str
     result: Foresight
     reason: str
-    estimate: Estimate | None = None
+    estimate: Estimate

@@ -49,6 +49,8 @@ def execute(
     observer.planned(plan, finished)
     if finished == len(plan.trials):
         return
+    if NOTE in folder.manifest:
+        folder.note(**{NOTE: None})  # this session has a budget of its own, or none
     _say_how_long(plan, folder, options, observer)
     effort = _Effort(folder, options.engine, options.jobs, observer.progress)
     tally = Tally(len(plan.trials), effort.progress)
@@ -231,7 +233,10 @@ def run_until_decided(
         trials = [trial for trial in plan.trials if done <= trial.round < until and trial.cell_id in remaining]
         missing = sum(folder.result(trial.id) is None for trial in trials)
         if missing and not budget.allows(missing):
-            left = sum(trial.round >= done and trial.cell_id in remaining for trial in plan.trials)
+            left = sum(
+                trial.round >= done and trial.cell_id in remaining and folder.result(trial.id) is None
+                for trial in plan.trials
+            )
             _stop_for_budget(folder, observer, done, study.rounds, left)
             folder.note(rounds=rounds)
             return False

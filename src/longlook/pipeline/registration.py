@@ -5,6 +5,7 @@ wants to prove the date to others publishes the digest, since nobody else can kn
 """
 
 import hashlib
+import json
 import time
 from typing import Any
 
@@ -61,6 +62,16 @@ def _refuse_others(study: Study, folder: RunFolder) -> None:
 
 def why_unregistered(folder: RunFolder) -> str:
     """Return why a run's hypotheses do not count as registered, in a clause; empty if they do."""
-    if REGISTERED not in folder.manifest:
+    noted = folder.manifest.get(REGISTERED)
+    if noted is None:
         return "this run was joined from others, or its trials were there before its hypotheses"
-    return folder.broken(REGISTRATION) or ""
+    if (broken := folder.broken(REGISTRATION)) is not None:
+        return broken
+    data = files.read_bytes(folder.path / REGISTRATION)
+    if hashlib.sha256(data).hexdigest() != noted["sha256"]:
+        return f"{REGISTRATION} has another digest than the manifest"
+    if json.loads(data).get("hypotheses") != codec.encode(folder.study.hypotheses):
+        return f"{REGISTRATION} has other hypotheses than the study"
+    if noted["unix_s"] < int(folder.manifest.get("started_unix_s", 0)):
+        return "the manifest has a date before the run was begun"
+    return ""

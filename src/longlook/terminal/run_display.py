@@ -192,7 +192,7 @@ def _people(result: Result) -> Iterator[RenderableType | Unwrapped]:
     if result.expectations:
         yield Text(expectations_counted(result.study, result.expectations))
     if result.study.hypotheses:
-        yield Text(hypotheses_counted(result.hypotheses))
+        yield Text(hypotheses_counted(result.study.hypotheses, result.hypotheses))
     if (exact := result.results_digest) is not None:
         yield Text(f"exact: {exact.trials} trials, results {exact.digest[:16]}")
     yield from (f"inside: {page}" for page in result.inside)

@@ -15,6 +15,7 @@ from longlook.engines.fake import FakeEngine
 from longlook.pipeline.analyse import Result, analyse_run
 from longlook.pipeline.options import Observer, RunOptions
 from longlook.pipeline.run import run_study
+from longlook.report import hypotheses_counted
 from longlook.study.contrast_filter import with_contrasts
 from longlook.study.files import find_study
 from tests.unit.pipeline.test_pipeline import TINY
@@ -110,6 +111,32 @@ def test_a_registration_that_was_edited_does_not_count(tmp_path: Path) -> None:
     with RunFolder.open(tmp_path / "run") as folder:
         page = analyse_run(folder, Observer()).report.read_text()
     assert "Not registered before the first trial: registration.json was changed" in page
+
+
+@pytest.mark.parametrize(
+    ("noted", "reason"),
+    [
+        ({"sha256": "0" * 64}, "has another digest than the manifest"),
+        ({"unix_s": 1_000_000_000}, "a date before the run was begun"),
+    ],
+)
+def test_a_manifest_that_was_edited_vouches_for_nothing(tmp_path: Path, noted: dict[str, object], reason: str) -> None:
+    run(study_with(hypothesis(Verdict.BETTER)), tmp_path / "run")
+    file = tmp_path / "run" / "manifest.json"
+    manifest = json.loads(file.read_text())
+    manifest["registered"] |= noted
+    file.write_text(json.dumps(manifest))
+    with RunFolder.open(tmp_path / "run") as folder:
+        page = analyse_run(folder, Observer()).report.read_text()
+    assert reason in page
+    assert "Registered" not in page
+
+
+def test_hypotheses_about_cells_that_did_not_run_are_counted(tmp_path: Path) -> None:
+    small, large = (replace(hypothesis(Verdict.BETTER, size=size), id=size) for size in ("5KB", "100KB"))
+    options = RunOptions(FakeEngine(factors={"quic": 0.5}), only=("size=5KB",))
+    result = run_study(study_with(small, large), tmp_path / "run", options, Observer())
+    assert hypotheses_counted(result.study.hypotheses, result.hypotheses) == "hypotheses: 1 holds, 1 not run"
 
 
 @pytest.mark.parametrize(

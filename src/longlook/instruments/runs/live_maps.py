@@ -50,7 +50,7 @@ def _map(
         done = rounds.get(place.cell_id or "", 0)
         if place.key in keys and done < wanted:
             square = squares[place.row, place.column]
-            note = f"{done} of {wanted} rounds"
+            note = f"{done} rounds, at most {wanted}" if content.study.stopping else f"{done} of {wanted} rounds"
             tip = (*square.tip, f"{note} so far")
             squares[place.row, place.column] = replace(square, mark="", note=note, tip=tip)
     return LiveMap(

@@ -15,7 +15,7 @@ from string import Template
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from longlook.core import InputError, Study, visible
+from longlook.core import LonglookError, Study, visible
 from longlook.instruments.runs.holder import holder_of
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ class LiveMaps:
                     self._draw(partial)
                     drawing_s = time.process_time() - began_s
                     fresh = 0
-            except (InputError, FileNotFoundError):
+            except (LonglookError, OSError, ValueError):
                 pass  # the run replaces a file at this moment, or a trial moves aside: the next look has it
             if not is_last:
                 self._ended.wait(_LOOKS_EVERY_S)

@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 import subprocess
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +19,7 @@ from urllib.error import URLError
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
-from longlook.core import InputError, MachineError
+from longlook.core import InputError, InterruptedByUserError, LonglookError, MachineError
 from longlook.instruments.runs.listing import ListedRun, read_run
 from longlook.terminal import duration, error_console
 
@@ -45,8 +46,14 @@ def check_target(target: str) -> None:
     try:
         parts = urlsplit(target)
         is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+        names_somebody = "@" in parts.netloc
     except ValueError:
-        is_address = False
+        is_address = names_somebody = False
+    if names_somebody:
+        raise InputError(
+            f"--notify {_place(target)}: the address has a user or a password before its host",
+            "give a webhook's secret in its path, as services do",
+        )
     if not is_address or not target.isascii() or re.search(r"[\s\x00-\x1f\x7f]", target):
         hint = "write --notify desktop, or --notify https://HOST/PATH"
         raise InputError(f"--notify {target}: neither desktop nor an address of the web", hint)
@@ -55,22 +62,39 @@ def check_target(target: str) -> None:
 @contextmanager
 def noticed(target: str | None, run: Path) -> Iterator[None]:
     """Send a notice about a run when the block has ended, in whichever way."""
-    began_s = time.monotonic()
+    began_s, failure = time.monotonic(), None
     try:
         yield
+    except BaseException as error:
+        failure = error
+        raise
     finally:
         if target is not None:
             try:
-                send(target, notice_of(run, read_run(run) if run.is_dir() else None, time.monotonic() - began_s))
+                send(target, notice_of(run, _listed(run, failure), time.monotonic() - began_s, _words(failure)))
             except (OSError, ValueError, HTTPException, subprocess.SubprocessError) as error:
                 reason = error.reason if isinstance(error, URLError) else error
                 error_console().print(f"no notice was sent to {_place(target)}: {reason}", style="yellow")
 
 
-def notice_of(run: Path, listed: ListedRun | None, took_s: float) -> dict[str, Any]:
-    """Return the document of a notice. `text` is a sentence for chats, without what they take for a command."""
+def _listed(run: Path, failure: BaseException | None) -> ListedRun | None:
+    """Return what is known of a run; None if it failed: its folder may be another run's, which is why it failed."""
+    if failure is not None and not isinstance(failure, InterruptedByUserError | KeyboardInterrupt):
+        return None
+    return read_run(run) if run.is_dir() else None
+
+
+def _words(failure: BaseException | None) -> str:
+    return failure.message if isinstance(failure, LonglookError) else type(failure).__name__ if failure else ""
+
+
+def notice_of(run: Path, listed: ListedRun | None, took_s: float, why: str = "") -> dict[str, Any]:
+    """Return the document of a notice. `text` is a sentence for chats, without what they take for a command.
+
+    A run of which nothing is `listed` has failed, for the reason `why`.
+    """
     if listed is None:
-        text = f"{run.name}: the run failed before it had a folder"
+        text = f"{run.name}: failed: {why or 'before it had a folder'}"
         return {
             "event": "run_ended",
             "run": str(run),
@@ -108,8 +132,23 @@ def send(target: str, notice: dict[str, Any]) -> None:
     data = json.dumps(notice).encode()
     headers = {"Content-Type": "application/json", "User-Agent": "longlook"}
     request = Request(target, data, headers, method="POST")  # noqa: S310 (its scheme is checked)
-    with build_opener(_NoRedirect).open(request, timeout=_TIMEOUT_S) as answer:
-        answer.read(1)
+    failures: list[Exception] = []
+
+    def ask() -> None:
+        try:
+            with build_opener(_NoRedirect).open(request, timeout=_TIMEOUT_S) as answer:
+                answer.read(1)
+        except (OSError, ValueError, HTTPException) as error:
+            failures.append(error)
+
+    # The limit of a socket is for each of its reads, and an answer may come letter by letter.
+    asking = threading.Thread(target=ask, daemon=True)
+    asking.start()
+    asking.join(_TIMEOUT_S)
+    if asking.is_alive():
+        raise TimeoutError(f"no whole answer within {_TIMEOUT_S:g} s")
+    if failures:
+        raise failures[0]
 
 
 def _plain(text: str) -> str:

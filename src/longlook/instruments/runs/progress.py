@@ -47,7 +47,8 @@ class Follower:
         self._last: deque[float] = deque(maxlen=_MOST_REMEMBERED)
         self._planned: tuple[int, int | None] = (0, None)
         if self.look().listed is None and holder_of_file(log_of(run)) is None:
-            raise InputError(f"{run} is not a run folder", "longlook runs lists those below runs/")
+            hint = "a run has no folder while it installs: try again soon; longlook runs lists the runs below runs/"
+            raise InputError(f"{run} is not a run folder", hint)
 
     def look(self) -> Seen:
         """Return how far the run is now."""

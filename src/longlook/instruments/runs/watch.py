@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from shlex import quote
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -24,13 +25,16 @@ def watch(follower: Follower, printer: Printer, seen_by: Callable[[Seen], None] 
     try:
         seen = _follow(follower, printer, seen_by)
     except KeyboardInterrupt as error:
-        hint = f"look again: longlook watch {follower.run}; end the run: longlook stop {follower.run}"
+        hint = (
+            f"look again: longlook watch {quote(str(follower.run))}; end it: longlook stop {quote(str(follower.run))}"
+        )
         raise InterruptedByUserError("not watched any more; the run goes on", hint) from error
     if seen.listed is None:
         raise LonglookError(f"{follower.run}: the run ended before its first trial", "its log is beside it")
     printer.show(runs_shown([seen.listed], ""))
     if seen.listed.state not in (State.COMPLETE, State.NO_REPORT):
-        hint = f"go on: longlook run {follower.run} --resume {follower.run}"
+        run = quote(str(follower.run))
+        hint = f"go on: longlook run {run} --resume {run}"
         raise LonglookError(f"{follower.run} has ended at {seen.finished} of {seen.planned} trials", hint)
     return seen.listed
 

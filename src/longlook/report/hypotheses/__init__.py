@@ -31,7 +31,7 @@ class HypothesisSection(Section):
         return {
             "section": self,
             "registered": registered(self.content),
-            "counted": hypotheses_counted(self.judged),
+            "counted": hypotheses_counted(self.content.study.hypotheses, self.judged),
             "hypotheses": [
                 (each.id, statement(each, self.content), each.because, [_row(one) for one in self._of(each)])
                 for each in self.content.study.hypotheses
@@ -53,8 +53,8 @@ def make_hypotheses(content: ReportContent) -> list[HypothesisSection]:
     return [HypothesisSection("hypotheses", "Hypotheses", content, content.hypotheses)]
 
 
-def hypotheses_counted(judged: Sequence[JudgedHypothesis]) -> str:
-    """Return how many hypotheses hold: `hypotheses: 2 hold, 1 refuted, 1 open`; of several cells the worst counts."""
+def hypotheses_counted(stated: Sequence[Hypothesis], judged: Sequence[JudgedHypothesis]) -> str:
+    """Return how many hypotheses hold: `hypotheses: 2 hold, 1 refuted, 1 not run`; of several cells the worst."""
     results: dict[str, set[Foresight]] = {}
     for each in judged:
         results.setdefault(each.hypothesis.id, set()).add(each.result)
@@ -62,9 +62,10 @@ def hypotheses_counted(judged: Sequence[JudgedHypothesis]) -> str:
     counts = Counter(next(result for result in ranked if result in found) for found in results.values())
     hold = "holds" if counts[Foresight.HOLDS] == 1 else "hold"
     words = {Foresight.HOLDS: hold, Foresight.REFUTED: "refuted", Foresight.OPEN: "open"}
-    if not counts:
-        return "hypotheses: none about a cell that was run"
-    return f"hypotheses: {', '.join(f'{counts[each]} {word}' for each, word in words.items() if counts[each])}"
+    parts = [f"{counts[each]} {word}" for each, word in words.items() if counts[each]]
+    if left_out := len(stated) - len(results):
+        parts.append(f"{left_out} not run")
+    return f"hypotheses: {', '.join(parts)}"
 
 
 def registered(content: ReportContent) -> str:
@@ -89,7 +90,7 @@ def statement(hypothesis: Hypothesis, content: ReportContent) -> str:
 
 def _row(judged: JudgedHypothesis) -> tuple[str, str, str, str]:
     item = judged.estimate
-    found = "" if item is None else f"{wording.effect_of(item)} ({wording.interval_of(item)})"
+    found = f"{wording.effect_of(item)} ({wording.interval_of(item)})"
     return cell_label(judged.cell), found, f"{SYMBOLS[judged.result]} {judged.result}", judged.reason
 
 

@@ -132,6 +132,8 @@ _PAPERS = (
 )
 _RFC = re.compile(r"\bRFC (\d{3,5})\b")
 _DRAFT = re.compile(r"\b(draft-[a-z0-9-]+)\b")
+_BRACES = re.compile(r"[{}\\]")
+"""BibTeX counts braces, also behind a backslash."""
 _AUTHORS = "The authors of Longlook"
 
 
@@ -184,7 +186,7 @@ def _longlook(version: str, note: str) -> str:
         "@software{longlook,",
         f"  author  = {{{{{_AUTHORS}}}}},",
         "  title   = {Longlook: a laboratory for transport protocols},",
-        f"  version = {{{latex.escaped(version)}}},",
+        f"  version = {{{latex.escaped(_BRACES.sub('', version))}}},",
         *([f"  note    = {{{latex.escaped(note)}}},"] if note else []),
         "}",
     ]

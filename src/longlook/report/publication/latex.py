@@ -1,7 +1,7 @@
 """Tables and captions in LaTeX, for booktabs and siunitx; no text of a user or a program becomes a command."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from longlook.core import Agreement, Contrast, Estimate, visible
 from longlook.report import text, wording
@@ -59,7 +59,7 @@ _UNITS = {
     "Gbit/s": r"\giga\bit\per\second",
 }
 """Units that siunitx knows; others stand as they are."""
-_QUANTITY = re.compile(rf"([+−-]?)([\d,]+(?:\.\d+)?)[{wording.NBSP} ](\S+)")
+_QUANTITY = re.compile(rf"([+−-]?)(\d{{1,3}}(?:,\d{{3}})*(?:\.\d+)?|\d+(?:\.\d+)?)[{wording.NBSP} ](\S+)")
 _NEEDS = r"% siunitx 3 or later: \usepackage{booktabs,siunitx,textcomp,amssymb,graphicx}"
 
 
@@ -109,8 +109,12 @@ def claims(content: ReportContent, label: str) -> str:
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]], columns: str, caption: str, label: str) -> str:
-    lines = [r" & ".join(map(escaped, header)) + r" \\"]
-    body = [r" & ".join(map(quantity, row)) + r" \\" for row in rows]
+    """Return a table; its columns `r` hold quantities of ours, all others texts of anybody."""
+    lines = [_line(map(escaped, header))]
+    body = [
+        _line(quantity(cell) if column == "r" else escaped(cell) for column, cell in zip(columns, row, strict=True))
+        for row in rows
+    ]
     return "\n".join(
         [
             _NEEDS,
@@ -131,12 +135,17 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]], columns: str, c
     )
 
 
+def _line(cells: Iterable[str]) -> str:
+    """Return a row. It begins with an empty group: the row before it takes a bracket or a star for its own argument."""
+    return "{}" + " & ".join(cells) + r" \\"
+
+
 def figure(file: str, heading: Sequence[str], content: ReportContent, contrast: Contrast | None, label: str) -> str:
     """Return a figure's environment: its file, and a caption with what its heading says, how verdicts were reached if
     it is of a contrast, and versions.
     """
     estimates = content.estimates_of(contrast) if contrast is not None else []
-    behind = method(content, estimates) if estimates else versions(content)
+    behind = method(content, estimates) if estimates else f"{_intervals(content)} {versions(content)}"
     said = " ".join(line if line.endswith((".", "?", "!")) else f"{line}." for line in heading)
     return "\n".join(
         [
@@ -170,6 +179,12 @@ def method(content: ReportContent, estimates: Sequence[Estimate]) -> str:
         f"equivalent within ±{margin}.",
     ]
     return f"{escaped(' '.join(sentences))} {versions(content)}"
+
+
+def _intervals(content: ReportContent) -> str:
+    """Return the number of rounds and the level of intervals, for figures that are of no one contrast."""
+    rounds = int(content.samples["round"].max()) + 1 if len(content.samples) else 0
+    return escaped(f"Up to {rounds} rounds; intervals of {wording.percent(content.study.analysis.confidence)}.")
 
 
 def versions(content: ReportContent) -> str:

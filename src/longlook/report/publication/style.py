@@ -102,4 +102,6 @@ def publication_request(
         return None
     if unknown := [kind for kind in kinds if kind not in KINDS]:
         raise InputError(f"no figure {unknown[0]!r}{nearest(unknown[0], KINDS)}", f"figures: {', '.join(KINDS)}")
+    if metric is not None and not kinds:
+        raise InputError(f"--metric {metric} is the metric of --figure", f"add --figure {KINDS[0]}, or leave it out")
     return PublicationRequest(style or STYLES["print"], tuple(dict.fromkeys(kinds)), metric)

@@ -1,6 +1,5 @@
 """The folder of what a run's results need to be published: figures, tables, captions, references."""
 
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from longlook.report.publication import latex
 from longlook.report.publication.absolute import absolute_figure
 from longlook.report.publication.bibliography import bibliography
 from longlook.report.publication.fitted import SMALLEST_PT, FittedFigure, fitted
+from longlook.report.publication.own_files import replace_files
 from longlook.report.publication.style import POINTS_PER_INCH, FigureStyle
 from longlook.report.section import slug
 
@@ -32,10 +32,10 @@ class Publication:
 def publish(
     folder: Path, content: ReportContent, style: FigureStyle, kinds: Sequence[str] = (), metric: str | None = None
 ) -> Publication:
-    """Write all figures of a report in a style, its tables in LaTeX, captions and references, replacing what was there.
+    """Write all figures of a report in a style, its tables in LaTeX, captions and references, as `replace_files` does.
 
     `kinds` are figures of values beside these (`style.KINDS`), of `metric`, by default the metric of the figure.
-    Raise InputError if this machine does not have the style's font: the folder then stays as it was.
+    Raise InputError if this machine does not have the style's font, or if a file was edited: nothing is changed then.
     """
     charts = _charts(content)
     shown = metric or content.study.figure_metric
@@ -56,23 +56,19 @@ def publish(
     references = bibliography(sources, str(content.manifest["host"]["longlook"]), digest)
     texts[CAPTIONS] = "\n".join([latex.figures_head(), *captions])
     texts[REFERENCES] = references.text
-    shutil.rmtree(folder, ignore_errors=True)
-    (folder / FIGURES).mkdir(parents=True)
-    (folder / TABLES).mkdir()
-    files: list[str] = []
-    for name, found in figures.items():
-        for ending, data in (("pdf", found.pdf), ("png", found.png), ("svg", found.svg)):
-            files.append(f"{FIGURES}/{name}.{ending}")
-            (folder / files[-1]).write_bytes(data)
-    for file, text in texts.items():
-        files.append(file)
-        (folder / file).write_text(text, encoding="utf-8")
+    contents = {
+        f"{FIGURES}/{name}.{ending}": data
+        for name, found in figures.items()
+        for ending, data in (("pdf", found.pdf), ("png", found.png), ("svg", found.svg))
+    }
+    contents |= {file: text.encode() for file, text in texts.items()}
+    replace_files(folder, contents)
     remarks = (
         *lacking,
         *_remarks(figures, style),
         *(f"no reference is known for: {each}" for each in references.unknown),
     )
-    return Publication(folder, tuple(files), remarks)
+    return Publication(folder, tuple(contents), remarks)
 
 
 def _charts(content: ReportContent) -> dict[str, tuple[Any, Contrast | None]]:

@@ -10,7 +10,7 @@ import pytest
 
 from longlook.analysis import arm_levels
 from longlook.core import InputError
-from longlook.core.model import Contrast
+from longlook.core.model import Contrast, Factor, Level
 from longlook.report.charts.theme import specification
 from longlook.report.content import ReportContent
 from longlook.report.contrasts.heatmap import contrast_heatmap
@@ -162,7 +162,8 @@ def test_everything_is_written_and_the_same_again(paper: ReportContent, tmp_path
     assert first.files == again.files
     for file in first.files:
         assert (first.folder / file).read_bytes() == (again.folder / file).read_bytes(), file
-    assert {str(path.relative_to(first.folder)) for path in first.folder.rglob("*.*")} == set(first.files)
+    written = {str(path.relative_to(first.folder)) for path in first.folder.rglob("*.*")}
+    assert written - {".longlook.json"} == set(first.files)
     captions = (first.folder / "figures.tex").read_text()
     for file in re.findall(r"includegraphics\{(.*?)\}", captions):
         assert (first.folder / file).is_file()
@@ -204,10 +205,53 @@ def test_no_text_has_two_lines() -> None:
         ("−9.61\u00a0Mbit/s", r"\qty{-9.61}{\mega\bit\per\second}"),
         ("3\u00a0stalls", "3~stalls"),
         ("47 to 48", "47 to 48"),
+        ("1,5\u00a0s", "1,5~s"),
+        ("10,00\u00a0ms", "10,00~ms"),
+        (",\u00a0s", ",~s"),
     ],
 )
 def test_quantities_are_those_of_siunitx(words: str, written: str) -> None:
     assert latex.quantity(words) == written
+
+
+def test_labels_are_texts_and_begin_no_argument(tmp_path: Path) -> None:
+    values = {("[3cm] 1,500 ms",): VALUES["10Mbit",], ("*",): VALUES["50Mbit",]}
+    study = small_study(factors=(Factor("rate", tuple(Level(label, {}) for (label,) in values)),))
+    folder = publish(tmp_path / "publish", replace(small_content(values, study), manifest=RUN), PRINT).folder
+    (table,) = (folder / "tables").glob("verdicts-*.tex")
+    lines = [line.strip() for line in table.read_text().splitlines() if line.endswith(r"\\")]
+    assert len(lines) == 3
+    assert all(line.startswith("{}") for line in lines)
+    assert any(line.startswith("{}[3cm] 1,500 ms &") for line in lines)
+
+
+def test_nothing_of_others_is_lost(small: ReportContent, tmp_path: Path) -> None:
+    folder = tmp_path / "publish"
+    publish(folder, small, PRINT)
+    (folder / "paper.tex").write_text("mine")
+    publish(folder, small, replace(PRINT, width_in=4.0), ["cdf"])
+    publish(folder, small, PRINT)
+    assert (folder / "paper.tex").read_text() == "mine"
+    assert not (folder / "figures" / "cdf-page_load_time.pdf").exists()
+    with (folder / "figures.tex").open("a") as file:
+        file.write("% a better caption")
+    before = {path: path.read_bytes() for path in folder.rglob("*.*")}
+    with pytest.raises(InputError, match=r"figures\.tex was edited, and would be replaced"):
+        publish(folder, small, PRINT, ["cdf"])
+    assert {path: path.read_bytes() for path in folder.rglob("*.*")} == before
+
+
+def test_a_file_of_somebody_else_is_not_replaced(small: ReportContent, tmp_path: Path) -> None:
+    (tmp_path / "publish").mkdir()
+    (tmp_path / "publish" / "references.bib").write_text("mine")
+    with pytest.raises(InputError, match="was not written by longlook"):
+        publish(tmp_path / "publish", small, PRINT)
+    assert [path.name for path in (tmp_path / "publish").iterdir()] == ["references.bib"]
+
+
+def test_a_metric_needs_a_figure() -> None:
+    with pytest.raises(InputError, match="is the metric of --figure"):
+        publication_request(None, None, None, None, [], "throughput", title=None)
 
 
 def test_hostile_labels_stay_in_their_cells(tmp_path: Path) -> None:
