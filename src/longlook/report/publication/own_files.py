@@ -12,7 +12,7 @@ INDEX = ".longlook.json"
 
 
 def replace_files(folder: Path, contents: Mapping[str, bytes]) -> None:
-    """Write files below a folder in the place of those of the last time; other files stay.
+    """Write files below a folder, and remove the files of last time that are not among them; other files stay.
 
     Raise InputError, before anything is changed, if a file of last time was edited since, or if a file that was not
     written by this function has the name of one that is.
