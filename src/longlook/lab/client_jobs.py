@@ -8,8 +8,11 @@ from longlook.lab.addresses import SERVER_PORT, plan_of
 from longlook.lab.programs import stack_of
 
 
-def client_job(trial: Trial, content: Content, identity: Identity, server: str, site: Site | None = None) -> ClientJob:
-    """Return the job of a flow's client: `trial` is as the flow sees it, `content` its part, `server` an address."""
+def client_job(trial: Trial, content: Content, identity: Identity, server: str, site: Site | None) -> ClientJob:
+    """Return the job of a flow's client: `trial` is as the flow sees it, `content` its part, `server` an address.
+
+    `site` is what stands in the place of a server, None if nothing does.
+    """
     return ClientJob(
         protocol=trial.protocol,
         connection=trial.connection,

@@ -61,7 +61,7 @@ class FlowRun:
     def begin(self, job: Job) -> None:
         """Start the client's work and note the time."""
         self.began_unix_ns = time.time_ns()
-        self.client.begin(client_job(self.trial, self.content(job), job.identity, self.addresses.server))
+        self.client.begin(client_job(self.trial, self.content(job), job.identity, self.addresses.server, job.site))
 
     def done(self) -> bool:
         """Return whether its client has ended by itself; the first call that finds it so notes the time."""

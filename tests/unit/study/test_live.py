@@ -93,5 +93,5 @@ def test_sources_that_cannot_be(parameters: dict[str, Scalar], reason: str) -> N
 
 
 def test_the_clients_job_has_the_source_and_no_phases() -> None:
-    job = client_job(trial(), prepare(PARAMETERS), IDENTITY, "198.18.0.2").data()
+    job = client_job(trial(), prepare(PARAMETERS), IDENTITY, "198.18.0.2", None).data()
     assert (job["phases"], job["live"]["frames"], job["live"]["key_frame_bytes"]) == ([], 250, 86_216)

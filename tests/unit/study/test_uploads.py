@@ -94,7 +94,7 @@ def test_parameters_out_of_bounds(parameters: dict[str, str | float | int], reas
 def test_the_clients_job_names_the_files_that_it_sends() -> None:
     content = prepare({"object_bytes": 1000, "objects": 3, "at_once": 2, "download_bytes": 500, "method": "PUT"})
     assert content.phases == (("/upload.bin", "/upload-1.bin", "/download.bin"), ("/upload-2.bin",))
-    job = client_job(trial(), content, IDENTITY, "198.18.0.2")
+    job = client_job(trial(), content, IDENTITY, "198.18.0.2", None)
     assert set(job.uploads) == {"/upload.bin", "/upload-1.bin", "/upload-2.bin"}
     assert job.uploads["/upload.bin"] == Upload("PUT", f"{content.root}/upload.bin")
     assert "uploads" in job.data()
@@ -103,5 +103,7 @@ def test_the_clients_job_names_the_files_that_it_sends() -> None:
 
 def test_the_job_of_a_download_has_no_such_key() -> None:
     content = prepare({"object_bytes": 1000})
-    plain = client_job(trial(), type(content)(content.root, content.phases, content.expected), IDENTITY, "198.18.0.2")
+    plain = client_job(
+        trial(), type(content)(content.root, content.phases, content.expected), IDENTITY, "198.18.0.2", None
+    )
     assert "uploads" not in plain.data()
