@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from longlook.core.digests import file_digest
 from longlook.core.errors import MachineError
 from longlook.core.paths import adapters_dir, cache_dir
 from longlook.provision import cargo, libclang
@@ -16,7 +17,7 @@ def fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     library = libclang.folder() / libclang.LIBRARY
     library.parent.mkdir(parents=True)
     library.write_bytes(b"a library")
-    (library.parent / "digest.txt").write_text(libclang.file_digest(library))
+    (library.parent / "digest.txt").write_text(file_digest(library))
     return library
 
 
