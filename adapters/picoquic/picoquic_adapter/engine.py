@@ -14,7 +14,7 @@ from typing import Any
 
 from longlook_adapter.addresses import family_of
 
-from picoquic_adapter.library import ADDRESS_BYTES, LARGEST_PACKET, SIZE, Callback, Event, picoquic
+from picoquic_adapter.library import ADDRESS_BYTES, KEY_EXCHANGES, LARGEST_PACKET, SIZE, Callback, Event, picoquic
 from picoquic_adapter.settings import Choices
 
 _AT_ONCE = 64  # packets taken before anything is sent
@@ -70,6 +70,7 @@ class Engine:
             self.socket.close()
             raise OSError(f"picoquic does not start with {files}")
         self.context: int = context
+        picoquic.picoquic_sort_key_exchange_algorithms(KEY_EXCHANGES, len(KEY_EXCHANGES))  # the first context sets them
         wanted.apply(context, self.socket.family == socket.AF_INET6)
         if folder := os.environ.get("QLOGDIR"):
             Path(folder).mkdir(parents=True, exist_ok=True)

@@ -17,6 +17,10 @@ ADDRESS_BYTES = 128
 """Of a `struct sockaddr_storage`."""
 LARGEST_PACKET = 1536
 
+KEY_EXCHANGES = (c.c_uint16 * 3)(29, 23, 4588)
+"""Groups of TLS in their order: X25519, P-256, X25519 with ML-KEM. It is the package's own order; picoquic alone begins
+with ML-KEM, which some peers refuse.
+"""
 _ROOT = Path(__file__).resolve().parents[2]
 _PACKAGE = "lib/python*/site-packages/aiopquic"
 
@@ -79,6 +83,7 @@ _FUNCTIONS = {
     "picoquic_set_qlog": (INT, (P, TEXT)),
     "picoquic_set_log_level": (None, (P, INT)),
     "picoquic_register_all_congestion_control_algorithms": (None, ()),
+    "picoquic_sort_key_exchange_algorithms": (None, (P, SIZE)),
     "picoquic_set_default_congestion_algorithm_by_name": (None, (P, TEXT)),
     "picoquic_set_default_tp_value": (INT, (P, U64, U64)),
     "picoquic_set_default_pmtud_policy": (None, (P, INT)),

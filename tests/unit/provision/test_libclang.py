@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from longlook.core import file_digest
+from longlook.core.digests import file_digest
 from longlook.core.errors import MachineError
 from longlook.core.paths import adapters_dir, cache_dir
 from longlook.provision import cargo, libclang
