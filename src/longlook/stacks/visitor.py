@@ -19,7 +19,5 @@ STACK = replace(
     ),
     summary="quic-go's client for sites: it says who asks, over HTTP/3 and HTTP/2",
     roles=("client",),
-    protocols=("h3", "h2"),
-    either=False,
     visits=True,
 )

@@ -34,14 +34,14 @@ def stacks_check(
     as_json: AsJson = False,
 ) -> None:
     """Check what a version declares, knob by knob; exit 1 if something does not hold."""
-    from longlook.instruments.conformance.run import check_all
+    from longlook.instruments.conformance.run import can_be_checked, check_all
     from longlook.instruments.conformance.saved import write_reports
     from longlook.instruments.conformance.show import report_shown
     from longlook.provision import stack_versions
 
     if every == bool(parts):
         raise InputError("name the versions to check, or all of them with --all", "longlook stacks list names them")
-    chosen = [entry.name for entry in stack_versions()] if every else parts or []
+    chosen = [entry.name for entry in stack_versions() if can_be_checked(entry.stack)] if every else parts or []
     reports = []
     printer = document_printer(as_json=as_json)
     with _place(out) as place:

@@ -19,6 +19,12 @@ from longlook.provision import install, is_installed, selected
 Say = Callable[[str], None]
 
 
+def can_be_checked(stack: str) -> bool:
+    """Return whether trials here can check a stack: it is a server or a client, and not of the world outside."""
+    found = registry.stack(stack)
+    return bool(found.end_roles) and not found.outside
+
+
 def check_all(
     parts: Sequence[str],
     engine: str,
@@ -111,7 +117,7 @@ def _ready(names: Sequence[str], say: Say, *, every: bool) -> Iterator[tuple[Sta
     exact += [f"{name}@{registry.stack(name).default_version}" for name in absent]
     newest = {stack.name: version for stack, version in there}
     newest |= {stack.name: version for stack, version in there if stack.is_default(version)}
-    chosen = [each for each in there if every or newest[each[0].name] == each[1]]
+    chosen = [each for each in there if (every or newest[each[0].name] == each[1]) and not each[0].outside]
     yield from chosen
     for stack, version in selected(exact) if exact else []:
         if (stack, version) in chosen:

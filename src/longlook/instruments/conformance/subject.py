@@ -104,6 +104,9 @@ def subject(part: str, peer: str | None = None) -> Subject:
         raise InputError(
             f"{stack.name} is a proxy alone, and only servers and clients are checked", "see docs/results/proxies.md"
         )
+    if stack.outside:
+        hint = "longlook measure https://HOST/PATH compares its protocols"
+        raise InputError(f"{stack.name} is a server of the world outside: no trial here could check it", hint)
     witness = endpoint(REFERENCE)
     both = {"server", "client"} <= set(stack.roles)
     released = stack.version(version).released  # empty where what is installed decides

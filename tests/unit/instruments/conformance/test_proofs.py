@@ -114,7 +114,8 @@ PROXY = ("proxy",)  # the roles of knobs of proxies alone, which are proven by t
 
 
 def test_every_declared_knob_has_a_proof() -> None:
-    stacks: list[Stack] = list(registry.load("stacks").values())
+    # The knobs of a site are of the comparison, and no program obeys them.
+    stacks: list[Stack] = [stack for stack in registry.load("stacks").values() if not stack.outside]
     declared = {(stack.name, name) for stack in stacks for name, knob in stack.knobs.items() if knob.roles != PROXY}
     assert {(stack, name) for stack, name in declared if name not in PROOFS} == set()
 

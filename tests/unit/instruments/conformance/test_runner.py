@@ -405,7 +405,7 @@ def test_a_client_that_never_waits_is_not_asked_to(monkeypatch: pytest.MonkeyPat
 def test_every_knob_of_a_shipped_stack_has_a_proof_over_each_of_its_protocols(name: str) -> None:
     unproven = []
     for stack, version in selected([name]):
-        if stack.end_roles:
+        if stack.end_roles and not stack.outside:
             own = [check for check in knobs(subject(f"{name}@{version}")) if not check.wants]
             unproven += [check.name for check in own if judged(check, {}).status is CheckStatus.FAILED]
     assert unproven == []

@@ -123,7 +123,7 @@ def test_requests_in_sequence_stay_in_sequence(tmp_path: Path) -> None:
     [
         ("quic-go v0.65.0", "quic-go@0.65.0+knobs", "the trace's"),
         ("quic-go v0.65.9", "quic-go@0.65.0+knobs", "nearest version"),
-        ("quiche 0.30.0", "quiche@0.28.0", "nearest version"),
+        ("quiche 0.31.0", "quiche@0.30.0", "nearest version"),
         ("tquic", "tquic@1.6.0", "names no version"),
         ("netty", "quic-go@0.65.0", "netty is not at hand"),
         ("caddy", "quic-go@0.65.0", "stands for it"),  # a server alone
