@@ -20,4 +20,5 @@ STACK = replace(
     summary="quic-go's client for sites: it says who asks, over HTTP/3 and HTTP/2",
     roles=("client",),
     visits=True,
+    from_sources=None,  # the patch is of one release
 )
