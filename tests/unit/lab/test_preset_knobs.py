@@ -54,7 +54,7 @@ def test_a_client(monkeypatch: pytest.MonkeyPatch) -> None:
     content: Any = SimpleNamespace(
         phases=(), connections=1, waits_s=(), video={}, echo=None, live=None, priorities={}, uploads={}
     )
-    job: Any = SimpleNamespace(content=content, identity=IDENTITY)
+    job: Any = SimpleNamespace(content=content, identity=IDENTITY, site=None)
     nothing: Any = None
     flow: Any = SimpleNamespace(competes=False)
     monkeypatch.setattr(flow_run.FlowRun, "content", lambda _self, _job: content)

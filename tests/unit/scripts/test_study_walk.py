@@ -66,4 +66,4 @@ def test_the_walk_ends_after_so_many_steps(source: Path, monkeypatch: pytest.Mon
 
 def test_the_real_walk_begins_with_the_stages() -> None:
     found = visited_modules(Path(__file__).parents[3] / "src" / "longlook")
-    assert {"longlook.pipeline.run", "longlook.study.plan", "longlook.pipeline.check"} <= found
+    assert {"longlook.pipeline.run", "longlook.pipeline.shards", "longlook.study.plan"} <= found

@@ -46,6 +46,6 @@ def test_clients_that_send_them(tmp_path: Path, client: str) -> None:
 )
 def test_others_are_refused_with_those_that_could(tmp_path: Path, client: str, reason: str) -> None:
     with pytest.raises(
-        InputError, match=f"client {client} {reason}; clients that send what a study sets: aioquic, ngtcp2, pycurl"
+        InputError, match=f"client {client} {reason}; clients that send what a study sets: aioquic, ngtcp2, picoquic"
     ):
         planned(tmp_path, client)
