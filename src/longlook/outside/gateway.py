@@ -30,8 +30,7 @@ _PACKET = "packet"
 class Gateway:
     """A context manager: inside, this thread and what it starts are in the gateway.
 
-    `notes` say what was changed on this machine. Without privileges the process stays in namespaces of its own. Raise
-    MachineError if there is no way out.
+    `notes` say what was changed on this machine. Raise MachineError if there is no way out, or without root.
     """
 
     def __init__(self) -> None:
@@ -40,11 +39,10 @@ class Gateway:
         self._undo = ExitStack()
 
     def __enter__(self) -> Self:
+        if not rootless.may_change_network():
+            raise MachineError("the way out to a site needs root", "run it as root, or with sudo")
         with ExitStack() as undo:
-            if rootless.may_change_network():
-                self._open(undo)
-            else:
-                self._open_rootless(undo)
+            self._open(undo)
             self._undo = undo.pop_all()
         return self
 
@@ -84,13 +82,6 @@ class Gateway:
         undo.callback(os.close, self._home)
         undo.callback(system.set_namespace, self._home, system.CLONE_NEWNET)
         system.set_namespace(gateway.descriptor, system.CLONE_NEWNET)
-
-    def _open_rootless(self, undo: ExitStack) -> None:
-        network = rootless.UserNetwork()
-        network.enter()
-        undo.callback(network.close)
-        _forward_everything()
-        self.notes = (f"the way out is {network.name}, a program of this user: it has delays and limits of its own",)
 
 
 def _lead(netlink: Any, gateway: str) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from longlook.core import SITE, Plan
+from longlook.core import SITE, InputError, Plan
 from longlook.outside import Gateway, SiteAccess, Sites, ignored_proxies, site_url_of
 from longlook.pipeline.options import Observer, RunOptions
 from longlook.run import Provisions
@@ -11,8 +11,13 @@ from longlook.run import Provisions
 
 def site_access(plan: Plan, options: RunOptions) -> SiteAccess | None:
     """Return how the sites of a plan are asked, None if it has none; InputError if nobody says who asks."""
-    if not any(site_url_of(trial) for trial in plan.trials):
+    asking = [trial for trial in plan.trials if site_url_of(trial)]
+    if not asking:
         return None
+    if any(trial.ip == 6 for trial in asking):
+        raise InputError(
+            "sites are asked over IPv4 alone: the way out has no IPv6 yet", "leave --ip and network.ip out"
+        )
     return options.access or SiteAccess.from_environment()
 
 

@@ -89,7 +89,7 @@ class MeasureOptions:
     client: Annotated[str, typer.Option(metavar="STACK", help="The client over HTTP/3.")] = "visitor"
     tcp_client: Annotated[str, typer.Option(metavar="STACK", help="The client over HTTP/2.")] = "visitor"
     connection: Annotated[str, typer.Option(help="cold, resumed or 0rtt (then HTTP/2 is resumed).")] = "cold"
-    ip: Annotated[str, typer.Option(help="4 or 6: which addresses of the host.")] = "4"
+    ip: Annotated[str, typer.Option(help="4: which addresses of the host; 6 is not there yet.")] = "4"
     compare: Annotated[str, typer.Option(help="How bodies must agree in a round: by digest or by size.")] = BY_DIGEST
     base_bound: Annotated[
         str, typer.Option(metavar="TIME", help="By how much the path itself may change within a round.")
