@@ -99,7 +99,11 @@ def _stacks() -> Iterator[Need]:
         if not stack.versions:  # the user brings them
             continue
         version, others = stack.default_version, len(stack.versions) - 1
-        ready = stack.is_installed(version)
+        try:  # what longlook-prebuilt brings is copied into the cache when it is asked for; a variant needs `patch`
+            ready = stack.is_installed(version)
+        except LonglookError as error:
+            yield Need(f"stack {name}", met=False, detail=error.message, fix=error.hint, required=False)
+            continue
         if stack.remote:
             # Whether it is there now only a run asks, so that a phone that was taken away is no fault of this machine.
             detail = f"{version} {'answered when it was last asked' if ready else 'was never asked'}"
@@ -107,7 +111,7 @@ def _stacks() -> Iterator[Need]:
             continue
         try:
             found = f"installed{_others(stack)}" if ready else "not installed"
-        except LonglookError as error:  # what longlook-prebuilt brings is copied into the cache when it is asked for
+        except LonglookError as error:
             yield Need(f"stack {name}", met=False, detail=error.message, fix=error.hint, required=False)
             continue
         older = f"; {others} older available: longlook setup {name}@VERSION" if others else ""
