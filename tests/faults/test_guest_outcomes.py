@@ -104,9 +104,13 @@ def test_a_program_that_aborts_only_in_virtual_time_is_quoted_and_live_is_advise
 
 def test_a_declared_busy_waiter_runs_where_cpu_takes_time(guest_home: GuestHome) -> None:
     with VirtualEngine() as engine:
-        usual, busy = guest_home.job("usual"), guest_home.job("busy", client_stack="rogue-busy")
-        runs = engine.run_together([busy, usual])
-    assert [run.trial_id for run in runs] == ["busy", "usual"]
+        for attempt in range(10):  # where CPU takes time, a host that is busy makes an attempt invalid, as for a study
+            names = [f"busy{attempt}", f"usual{attempt}"]
+            jobs = [guest_home.job(names[0], client_stack="rogue-busy"), guest_home.job(names[1])]
+            runs = engine.run_together(jobs)
+            if runs[0].outcome is not Outcome.INVALID:
+                break
+    assert [run.trial_id for run in runs] == names
     assert [run.outcome for run in runs] == [Outcome.OK, Outcome.OK]
     assert [run.exact for run in runs] == [False, True]
 
