@@ -299,3 +299,22 @@ def assert_all_arrived(answer: Answer, content: Content, protocol: str) -> None:
         assert line["digest"] in (expected.digest, None)  # null: the client cannot see it
         assert line["url"].endswith(path)
         assert line["t_start_ns"] <= line["t_first_byte_ns"] <= line["t_end_ns"]
+
+
+def assert_bad_usage(name: str, knob: str, value: Scalar, content: Content, folder: Path) -> None:
+    """A client that gets a value of a knob that its stack cannot have ends with 2, and names the knob."""
+    answer = fetch(name, folder, protocol="h3", port=9, content=content, knobs={knob: value})
+    assert answer.exit_code == 2
+    assert knob in answer.lines[0]["reason"]
+
+
+def assert_serves_its_folder_only(name: str, page: Content, folder: Path, *more: str) -> None:
+    """A server has no file beside its folder for a link, a path that leads up, a folder and the paths of `more`."""
+    www = folder / "www"
+    www.mkdir()
+    (www / "link").symlink_to(Path(page.root) / "index.html")
+    paths = ("/link", "/../client-job.json", "/%2e%2e/x", "/", *more)
+    content = Content(str(www), (paths,), {})
+    with serving(server_command(name, "h3", content.root)) as running:
+        answer = fetch(name, folder, protocol="h3", port=running.port, content=content)
+    assert [line["status"] for line in answer.objects.values()] == [404] * len(paths)

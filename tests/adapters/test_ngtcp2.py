@@ -10,7 +10,15 @@ import pytest
 from longlook.core.job import Content
 from longlook.core.model import Scalar
 from longlook.stacks.ngtcp2 import STACK
-from tests.adapters.harness import Answer, assert_all_arrived, fetch, server_command, serving
+from tests.adapters.harness import (
+    Answer,
+    assert_all_arrived,
+    assert_bad_usage,
+    assert_serves_its_folder_only,
+    fetch,
+    server_command,
+    serving,
+)
 
 NAME = "ngtcp2"
 BUILT = "ngtcp2@1.11.0"
@@ -106,16 +114,8 @@ def test_packets_grow_only_with_path_mtu_discovery(download: Content, tmp_path: 
 
 @pytest.mark.parametrize("knob", OUT_OF_RANGE)
 def test_values_out_of_range_are_bad_usage(knob: str, page: Content, tmp_path: Path) -> None:
-    answer = fetch(NAME, tmp_path, protocol="h3", port=9, content=page, knobs={knob: OUT_OF_RANGE[knob]})
-    assert answer.exit_code == 2
-    assert knob in answer.lines[0]["reason"]
+    assert_bad_usage(NAME, knob, OUT_OF_RANGE[knob], page, tmp_path)
 
 
 def test_nothing_outside_of_the_folder_is_served(page: Content, tmp_path: Path) -> None:
-    www = tmp_path / "www"
-    www.mkdir()
-    (www / "link").symlink_to(Path(page.root) / "index.html")
-    content = Content(str(www), (("/link", "/../client-job.json", "/%2e%2e/x", "/"),), {})
-    with serving(server_command(NAME, "h3", content.root)) as running:
-        answer = fetch(NAME, tmp_path, protocol="h3", port=running.port, content=content)
-    assert [line["status"] for line in answer.objects.values()] == [404] * 4
+    assert_serves_its_folder_only(NAME, page, tmp_path)

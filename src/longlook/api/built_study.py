@@ -13,7 +13,7 @@ from longlook.api.factors import cells_table, with_levels
 from longlook.api.runs import Run
 from longlook.api.runs import open as open_run
 from longlook.api.script import apart_from_script
-from longlook.core import InputError, Plan, Problems, usable_cpus
+from longlook.core import InputError, Plan, Problems
 from longlook.core import Study as Checked
 from longlook.study import (
     VIRTUAL,
@@ -212,14 +212,14 @@ class Study:
         from longlook.api.progress import shown
         from longlook.engines import make_engine
         from longlook.pipeline import RunOptions, run_study
-        from longlook.terminal import new_folder
+        from longlook.terminal import at_once, new_folder
 
         filters = [only] if isinstance(only, str) else list(only)
         chosen = with_contrasts(self._checked(engine), filters)
         folder = new_folder(self._name) if out is None else Path(out)
         options = RunOptions(
             make_engine(engine),
-            jobs=jobs or len(usable_cpus()),
+            jobs=at_once(jobs),
             use_cache=cache,
             only=levels_of(filters),
             resume=(folder / "manifest.json").exists(),

@@ -26,7 +26,6 @@ from longlook.core import (
     codec,
     files,
     nearest,
-    usable_cpus,
 )
 from longlook.explain import find_cells
 from longlook.pipeline import ALTERED, CLAIMS, ESTIMATES, FOLDER, RESULTS, check_analysed, check_tables, read_answers
@@ -258,10 +257,11 @@ class Run:
         from longlook.api.progress import shown
         from longlook.engines import make_engine
         from longlook.pipeline import ExplainRequest, RunOptions, explain_run, open_adopted
+        from longlook.terminal import at_once
 
         folder = open_adopted(self.path)
         options = RunOptions(
-            make_engine(folder.manifest["engine"]), jobs=jobs or len(usable_cpus()), command=("longlook.api", "explain")
+            make_engine(folder.manifest["engine"]), jobs=at_once(jobs), command=("longlook.api", "explain")
         )
         with shown(progress) as observer, apart_from_script():
             found = explain_run(folder, ExplainRequest(cells, contrast, budget), options, observer)

@@ -1,6 +1,5 @@
 """`longlook run` and `longlook report`: arguments to calls; no logic of their own."""
 
-import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -19,6 +18,7 @@ from longlook.terminal import (
     duration,
     expand_options,
     new_folder,
+    quoted,
 )
 
 if TYPE_CHECKING:
@@ -171,8 +171,7 @@ class RunRequest:
         """Return the hint for a run that was stopped, None if there is nothing to continue."""
         if not (self.folder / "manifest.json").exists():
             return None
-        folder = shlex.quote(str(self.folder))
-        return f"finished trials are kept: repeat the command with --resume {folder} instead of --out"
+        return f"finished trials are kept: repeat the command with --resume {quoted(self.folder)} instead of --out"
 
 
 def _run_named(study: str) -> "RunFolder | None":
@@ -242,7 +241,7 @@ def left_alone(request: RunRequest, printer: "Printer") -> bool:
         return False
     run = request.folder
     text = f"{run} goes on by itself (process {left.pid}); its output is in {left.log}"
-    text += f"\n  longlook watch {shlex.quote(str(run))}\n  longlook stop {shlex.quote(str(run))}"
+    text += f"\n  longlook watch {quoted(run)}\n  longlook stop {quoted(run)}"
     printer.report(text, event="detached", run=str(run), log=str(left.log), pid=left.pid)
     return True
 

@@ -129,6 +129,7 @@ if TYPE_CHECKING:
     from longlook.core.live import DEADLINE as DEADLINE
     from longlook.core.live import LiveSource as LiveSource
     from longlook.core.lock import Lock as Lock
+    from longlook.core.lock import one_at_a_time as one_at_a_time
     from longlook.core.metric import Metric as Metric
     from longlook.core.metric import MetricOf as MetricOf
     from longlook.core.metric import find_metric as find_metric
@@ -257,6 +258,7 @@ if TYPE_CHECKING:
     from longlook.core.site import SITE_ADDRESS_VARIABLE as SITE_ADDRESS_VARIABLE
     from longlook.core.site import TCP_BASE as TCP_BASE
     from longlook.core.site import URL as URL
+    from longlook.core.site import USUAL_BASE_BOUND_MS as USUAL_BASE_BOUND_MS
     from longlook.core.site import SiteUrl as SiteUrl
     from longlook.core.site import SiteUrlError as SiteUrlError
     from longlook.core.site import is_site_url as is_site_url
@@ -335,7 +337,7 @@ else:
                 "link_file link_of names_in"
             ),
             "live": "CARRIER CARRIERS DEADLINE LiveSource",
-            "lock": "Lock",
+            "lock": "Lock one_at_a_time",
             "metric": "Metric MetricOf find_metric margin_of",
             "model": (
                 "Analysis Arm Better Capture Claim ClaimKind ConnectionState Contrast DOTS Endpoint ExpectedLevel "
@@ -363,7 +365,7 @@ else:
             "seals": "RUN_RECORD altered_files",
             "site": (
                 "BASE_BOUND_MS BY_DIGEST BY_SIZE COMPARE QUIC_BASE SITE SITE_ADDRESS_VARIABLE SiteUrl SiteUrlError "
-                "TCP_BASE URL is_site_url parse_site_url"
+                "TCP_BASE URL USUAL_BASE_BOUND_MS is_site_url parse_site_url"
             ),
             "source_tree": "SOURCE_RECORD SourceTree find_tree tree_folder",
             "stack": (

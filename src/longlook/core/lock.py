@@ -1,7 +1,9 @@
-"""The lock of a folder that one process writes to."""
+"""The lock of a folder that one process writes to, and a file by which processes wait for each other."""
 
 import fcntl
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from longlook.core.errors import InputError, MachineError
@@ -40,3 +42,14 @@ class Lock:
         if self._file is not None:
             os.close(self._file)
             self._file = None
+
+
+@contextmanager
+def one_at_a_time(file: Path) -> Iterator[None]:
+    """Wait until no other process is in such a block with the same file, which is made and stays; OSError if not."""
+    descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)

@@ -11,6 +11,7 @@ SITE = "site"
 """The name of the stack, and of the workload, of servers of the world outside."""
 URL, COMPARE, BASE_BOUND_MS = "url", "compare", "base_bound"
 """Knobs of a site: its URL, how bodies of a round are compared, by how much the path to it may change in a round."""
+USUAL_BASE_BOUND_MS = 5.0
 BY_DIGEST, BY_SIZE = "digest", "size"
 TCP_BASE, QUIC_BASE = "tcp", "quic"
 """Transports whose handshakes with a site are measured without emulation."""

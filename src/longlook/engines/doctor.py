@@ -98,30 +98,22 @@ def _stacks() -> Iterator[Need]:
     for name, stack in registry.stacks().items():
         if not stack.versions:  # the user brings them
             continue
-        version, others = stack.default_version, len(stack.versions) - 1
-        try:  # what longlook-prebuilt brings is copied into the cache when it is asked for; a variant needs `patch`
-            ready = stack.is_installed(version)
-        except LonglookError as error:
-            yield Need(f"stack {name}", met=False, detail=error.message, fix=error.hint, required=False)
-            continue
-        if stack.remote:
-            # Whether it is there now only a run asks, so that a phone that was taken away is no fault of this machine.
-            detail = f"{version} {'answered when it was last asked' if ready else 'was never asked'}"
-            yield Need(f"stack {name}", ready, detail, "see docs/guide/browsers.md", required=False)
-            continue
         try:
-            found = f"installed{_others(stack)}" if ready else "not installed"
-        except LonglookError as error:
+            yield _stack(name, stack)
+        except LonglookError as error:  # what longlook-prebuilt brings is copied now; a variant needs `patch`
             yield Need(f"stack {name}", met=False, detail=error.message, fix=error.hint, required=False)
-            continue
-        older = f"; {others} older available: longlook setup {name}@VERSION" if others else ""
-        yield Need(
-            f"stack {name}",
-            met=ready,
-            detail=f"{version} is {found}{older}",
-            fix=f"longlook setup {name}",
-            required=False,
-        )
+
+
+def _stack(name: str, stack: Stack) -> Need:
+    version, others = stack.default_version, len(stack.versions) - 1
+    ready = stack.is_installed(version)
+    if stack.remote:
+        # Whether it is there now only a run asks, so that a phone that was taken away is no fault of this machine.
+        detail = f"{version} {'answered when it was last asked' if ready else 'was never asked'}"
+        return Need(f"stack {name}", ready, detail, "see docs/guide/browsers.md", required=False)
+    found = f"installed{_others(stack)}" if ready else "not installed"
+    older = f"; {others} older available: longlook setup {name}@VERSION" if others else ""
+    return Need(f"stack {name}", ready, f"{version} is {found}{older}", f"longlook setup {name}", required=False)
 
 
 def _encoder() -> Need:

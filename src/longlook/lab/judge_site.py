@@ -14,6 +14,7 @@ from longlook.core import (
     COMPARE,
     QUIC_BASE,
     TCP_BASE,
+    USUAL_BASE_BOUND_MS,
     ExpectedAnswer,
     Outcome,
     Site,
@@ -23,7 +24,6 @@ from longlook.lab.observations import FlowCase, Judgement, Line, bounded
 
 TOO_MANY = (429, 503)
 """Statuses by which a host asks for fewer requests: always by the first, by the second when it is busy."""
-USUAL_BOUND_MS = 5.0
 _QUIC_BOUNDS = 4  # a single handshake over QUIC has this machine's work in it, and TCP's is the shortest of three
 _HINT = "see client.jsonl and server.jsonl; docs/guide/endpoints.md has what makes a round invalid"
 
@@ -43,7 +43,7 @@ def _reasons(case: FlowCase, of: Site) -> Iterator[str]:
     for line in case.client.events("object"):
         yield from _refused(line, of.url.path, of.url.host)
         yield from _changed(line, of, str(case.trial.server.knobs.get(COMPARE, BY_DIGEST)))
-    bound_ms = float(case.trial.server.knobs.get(BASE_BOUND_MS, USUAL_BOUND_MS))
+    bound_ms = float(case.trial.server.knobs.get(BASE_BOUND_MS, USUAL_BASE_BOUND_MS))
     yield from _moved(base_times_ns(bases), of.base_ns, bound_ms)
     certificate = certificate_of(bases)
     if of.certificate and certificate and certificate != of.certificate:

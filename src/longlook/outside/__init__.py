@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from longlook.outside.addresses import outer_subnets as outer_subnets
     from longlook.outside.budget import Budget as Budget
     from longlook.outside.gateway import Gateway as Gateway
+    from longlook.outside.look import LOOK_REQUESTS as LOOK_REQUESTS
     from longlook.outside.look import LeadsElsewhereError as LeadsElsewhereError
     from longlook.outside.processes import end_all as end_all
     from longlook.outside.processes import inhabitants as inhabitants
@@ -39,7 +40,7 @@ else:
             "addresses": "TAKEN_BY_OUTER_LINKS ends_of free_subnet outer_subnets",
             "budget": "Budget",
             "gateway": "Gateway",
-            "look": "LeadsElsewhereError",
+            "look": "LOOK_REQUESTS LeadsElsewhereError",
             "processes": "end_all inhabitants",
             "reaper": "Reaper",
             "record": "LinkRecord MARKER open_record",

@@ -1,15 +1,13 @@
 """How much was asked of each host within the last hour, over all runs of this cache."""
 
-import fcntl
 import json
-import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from longlook.core import LonglookError, MachineError, paths
+from longlook.core import LonglookError, MachineError, one_at_a_time, paths, write_json
 
 HOUR_S = 3600.0
 
@@ -68,18 +66,12 @@ class Budget:
         """Yield the uses of the last hour, and write them again; one process at a time."""
         folder = paths.state_dir() / "sites"
         folder.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(folder / f"{self._host}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            file = folder / f"{self._host}.json"
+        file = folder / f"{self._host}.json"
+        with one_at_a_time(folder / f"{self._host}.lock"):
             since = self._clock() - HOUR_S
             uses = [use for use in _read(file) if since < use[0] <= self._clock()]
             yield uses
-            draft = file.with_suffix(".new")
-            draft.write_text(json.dumps(uses))
-            draft.replace(file)
-        finally:
-            os.close(descriptor)
+            write_json(file, uses)
 
 
 def _read(file: Path) -> list[tuple[float, int, int]]:

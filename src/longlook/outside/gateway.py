@@ -35,7 +35,7 @@ class Gateway:
 
     def __init__(self) -> None:
         self.notes: tuple[str, ...] = ()
-        self._home: int | None = None  # None: there is no way back
+        self._home = -1  # the descriptor of the namespace that Longlook was started in, inside
         self._undo = ExitStack()
 
     def __enter__(self) -> Self:
@@ -54,11 +54,8 @@ class Gateway:
     @contextmanager
     def home(self) -> Iterator[None]:
         """Run a block in the namespace that Longlook was started in, whose resolver may be a local one."""
-        if self._home is None:
+        with system.inside(self._home):
             yield
-        else:
-            with system.inside(self._home):
-                yield
 
     def _open(self, undo: ExitStack) -> None:
         record = open_record()

@@ -22,7 +22,7 @@ class LeadsElsewhereError(InputError):
 
 
 _LONGEST_S = 120.0
-REQUESTS = 2
+LOOK_REQUESTS = 2
 """How many requests a look makes."""
 H2, H3 = "h2", "h3"
 _BUSY = (429, 503)
@@ -79,8 +79,8 @@ def look_at(program: Program, url: SiteUrl, address: str, access: SiteAccess) ->
     )
 
 
-def check(url: SiteUrl, look: Look, protocols: Sequence[str], compare: str) -> list[str]:
-    """Return what is worth a note about a site that can be measured; InputError says why another cannot.
+def check(url: SiteUrl, look: Look, protocols: Sequence[str], compare: str) -> None:
+    """Raise InputError with the reason if a site cannot be measured.
 
     `compare` is how bodies are compared: by `digest` or by `size`.
     """
@@ -99,7 +99,6 @@ def check(url: SiteUrl, look: Look, protocols: Sequence[str], compare: str) -> l
             f"{url} has another body at each request ({sizes}): which protocol is faster would not be seen",
             "name a file that stays as it is; or --compare size, if only the size has to be the same",
         )
-    return []
 
 
 _OTHER = "name a host that speaks HTTP/2 and HTTP/3 at port 443"

@@ -5,7 +5,6 @@ inner namespaces, the router, a scratch folder, and forwarding that was turned o
 them. The reaper (`reaper`) releases it when its owner dies; if both have died, the next start does.
 """
 
-import fcntl
 import json
 import os
 import secrets
@@ -17,7 +16,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from longlook.core import MachineError, paths
+from longlook.core import MachineError, one_at_a_time, paths
 from longlook.lab import boot_id, is_same_process, start_ticks
 from longlook.outside.processes import kill_all, network_of
 
@@ -149,12 +148,8 @@ def forwards(device: str) -> bool:
 @contextmanager
 def locked() -> Iterator[None]:
     """Hold the lock under which one link at a time chooses addresses and changes settings."""
-    descriptor = os.open(_folder() / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+    with one_at_a_time(_folder() / "lock"):
         yield
-    finally:
-        os.close(descriptor)
 
 
 def _kill_all_of(inside: int, marker: str) -> None:

@@ -31,7 +31,7 @@ from longlook.core import (
 from longlook.lab import judge_site, plan_of
 from longlook.outside.access import SiteAccess
 from longlook.outside.budget import Budget
-from longlook.outside.look import H3, REQUESTS, Look, check, look_at
+from longlook.outside.look import H3, LOOK_REQUESTS, Look, check, look_at
 from longlook.outside.names import Names, kept_first, resolve
 
 FILE = "sites.json"
@@ -103,13 +103,12 @@ class Sites:
         url, version = key
         names = self._resolve(url, version)
         for address in names.addresses:
-            self._budget(url).take(REQUESTS, self._sizes.get(url, 0))
+            self._budget(url).take(LOOK_REQUESTS, self._sizes.get(url, 0))
             look = look_at(self._program, url, address, self._access)
             self._note(url, "look", names=asdict(names), **asdict(look))
             self._budget(url).note_bytes(sum(answer.bytes for answer in look.answers.values()))
             if not look.is_dead:
-                for note in check(url, look, protocols, compare):
-                    self._say(note)
+                check(url, look, protocols, compare)
                 self._sizes[url] = max(answer.bytes for answer in look.answers.values())
                 self._tell(url, look, names, protocols)
                 return look

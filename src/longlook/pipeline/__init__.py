@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from longlook.core import lazy
 
 if TYPE_CHECKING:
+    from longlook.pipeline.analyse import PUBLISH as PUBLISH
     from longlook.pipeline.analyse import Result as Result
     from longlook.pipeline.analyse import analyse_run as analyse_run
     from longlook.pipeline.answers import ANSWERS as ANSWERS
@@ -57,7 +58,7 @@ else:
     __all__, __getattr__ = lazy(
         __name__,
         {
-            "analyse": "Result analyse_run",
+            "analyse": "PUBLISH Result analyse_run",
             "answers": "ANSWERS FOLDER findings_table read_answers",
             "evidence": "ALTERED check_analysed check_tables described",
             "exchange": "Exchanged pull_all pull_plan push_all push_plan",

@@ -4,16 +4,14 @@ A file in the cache of trials has, by kind of trial, how many ran and the real t
 is no more than a memory: if it is missing or damaged, nothing is known, and a run that cannot write it loses nothing.
 """
 
-import fcntl
 import math
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 
-from longlook.core import Trial, cache_root, codec, files, write_json
+from longlook.core import Trial, cache_root, codec, files, one_at_a_time, write_json
 
 _FILE, _LOCK = "costs.json", ".costs.lock"
 _LARGEST_BYTES = 64 << 20
@@ -135,8 +133,11 @@ class CostMeter:
     def keep(self) -> None:
         """Remember what was seen; if that cannot be written, nothing is."""
         if self._seen:
-            with suppress(OSError), _alone():
-                Costs.read().with_more(self._seen).write()
+            root = cache_root()
+            with suppress(OSError):
+                root.mkdir(parents=True, exist_ok=True)
+                with one_at_a_time(root / _LOCK):
+                    Costs.read().with_more(self._seen).write()
             self._seen = {}
 
 
@@ -175,13 +176,3 @@ def print_seconds(seconds: float) -> str:
 def _magnitude(value: object) -> object:
     """Return the power of two that a large number is nearest to, as rounds draw values of a few % around a cell."""
     return round(math.log2(value)) if isinstance(value, int | float) and value > _EXACT else value
-
-
-@contextmanager
-def _alone() -> Iterator[None]:
-    """Let one process at a time change the file."""
-    root: Path = cache_root()
-    root.mkdir(parents=True, exist_ok=True)
-    with (root / _LOCK).open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield

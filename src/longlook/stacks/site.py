@@ -9,6 +9,7 @@ from longlook.core import (
     COMPARE,
     SITE,
     URL,
+    USUAL_BASE_BOUND_MS,
     Command,
     ConnectionState,
     Knob,
@@ -29,7 +30,8 @@ _KNOBS = {
         roles=_SERVER, choices=(BY_DIGEST, BY_SIZE),
     ),
     BASE_BOUND_MS: Knob(
-        float, "ms", 5.0, "by how much TCP's own round trip may differ in a round; QUIC's handshake four times that",
+        float, "ms", USUAL_BASE_BOUND_MS,
+        "by how much TCP's own round trip may differ in a round; QUIC's handshake four times that",
         roles=_SERVER, minimum=0.1, maximum=1000,
     ),
 }  # fmt: skip

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from longlook.terminal.console import error_console as error_console
     from longlook.terminal.console import output_console as output_console
     from longlook.terminal.console import print_json as print_json
+    from longlook.terminal.console import quoted as quoted
     from longlook.terminal.options import CHECKED as CHECKED
     from longlook.terminal.options import LOCAL as LOCAL
     from longlook.terminal.options import Around as Around
@@ -52,7 +53,7 @@ else:
         __name__,
         {
             "answers": "answers_shown",
-            "console": "duration error_console output_console print_json",
+            "console": "duration error_console output_console print_json quoted",
             "options": (
                 "Around AsJson AsJsonLines CHECKED CheckWorkers EngineOptions Executor LOCAL Losses StudyChanges "
                 "TrustPrograms at_once check_file expand_options name_store new_folder parse_changes"

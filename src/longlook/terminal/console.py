@@ -1,8 +1,10 @@
 """Standard output and error for people, for pipes and for machines."""
 
 import json
+import shlex
 import sys
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -43,6 +45,11 @@ def error_console() -> Console:
 def print_json(data: Any) -> None:
     """Print one JSON document on standard output."""
     sys.stdout.write(json.dumps(data, indent=1, allow_nan=False) + "\n")
+
+
+def quoted(path: Path) -> str:
+    """Return a path as a shell takes it, for commands that a user is to copy."""
+    return shlex.quote(str(path))
 
 
 def duration(seconds: float) -> str:

@@ -6,10 +6,11 @@ from pathlib import Path
 
 from longlook.core import RUN_RECORD, RunFolder, files
 from longlook.instruments.bundle.portable import paths_named, without_paths
+from longlook.pipeline import PUBLISH
 
 SEALS = "seals.jsonl"
 MANIFEST = "manifest.json"
-_TRIALS, _LEFT_OUT = "trials", ("altered", "divergent")
+_TRIALS, _LEFT_OUT = "trials", ("altered", "divergent", PUBLISH)
 _DERIVED = ("timeline.parquet", "events.parquet", "ledger.parquet")
 _TEXTS = (".json", ".jsonl", ".html", ".csv", ".svg", ".md", ".xml", ".txt", ".toml")
 
@@ -26,8 +27,10 @@ class Contents:
 
 
 def gather(folder: RunFolder, *, artefacts: bool) -> Contents:
-    """Return the contents of a run folder: all but raw files of trials, without `artefacts`; never what an analysis of
-    a trial makes again, and what was set aside.
+    """Return the contents of a run folder: all but raw files of trials, without `artefacts`.
+
+    Never in it is what an analysis of a trial makes again, what was set aside, and the folder for a publication, in
+    which its author works.
     """
     paths = paths_named(folder.path, folder.study, folder.manifest)
     found: dict[str, Path | bytes] = {}

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from longlook.core import BY_DIGEST, BY_SIZE, InputError, SiteUrlError, parse_site_url
-from longlook.terminal import AsJsonLines, TrustPrograms, expand_options, new_folder
+from longlook.core import BY_DIGEST, BY_SIZE, USUAL_BASE_BOUND_MS, InputError, SiteUrlError, parse_site_url
+from longlook.terminal import AsJsonLines, TrustPrograms, expand_options, new_folder, quoted
 
 if TYPE_CHECKING:
     from longlook.instruments.measure.spec import MeasureSpec
@@ -93,7 +93,7 @@ class MeasureOptions:
     compare: Annotated[str, typer.Option(help="How bodies must agree in a round: by digest or by size.")] = BY_DIGEST
     base_bound: Annotated[
         str, typer.Option(metavar="TIME", help="By how much the path itself may change within a round.")
-    ] = "5ms"
+    ] = f"{USUAL_BASE_BOUND_MS:g}ms"
     rounds: Annotated[int | None, typer.Option(help="Exactly this number; default: as many as decide.")] = None
     max_rounds: Annotated[int, typer.Option(help="Rounds after which it stays undecided.")] = 40
     timeout: Annotated[str, typer.Option(metavar="TIME", help="Of one request.")] = "60s"
@@ -171,7 +171,8 @@ def measure(
     run_options = RunOptions(make_engine("live"), command=("longlook", *sys.argv[1:]), access=access)
 
     def how_to_go_on() -> str | None:
-        return f"finished trials are kept: longlook run {folder} --resume {folder}" if folder.exists() else None
+        again = f"longlook run {quoted(folder)} --resume {quoted(folder)}"
+        return f"finished trials are kept: {again}" if folder.exists() else None
 
     with run_display.going_on(how_to_go_on), display:
         measured, result = run_measurement(

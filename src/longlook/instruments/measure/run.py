@@ -7,13 +7,12 @@ from urllib.parse import urljoin
 
 from longlook.core import InputError, SiteUrl, SiteUrlError, parse_site_url
 from longlook.instruments.measure.spec import MeasureSpec, make_study
-from longlook.outside import Budget, LeadsElsewhereError, SiteAccess
+from longlook.outside import LOOK_REQUESTS, Budget, LeadsElsewhereError, SiteAccess
 from longlook.pipeline import Observer, Result, RunOptions, run_study
 
 _MOST_HOPS = 5
 _HANDSHAKES = 4
 """Without a request, before each trial: three of TCP, the last with TLS, and one of QUIC."""
-_LOOK = 2
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,7 @@ def intent(spec: MeasureSpec, access: SiteAccess) -> Intent:
         access.user_agent,
         access.resolver or "this machine's own",
         trials,
-        _LOOK + trials + primes * trials // 2,
+        LOOK_REQUESTS + trials + primes * trials // 2,
         _HANDSHAKES * trials,
         2 * (study.rounds + 1),
         spent.requests,

@@ -4,7 +4,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from longlook.core import BASE_BOUND_MS, BY_DIGEST, COMPARE, SITE, InputError, Problems, Scalar, SiteUrl, Study
+from longlook.core import (
+    BASE_BOUND_MS,
+    BY_DIGEST,
+    COMPARE,
+    SITE,
+    USUAL_BASE_BOUND_MS,
+    InputError,
+    Problems,
+    Scalar,
+    SiteUrl,
+    Study,
+)
 from longlook.study import SAMPLED, installed, parse_study
 
 H2, H3 = "h2", "h3"
@@ -30,7 +41,7 @@ class MeasureSpec:
     h2_connection: str = "cold"
     ip: str = "4"
     compare: str = BY_DIGEST
-    base_bound_ms: float = 5.0
+    base_bound_ms: float = USUAL_BASE_BOUND_MS
     rounds: int | None = None  # None: as many as decide, at most `max_rounds`
     max_rounds: int = 40
     timeout: str = "60s"

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from longlook.core import InputError, LonglookError, MachineError, ignore_in_git
 from longlook.instruments.runs.holder import holder_of
+from longlook.terminal import quoted
 
 _LOG = ".log"
 _WAITS_S = 10.0
@@ -72,7 +73,8 @@ def _opened(run: Path) -> int:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         os.close(file)
-        raise InputError(f"{run} is in use by another longlook", f"longlook watch {run}, or another --out") from error
+        hint = f"longlook watch {quoted(run)}, or another --out"
+        raise InputError(f"{run} is in use by another longlook", hint) from error
     fcntl.flock(file, fcntl.LOCK_UN)  # the copy locks it: the kernel names the process that did
     return file
 

@@ -10,6 +10,7 @@ from longlook.core import InputError, MachineError
 from longlook.instruments.runs.detached import log_of
 from longlook.instruments.runs.holder import Holder, holder_of, holder_of_file
 from longlook.instruments.runs.listing import ListedRun, State, read_run
+from longlook.terminal import quoted
 
 _LOOKS_EVERY_S = 0.1
 _CAUGHT = "SigCgt:"
@@ -28,7 +29,7 @@ class Stopped:
         """The command that goes on with it; None if nothing is left to do, or nothing is there."""
         if self.listed is None or self.listed.state is not State.STOPPED:
             return None
-        return f"longlook run {self.run} --resume {self.run}"
+        return _go_on(self.run)
 
 
 def stop(run: Path, wait_s: float) -> Stopped:
@@ -42,7 +43,8 @@ def stop(run: Path, wait_s: float) -> Stopped:
     try:
         signal.pidfd_send_signal(process, _signal_for(holder.pid))
     except PermissionError as error:
-        raise MachineError(f"process {holder.pid} belongs to another user", f"sudo longlook stop {run}") from error
+        hint = f"sudo longlook stop {quoted(run)}"
+        raise MachineError(f"process {holder.pid} belongs to another user", hint) from error
     except ProcessLookupError:
         pass  # it ended meanwhile
     finally:
@@ -50,10 +52,14 @@ def stop(run: Path, wait_s: float) -> Stopped:
     deadline = time.monotonic() + wait_s
     while holder_of_file(file) is not None:
         if time.monotonic() > deadline:
-            hint = f"wait for it: longlook watch {run}; or kill -9 {holder.pid}, after which finished trials stay too"
+            hint = f"wait: longlook watch {quoted(run)}; or kill -9 {holder.pid}, after which finished trials stay too"
             raise MachineError(f"process {holder.pid} has not ended after {wait_s:g} s", hint)
         time.sleep(_LOOKS_EVERY_S)
     return Stopped(run, holder.pid, read_run(run))
+
+
+def _go_on(run: Path) -> str:
+    return f"longlook run {quoted(run)} --resume {quoted(run)}"
 
 
 def _writer(run: Path) -> tuple[Path, Holder]:
@@ -65,7 +71,7 @@ def _writer(run: Path) -> tuple[Path, Holder]:
     if listed is None:
         raise InputError(f"{run} is not a run folder", "longlook runs lists those below runs/")
     what = "complete" if listed.state is State.COMPLETE else f"at {listed.finished} of {listed.trials} trials"
-    hint = f"go on: longlook run {run} --resume {run}" if listed.state is State.STOPPED else None
+    hint = f"go on: {_go_on(run)}" if listed.state is State.STOPPED else None
     raise InputError(f"{run} is not running on this machine; it is {what}", hint)
 
 

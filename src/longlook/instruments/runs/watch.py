@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable
-from shlex import quote
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -10,7 +9,7 @@ from longlook.core import InterruptedByUserError, LonglookError
 from longlook.instruments.runs.listing import ListedRun, State
 from longlook.instruments.runs.progress import Follower, Seen, Stage
 from longlook.instruments.runs.show import runs_shown
-from longlook.terminal import Printer, TimeLeft, duration
+from longlook.terminal import Printer, TimeLeft, duration, quoted
 
 _LOOKS_EVERY_S = 1.0
 _SAYS_EVERY_S = 5.0
@@ -25,15 +24,13 @@ def watch(follower: Follower, printer: Printer, seen_by: Callable[[Seen], None] 
     try:
         seen = _follow(follower, printer, seen_by)
     except KeyboardInterrupt as error:
-        hint = (
-            f"look again: longlook watch {quote(str(follower.run))}; end it: longlook stop {quote(str(follower.run))}"
-        )
+        hint = f"look again: longlook watch {quoted(follower.run)}; end it: longlook stop {quoted(follower.run)}"
         raise InterruptedByUserError("not watched any more; the run goes on", hint) from error
     if seen.listed is None:
         raise LonglookError(f"{follower.run}: the run ended before its first trial", "its log is beside it")
     printer.show(runs_shown([seen.listed], ""))
     if seen.listed.state not in (State.COMPLETE, State.NO_REPORT):
-        run = quote(str(follower.run))
+        run = quoted(follower.run)
         hint = f"go on: longlook run {run} --resume {run}"
         raise LonglookError(f"{follower.run} has ended at {seen.finished} of {seen.planned} trials", hint)
     return seen.listed

@@ -12,7 +12,7 @@ from longlook.instruments.runs.live_page import LiveMaps, page_html
 from longlook.instruments.runs.progress import Follower, Seen, Stage
 from longlook.instruments.runs.server import PageServer, as_json
 from longlook.instruments.runs.watch import in_words, watch
-from longlook.terminal import Printer, duration
+from longlook.terminal import Printer, duration, quoted
 
 _NICE = 10
 _LOOKS_EVERY_S = 0.5
@@ -27,7 +27,8 @@ def watch_page(follower: Follower, printer: Printer, port: int) -> None:
     """
     first = follower.look()
     if first.listed is None:
-        raise InputError(f"{follower.run} has no folder yet: it installs", f"longlook watch {follower.run} shows when")
+        hint = f"longlook watch {quoted(follower.run)} shows when"
+        raise InputError(f"{follower.run} has no folder yet: it installs", hint)
     if first.listed.state is State.UNREADABLE:
         raise InputError(f"{follower.run} cannot be read: {first.listed.reason}", "longlook runs lists those that can")
     study = RunFolder.open(follower.run).study

@@ -22,6 +22,7 @@ PANELS_ACROSS = 3
 _PANEL_PX, _HEIGHT_PX = 230, 180
 _ALL = "all"
 """The name of a row or a column if the study places no factor there."""
+_MEANS = "If the losses of a cell are integrated, the value of a round is a mean over all loads."
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,10 @@ def absolute_figure(kind: str, content: ReportContent, metric: str) -> Any:
     Bars and lines have the median of each arm over rounds with its interval, which `content.levels` must hold. Boxes
     and distributions have every round.
     """
-    return _DRAW[kind](content, metric)
+    chart = _DRAW[kind](content, metric)
+    if chart is not None and any(item.is_integrated for item in content.estimates):
+        chart.title.subtitle = [*chart.title.subtitle, _MEANS]
+    return chart
 
 
 def _bars(content: ReportContent, metric: str) -> Any:

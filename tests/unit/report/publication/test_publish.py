@@ -137,6 +137,17 @@ def test_bars_are_medians_and_begin_at_zero(small: ReportContent) -> None:
     assert panel["layer"][0]["encoding"]["y"]["scale"]["domain"][0] == 0
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_figure_says_that_its_values_are_means_if_losses_are_integrated(small: ReportContent, kind: str) -> None:
+    content = levels(small)
+    means = replace(content, estimates=[replace(item, unseen_pct=0.1) for item in content.estimates])
+    said = "the value of a round is a mean over all loads"
+    assert [said in str(absolute_figure(kind, of, "page_load_time").title.subtitle) for of in (content, means)] == [
+        False,
+        True,
+    ]
+
+
 def test_a_metric_without_values_has_no_figure_which_is_said(tmp_path: Path) -> None:
     nothing = {("10Mbit",): {"tcp": [None] * 10, "quic": [None] * 10}}
     content = replace(small_content(nothing), manifest=RUN)

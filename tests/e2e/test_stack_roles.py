@@ -1,4 +1,4 @@
-"""s2n-quic in virtual time: in each role against another stack, the same to the byte each time."""
+"""Stacks in virtual time: in each role against another stack, the same to the byte each time."""
 
 from pathlib import Path
 
@@ -11,24 +11,24 @@ pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.stacks, pytest.mark
 
 STUDY = """
 schema = 1
-title = "s2n-quic"
-question = "Does s2n-quic talk to quic-go in each role, and does a trial repeat itself?"
+title = "STACK"
+question = "Does STACK talk to quic-go in each role, and does a trial repeat itself?"
 rounds = 1
 around = "none"
 timeout = "20s"
 metrics = ["page_load_time", "handshake_time"]
 
 [arms.serves]
-server = "s2n-quic"
+server = "STACK"
 client = "quic-go"
 
 [arms.asks]
 server = "quic-go"
-client = "s2n-quic"
+client = "STACK"
 
 [arms.alone]
-server = "s2n-quic"
-client = "s2n-quic"
+server = "STACK"
+client = "STACK"
 
 [defaults]
 protocol = "h3"
@@ -55,9 +55,10 @@ metric = "page_load_time"
 """
 
 
-def test_each_role_loads_a_page_and_every_trial_repeats_itself(tmp_path: Path) -> None:
-    study = tmp_path / "s2n.toml"
-    study.write_text(STUDY)
+@pytest.mark.parametrize("stack", ["picoquic", "s2n-quic"])
+def test_each_role_loads_a_page_and_every_trial_repeats_itself(stack: str, tmp_path: Path) -> None:
+    study = tmp_path / "roles.toml"
+    study.write_text(STUDY.replace("STACK", stack))
     answer = longlook("run", str(study), "--verify", "1", "--out", str(tmp_path / "run"))
     assert answer.returncode == 0, answer.stdout + answer.stderr
     samples = pd.read_parquet(tmp_path / "run" / "samples.parquet")
