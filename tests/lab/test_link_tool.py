@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import signal
+import subprocess
 import time
 from pathlib import Path
 
@@ -365,3 +366,32 @@ def test_a_log_is_exported_for_wireshark(host: LinkHost, tmp_path: Path) -> None
     done = host.link("export", "out.pcapng", "again.pcapng")
     assert done.returncode == 2
     assert "out.pcapng" in done.stderr
+
+
+def test_two_commands_are_compared_behind_a_link_of_their_own(tmp_path: Path) -> None:
+    """Both fetch over the link, and one waits besides for longer than the fetch takes, so no load decides this."""
+    (tmp_path / "file").write_bytes(b"x" * 2_000)
+    fetch = f"{PYTHON} -c 'import os, urllib.request as u; u.urlopen(os.environ[\"URL\"]).read()'"
+    sides = [
+        f"URL=http://$LONGLOOK_LINK_SERVER:8000/file; export URL; {fetch}; {after}" for after in ("true", "sleep 2")
+    ]
+    server = f"{PYTHON} -m http.server 8000 --directory {tmp_path}"
+    out = tmp_path / "compared"
+    network = ["--on", "rate=50mbit,rtt=10ms", "--server", server]
+    done = subprocess.run(
+        [LONGLOOK, "compare", *sides, *network, "--rounds", "10", "--out", str(out), "--json"],
+        capture_output=True,
+        text=True,
+        timeout=900,
+        check=False,
+    )
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    runs = [event for event in events if event["event"] == "run"]
+    valid = {number for number in range(1, 21) if all(run["end"] == "ok" for run in runs if run["round"] == number)}
+    answer = events[-1]
+    assert done.returncode == 1 and answer["answer"] == "worse", done.stdout + done.stderr
+    (case,) = answer["cases"]
+    assert case["rounds"] == 10 <= len(valid) and case["failed"] == {"baseline": 0, "contender": 0}
+    assert case["high_pct"] < -5 and case["medians_s"]["contender"] > 2
+    assert all(run["received_bytes"] > 2_000 for run in runs if run["end"] == "ok")
+    assert len((out / "rounds.csv").read_text().splitlines()) == 1 + len(runs)

@@ -78,6 +78,7 @@ if TYPE_CHECKING:
     from longlook.analysis.stats.procedures import advantages as advantages
     from longlook.analysis.stats.procedures import effect_pct as effect_pct
     from longlook.analysis.stats.procedures import exact_interval as exact_interval
+    from longlook.analysis.stats.procedures import fails_more as fails_more
     from longlook.analysis.stats.procedures import paired as paired
     from longlook.analysis.stats.rare_losses import Apart as Apart
     from longlook.analysis.stats.scales import Scale as Scale
@@ -141,7 +142,7 @@ else:
             "stats.joint": "joint_effect joint_level",
             "stats.levels": "FAIR PART arm_levels metrics_by_arm",
             "stats.population": "population_curves population_levels",
-            "stats.procedures": "Floats Paired adjust advantages effect_pct exact_interval paired",
+            "stats.procedures": "Floats Paired adjust advantages effect_pct exact_interval fails_more paired",
             "stats.rare_losses": "Apart",
             "stats.scales": "Scale by_ratios compared",
             "stats.stopping": (

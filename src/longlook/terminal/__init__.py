@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from longlook.terminal.printer import FilePrinter as FilePrinter
     from longlook.terminal.printer import Printer as Printer
     from longlook.terminal.printer import Printers as Printers
+    from longlook.terminal.printer import Prose as Prose
     from longlook.terminal.printer import Renderings as Renderings
     from longlook.terminal.printer import Unwrapped as Unwrapped
     from longlook.terminal.printer import document_printer as document_printer
@@ -59,7 +60,9 @@ else:
                 "TrustPrograms at_once check_file expand_options name_store new_folder parse_changes"
             ),
             "patience": "at_work",
-            "printer": "FileForm FilePrinter Printer Printers Renderings Unwrapped document_printer lines_printer",
+            "printer": (
+                "FileForm FilePrinter Printer Printers Prose Renderings Unwrapped document_printer lines_printer"
+            ),
             "run_display": "RunDisplay fail_where_altered fail_where_unexpected fail_without_trials going_on",
             "time_left": "TimeLeft",
         },

@@ -22,7 +22,7 @@ from longlook.report import (
     seen,
     sentence,
 )
-from longlook.terminal.printer import Renderings, Unwrapped
+from longlook.terminal.printer import Prose, Renderings, Unwrapped
 
 
 def answers_shown(answers: Sequence[Answer], run: Path) -> Renderings:
@@ -37,26 +37,26 @@ def answers_shown(answers: Sequence[Answer], run: Path) -> Renderings:
     )
 
 
-def _people(answers: Sequence[Answer], run: Path) -> Iterator[RenderableType | Unwrapped]:
+def _people(answers: Sequence[Answer], run: Path) -> Iterator[RenderableType | Unwrapped | Prose]:
     if not answers:
         yield Text("no cell has a verdict that an arm lost: there is nothing to explain")
     for answer in answers:
-        yield f"\n{answer.cell_id}: {line(answer)}"
+        yield Prose(f"\n{answer.cell_id}: {line(answer)}")
         if below := details(answer):
-            yield " ".join(below)
+            yield Prose(" ".join(below))
         if answer.findings:
             yield _table(answer)
-        yield from filter(None, (screening_sentence(answer), losses_sentence(answer), *loss_lines(answer)))
+        yield from map(Prose, filter(None, (screening_sentence(answer), losses_sentence(answer), *loss_lines(answer))))
         yield from _uncounted(answer)
     if any(answer.findings for answer in answers):
         yield f"page: {run / 'explain' / 'index.html'}"
 
 
-def _uncounted(answer: Answer) -> Iterator[RenderableType | Unwrapped]:
+def _uncounted(answer: Answer) -> Iterator[RenderableType | Unwrapped | Prose]:
     """Yield what was not counted, tested or asked, and why."""
-    yield from (Unwrapped(each, "yellow") for each in answer.implausible)
-    yield from (Text(f"not tested, since the budget is spent: {cause}") for cause in answer.left_out)
-    yield from (f"cause {cause} not asked: {reason}" for cause, reason in answer.broken.items())
+    yield from (Prose(each, "yellow") for each in answer.implausible)
+    yield from (Prose(f"not tested, since the budget is spent: {cause}") for cause in answer.left_out)
+    yield from (Prose(f"cause {cause} not asked: {reason}") for cause, reason in answer.broken.items())
 
 
 def _table(answer: Answer) -> Table:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from rich.console import Console, RenderableType
+from rich.text import Text
 
 from longlook.terminal.console import output_console
 
@@ -25,15 +26,23 @@ class Unwrapped:
 
 
 @dataclass(frozen=True)
+class Prose:
+    """A text that people read: a terminal breaks its lines between words; in a pipe or a file they stay whole."""
+
+    text: str
+    style: str | None = None
+
+
+@dataclass(frozen=True)
 class Renderings:
     """The forms of one result; a form that is None does not exist for it.
 
-    `people` returns texts and tables. A plain text is unwrapped, any other part is fitted to the width of the terminal.
+    `people` returns texts and tables. A plain text is unwrapped; any other part but Prose is fitted to the width.
     `data` returns what becomes one JSON document, `lines` the objects of JSON lines. `markdown`, `junit` and the
     forms below it return the text of a file.
     """
 
-    people: Callable[[], Iterable[RenderableType | Unwrapped]]
+    people: Callable[[], Iterable[RenderableType | Unwrapped | Prose]]
     data: Callable[[], Any] | None = None
     lines: Callable[[], Iterable[Mapping[str, Any]]] | None = None
     markdown: Callable[[], str] | None = None
@@ -76,7 +85,10 @@ class PeoplePrinter:
         """Print every part."""
         for part in result.people():
             unwrapped = Unwrapped(part) if isinstance(part, str) else part
-            if isinstance(unwrapped, Unwrapped):
+            if isinstance(unwrapped, Prose):
+                text = Text(unwrapped.text, style=unwrapped.style or "")
+                self.console.print(text, soft_wrap=not sys.stdout.isatty())
+            elif isinstance(unwrapped, Unwrapped):
                 self.console.print(unwrapped.part, style=unwrapped.style, soft_wrap=True)
             else:
                 self.console.print(unwrapped)

@@ -98,11 +98,19 @@ class RunDisplay:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Leave the terminal as it was."""
+        """Leave the terminal as it was. After an error the bars stay as they are; else they end full."""
         self._left.set()
         if self._speaker.is_alive():
             self._speaker.join()
+        if kind is None:
+            self._fill()
         self._bars.stop()
+
+    def _fill(self) -> None:
+        """Fill the bars. Cells that were decided early did not need the rest of the trials."""
+        for bar in self._bars.tasks:
+            done = max(1, int(bar.completed)) if bar.id == self._concluding else int(bar.completed)
+            self._bars.update(bar.id, total=done, completed=done)
 
     def observer(self) -> Observer:
         """Return the functions that the pipeline calls."""

@@ -7,7 +7,7 @@ import pytest
 from rich.text import Text
 from syrupy.assertion import SnapshotAssertion
 
-from longlook.terminal.console import output_console
+from longlook.terminal.console import PlainConsole, output_console
 from longlook.terminal.printer import (
     FilePrinter,
     JsonLinesPrinter,
@@ -16,6 +16,7 @@ from longlook.terminal.printer import (
     PeoplePrinter,
     Printer,
     Printers,
+    Prose,
     Renderings,
 )
 
@@ -43,6 +44,19 @@ def test_people_get_texts_and_a_plain_text_keeps_its_line(capsys: pytest.Capture
     told, unwrapped, *wrapped = printed(PeoplePrinter(output_console()), capsys).splitlines()
     assert (told, unwrapped) == ("half of it", LONG)
     assert len(wrapped) == 2 and " ".join(line.strip() for line in wrapped) == LONG
+
+
+def test_prose_breaks_between_words_on_a_terminal_and_stays_whole_in_a_pipe(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = Renderings(people=lambda: [Prose(LONG)])
+    PeoplePrinter(output_console()).show(result)
+    assert capsys.readouterr().out == LONG + "\n"
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    PeoplePrinter(PlainConsole(width=40)).show(result)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) > 1 and all(len(line) <= 40 and line.split(" ")[-1] in {"word", ""} for line in lines)
+    assert " ".join(line.strip() for line in lines) == LONG
 
 
 def test_machines_get_one_document_or_a_line_for_everything(

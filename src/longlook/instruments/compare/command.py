@@ -1,12 +1,12 @@
 """`longlook compare` and `longlook bisect`: arguments to calls; no logic of their own."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from longlook.core import InputError, InterruptedByUserError
+from longlook.core import InputError, InterruptedByUserError, codec
 from longlook.instruments.compare import exits
 from longlook.terminal import (
     Around,
@@ -21,6 +21,7 @@ from longlook.terminal import (
 
 if TYPE_CHECKING:
     from longlook.explain import Answer
+    from longlook.instruments.compare.commands import CommandSpec
     from longlook.instruments.compare.gate import GateVerdict
     from longlook.instruments.compare.run_bisection import CommitRange
     from longlook.instruments.compare.spec import ComparisonSpec
@@ -74,14 +75,43 @@ class ComparisonOptions:
     ] = 0.05
     seed: Annotated[int, typer.Option(min=0, help="Seed of the links' randomness.")] = 1
 
+    server: Annotated[
+        str | None,
+        typer.Option(metavar="'COMMAND'", help="Of two commands: run this at the far end of a link without a way out."),
+    ] = None
+
     around: Around = None
     losses: Losses = None
+
+    def of_commands(self, baseline: str, contender: str) -> "CommandSpec":
+        """Return the comparison of two commands; InputError for an option that is about stacks."""
+        from longlook.instruments.compare import commands, spec
+        from longlook.study import parse_networks
+
+        applies = {"on", "gate", "rounds", "alpha", "seed", "server"}
+        given = [
+            field.name
+            for field in fields(self)
+            if field.name not in applies and getattr(self, field.name) not in (field.default, None)
+        ]
+        if given:
+            option = f"--{given[0].replace('_', '-')}"
+            raise InputError(f"{option} is about stacks, and both sides are commands", "leave it out")
+        if not 0 < self.alpha < 1:
+            raise InputError(f"--alpha {self.alpha:g}: it is between 0 and 1", "write for example --alpha 0.05")
+        if self.rounds is not None and self.rounds < commands.FEWEST:
+            raise InputError(f"--rounds {self.rounds}: a verdict needs {commands.FEWEST} rounds or more")
+        networks, gate_pct = parse_networks(self.on), spec.parse_gate(self.gate)
+        rounds = commands.ROUNDS if self.rounds is None else self.rounds
+        return commands.CommandSpec(baseline, contender, networks, gate_pct, rounds, self.alpha, self.seed, self.server)
 
     def spec(self, baseline: str, contender: str, engine: str) -> "ComparisonSpec":
         """Return the comparison of two sides such as `quic-go@0.65.0`; InputError if an option cannot be."""
         from longlook.instruments.compare import spec
         from longlook.study import catalogue, default_around, default_losses, parse_networks
 
+        if self.server is not None:
+            raise InputError("--server is about commands, and the sides are stacks", "leave it out; --peer is a stack")
         roles = (*spec.ROLES, spec.BOTH)
         if self.role not in roles:
             raise InputError(f"--role {self.role}: there is no such role", f"allowed: {', '.join(roles)}")
@@ -162,7 +192,11 @@ class ComparisonAnswer(AnswerFiles):
 def compare(
     baseline: Annotated[
         str,
-        typer.Argument(metavar="BASELINE", help="STACK, STACK@VERSION or STACK:h2.", autocompletion=completion.stacks),
+        typer.Argument(
+            metavar="BASELINE",
+            help="STACK, STACK@VERSION or STACK:h2; or a command, as 'curl -sO URL'.",
+            autocompletion=completion.stacks,
+        ),
     ],
     contender: Annotated[str, typer.Argument(metavar="CONTENDER", help="The same.", autocompletion=completion.stacks)],
     options: ComparisonOptions,
@@ -172,9 +206,14 @@ def compare(
     out: Annotated[Path | None, typer.Option(help="The run folder; default runs/compare-TIME.")] = None,
     as_json: AsJsonLines = False,
 ) -> None:
-    """Compare two stacks or versions; exit 1 if the contender is worse by more than the gate, 4 if that is
+    """Compare two stacks, versions or commands; exit 1 if the contender is worse by more than the gate, 4 if that is
     undecided (docs/guide/compare.md)."""
+    from longlook.instruments.compare.commands import are_commands
+
     forms.check()
+    if are_commands(baseline, contender):
+        _compare_commands(options.of_commands(baseline, contender), forms, why, out, as_json=as_json)
+        return
     spec = options.spec(baseline, contender, engine.engine)
     # Here, so that a mistake in the options is reported before the libraries of the report are loaded.
     from longlook.instruments.compare.run import run_comparison, why_not_built
@@ -201,6 +240,37 @@ def compare(
         raise exits.CommitAnswer(judged.verdict.answer.git_bisect_code)
     if not judged.verdict.passed:
         raise typer.Exit(judged.verdict.answer.exit_code)
+
+
+def _compare_commands(
+    spec: "CommandSpec", forms: ComparisonAnswer, why: WhyOptions, out: Path | None, *, as_json: bool
+) -> None:
+    from longlook.instruments.compare import commands_show
+    from longlook.instruments.compare.commands import CommandRun, run_commands
+    from longlook.instruments.compare.gate import GateAnswer
+    from longlook.terminal import lines_printer
+
+    if why.explain or forms.printers() or forms.git_bisect_exit:
+        raise InputError("--explain, --junit, --markdown and --git-bisect-exit are about stacks", "leave them out")
+    printer = lines_printer(as_json=as_json)
+    folder = out or new_folder("compare")
+    folder.mkdir(parents=True, exist_ok=True)
+    rounds_file = folder / "rounds.csv"
+    runs: list[CommandRun] = []
+
+    def ran(run: CommandRun) -> None:
+        runs.append(run)
+        printer.report(commands_show.run_said(run, len(runs), spec), event="run", **codec.encode(run))
+
+    try:
+        cases = run_commands(spec, ran)
+    except KeyboardInterrupt as error:
+        raise InterruptedByUserError("stopped", f"rounds so far: {rounds_file}") from error
+    finally:
+        commands_show.write_rounds(runs, rounds_file)
+    printer.show(commands_show.commands_shown(spec, cases, rounds_file))
+    if (answer := commands_show.gravest(cases)) is not GateAnswer.PASSED:
+        raise typer.Exit(answer.exit_code)
 
 
 @dataclass(frozen=True)

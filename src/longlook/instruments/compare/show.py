@@ -15,7 +15,7 @@ from longlook.instruments.compare.steps import BisectionStep
 from longlook.provision import Commit
 from longlook.terminal import Printer, Renderings
 
-_MARKS = {
+MARKS = {
     GateAnswer.PASSED: Text.assemble(("✓", "green"), " passed"),
     GateAnswer.WORSE: Text.assemble(("✗", "red"), " worse"),
     GateAnswer.UNMEASURED: Text.assemble(("✗", "red"), " not measured"),
@@ -32,7 +32,7 @@ def gate_table(verdict: GateVerdict) -> Table:
     """Return the answer for every network and metric."""
     table = Table("gate", "network", "metric", "why", box=None)
     for case in verdict.cases:
-        table.add_row(_MARKS[case.answer], Text(case.network), Text(case.subject), Text(case.reason))
+        table.add_row(MARKS[case.answer], Text(case.network), Text(case.subject), Text(case.reason))
     return table
 
 

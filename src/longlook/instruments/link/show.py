@@ -91,7 +91,8 @@ def summarise(
 ) -> dict[str, Any]:
     """Return the router's counters with rates, lateness and doubts.
 
-    A rate is the bits delivered over the command's whole time. `lateness` is None if no packet left.
+    A rate is the bits delivered over the command's whole time. `lateness` is None if no packet left. `disturbed` is
+    whether the link was not what was asked for: any doubt but a missing priority, which alone delays nothing.
     """
     summary: dict[str, Any] = {"exit_code": exit_code, "duration_s": round(duration_s, 6)}
     for name in _DIRECTIONS:
@@ -100,7 +101,9 @@ def summarise(
         summary[name] = counters
     summary["guard"] = dict(router.get("guard", {}))
     summary["lateness"] = asdict(lateness) if lateness is not None else None
-    summary["doubts"] = list(_doubts(summary)) if router else ["the router ended without its counters"]
+    disturbed = list(_disturbances(summary)) if router else ["the router ended without its counters"]
+    summary["disturbed"] = bool(disturbed)
+    summary["doubts"] = [*([] if summary["guard"].get("fifo") or not router else [_NO_PRIORITY]), *disturbed]
     return summary
 
 
@@ -155,15 +158,16 @@ def _timing(summary: Mapping[str, Any]) -> str:
     return ", ".join(parts) or "no packet left"
 
 
-def _doubts(summary: Mapping[str, Any]) -> Iterator[str]:
+_NO_PRIORITY = (
+    "no real-time priority: packets leave late, at times by milliseconds, whenever others need the CPU; "
+    "longlook doctor shows how to allow it"
+)
+
+
+def _disturbances(summary: Mapping[str, Any]) -> Iterator[str]:
     guard = summary["guard"]
     delivered = sum(summary[name].get("delivered", 0) for name in _DIRECTIONS)
     late = sum(summary[name].get("late_over_1ms", 0) for name in _DIRECTIONS)
-    if not guard.get("fifo"):
-        yield (
-            "no real-time priority: packets leave late, at times by milliseconds, whenever others need the CPU; "
-            "longlook doctor shows how to allow it"
-        )
     if late > _LATE_PACKETS and late > _LATE_SHARE * delivered:
         yield f"{late:,} of {_packets(delivered)} left more than 1 ms late: the machine is too busy for this link"
     if (gap_ms := guard.get("max_gap_ns", 0) / 1e6) > _GAP_MS:

@@ -5,7 +5,6 @@ from typing import Any
 
 from rich.console import RenderableType
 from rich.table import Table
-from rich.text import Text
 
 from longlook.instruments.transfer.answer import TransferAnswer
 from longlook.instruments.transfer.classes import MEANINGS
@@ -13,7 +12,7 @@ from longlook.instruments.transfer.recording import Recording
 from longlook.instruments.transfer.run import TransferAnswers
 from longlook.instruments.transfer.suspicion import Seen, Suspicion
 from longlook.report import wording
-from longlook.terminal import Renderings, Unwrapped
+from longlook.terminal import Prose, Renderings
 
 
 def answers_of_traces(answers: TransferAnswers, files: Sequence[str]) -> Renderings:
@@ -32,12 +31,12 @@ def answers_of_traces(answers: TransferAnswers, files: Sequence[str]) -> Renderi
     )
 
 
-def _both_ends(answers: TransferAnswers) -> Iterator[RenderableType | Unwrapped]:
+def _both_ends(answers: TransferAnswers) -> Iterator[RenderableType | Prose]:
     if answers.why_not_joined:
-        yield Unwrapped(Text(f"The traces are explained one by one: {answers.why_not_joined}.", style="yellow"))
+        yield Prose(f"The traces are explained one by one: {answers.why_not_joined}.", "yellow")
     if answers.joined is None:
         return
-    yield Unwrapped(Text(f"Both ends together: the shortest way there and back is {_seconds(answers.joined.rtt_ns)}."))
+    yield Prose(f"Both ends together: the shortest way there and back is {_seconds(answers.joined.rtt_ns)}.")
     columns = ("sent by", "packets", "never arrived", "declared lost", "lost, yet arrived", "overtaken", "longest wait")
     table = Table(*columns, box=None)
     for way in answers.joined.ways:
@@ -45,20 +44,20 @@ def _both_ends(answers: TransferAnswers) -> Iterator[RenderableType | Unwrapped]
         table.add_row(f"the {way.sender}", *map(str, counts), _seconds(int(way.waits_ns.max(initial=0))))
     yield table
     if all(answer.recording.end == "unknown" for answer in answers.each):
-        yield Unwrapped(Text("Neither trace names its end: the data is taken to come from the server.", style="dim"))
+        yield Prose("Neither trace names its end: the data is taken to come from the server.", "dim")
     for way in answers.joined.ways:
         if way.spurious:
             numbers = ", ".join(map(str, way.spurious_numbers))
             said = f"The {way.sender} declared {way.spurious} packets lost that arrived; the first are {numbers}."
-            yield Unwrapped(Text(said))
+            yield Prose(said)
         if way.outside:
             said = (
                 f"Packets of the {way.sender} before or after what the other trace covers: {way.outside}, not counted."
             )
-            yield Unwrapped(Text(said, style="dim"))
+            yield Prose(said, "dim")
         if way.clocks_drift:
             said = f"The shortest way from the {way.sender} changes by {_seconds(abs(way.drift_ns))} from begin to end:"
-            yield Unwrapped(Text(f"{said} a queue stands there, or the clocks drift.", style="dim"))
+            yield Prose(f"{said} a queue stands there, or the clocks drift.", "dim")
 
 
 def _both_ends_data(answers: TransferAnswers) -> dict[str, Any]:
@@ -89,12 +88,12 @@ def _seconds(ns: float | None) -> str:
     return wording.quantity(None if ns is None else ns / 1e9, "s")
 
 
-def _parts(answer: TransferAnswer) -> Iterator[RenderableType | Unwrapped]:
+def _parts(answer: TransferAnswer) -> Iterator[RenderableType | Prose]:
     recording, path = answer.recording, answer.path
     role = "sends" if recording.sends else "receives"
     head = f"{recording.name}: {recording.protocol} by {recording.producer}; {recording.end} end, which {role} the data"
-    yield Unwrapped(Text(head))
-    yield Unwrapped(Text(summary(answer), style="bold"))
+    yield Prose(head)
+    yield Prose(summary(answer), "bold")
     facts = {
         "shortest round trip": _seconds(path.shortest_rtt_ns),
         "median": _seconds(path.median_rtt_ns),
@@ -103,9 +102,7 @@ def _parts(answer: TransferAnswer) -> Iterator[RenderableType | Unwrapped]:
         "longest wait in queues": _seconds(path.queue_ns),
         "lost": wording.DASH if path.lost_share is None else f"{path.lost_packets} packets, {path.lost_share:.2%}",
     }
-    yield Unwrapped(
-        Text("the path, as this end saw it: " + ", ".join(f"{name} {value}" for name, value in facts.items()))
-    )
+    yield Prose("the path, as this end saw it: " + ", ".join(f"{name} {value}" for name, value in facts.items()))
     table = Table("class of time", "time", "share", "it holds while", box=None)
     for (name, detail), spent in sorted(answer.intervals.sums().items(), key=lambda item: -item[1]):
         meaning = MEANINGS[name] + (f" ({detail})" if detail else "")
@@ -117,11 +114,11 @@ def _parts(answer: TransferAnswer) -> Iterator[RenderableType | Unwrapped]:
         limits.add_row(*times, phase.name, _share(phase.share, 1), wording.quantity(phase.rate_bps, "bit/s"))
     yield limits
     if not answer.suspicions:
-        yield "no cause is suspected: no class that a known cause explains has 5 % of the time"
+        yield Prose("no cause is suspected: no class that a known cause explains has 5 % of the time")
     for suspicion in answer.suspicions:
         yield from _suspicion(suspicion, answer)
-    yield from (Unwrapped(Text(sentence, style="dim")) for sentence in answer.rests_on)
-    yield from (Unwrapped(Text(problem, style="yellow")) for problem in recording.problems)
+    yield from (Prose(sentence, "dim") for sentence in answer.rests_on)
+    yield from (Prose(problem, "yellow") for problem in recording.problems)
 
 
 def summary(answer: TransferAnswer) -> str:
@@ -136,12 +133,12 @@ def _share(part: float, whole: float) -> str:
     return f"{wording.points(100 * part / max(whole, 1e-9))} %"
 
 
-def _suspicion(suspicion: Suspicion, answer: TransferAnswer) -> Iterator[Unwrapped]:
+def _suspicion(suspicion: Suspicion, answer: TransferAnswer) -> Iterator[Prose]:
     most = _share(suspicion.at_most_ns, answer.intervals.total_ns)
-    yield Unwrapped(Text(f"suspected: {suspicion.cause} (at work in at most {most}): {suspicion.says}"))
+    yield Prose(f"suspected: {suspicion.cause} (at work in at most {most}): {suspicion.says}")
     for seen in suspicion.evidence:
-        yield Unwrapped(Text(f"  at {_seconds(seen.time_ns)}: {_packet(seen, answer.recording)}{seen.what}"))
-    yield Unwrapped(Text(f"  to confirm it: {suspicion.confirm}{_settings(suspicion)}"))
+        yield Prose(f"  at {_seconds(seen.time_ns)}: {_packet(seen, answer.recording)}{seen.what}")
+    yield Prose(f"  to confirm it: {suspicion.confirm}{_settings(suspicion)}")
 
 
 def _packet(seen: Seen, recording: Recording) -> str:

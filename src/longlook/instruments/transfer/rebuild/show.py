@@ -11,7 +11,7 @@ from longlook.core import Verdict, codec
 from longlook.instruments.transfer.rebuild.likeness import CLASS_SHARE, TIME_FACTOR, Compared, Likeness
 from longlook.instruments.transfer.rebuild.run import Reproduction, Tested
 from longlook.report import wording
-from longlook.terminal import Renderings, Unwrapped
+from longlook.terminal import Prose, Renderings, Unwrapped
 
 
 def reproduction_shown(found: Reproduction) -> Renderings:
@@ -19,21 +19,21 @@ def reproduction_shown(found: Reproduction) -> Renderings:
     return Renderings(people=lambda: [*_parts(found)], lines=lambda: [_data(found)])
 
 
-def _parts(found: Reproduction) -> Iterator[RenderableType | Unwrapped]:
+def _parts(found: Reproduction) -> Iterator[RenderableType | Unwrapped | Prose]:
     table = Table("part", "value", "how it was found", box=None)
     for part in found.rebuilt.fitted.values():
         table.add_row(part.what, str(part.value), part.found)
     yield table
-    yield from (Unwrapped(Text(sentence, style="dim")) for sentence in found.rebuilt.lacks)
+    yield from (Prose(sentence, "dim") for sentence in found.rebuilt.lacks)
     recording = found.answer.recording
-    yield from (Unwrapped(Text(said, style="yellow")) for said in (*recording.notes, *recording.problems))
+    yield from (Prose(said, "yellow") for said in (*recording.notes, *recording.problems))
     if found.likeness is not None:
         yield _compared("quantity", found.likeness.quantities)
         yield _compared("class of time", found.likeness.classes)
-        yield Unwrapped(Text(likeness_said(found.likeness), style="bold"))
+        yield Prose(likeness_said(found.likeness), "bold")
         if found.tests and not found.likeness.alike:
             yield "The tests below are true of the trial, and may not be true of the trace."
-    yield from (Unwrapped(Text(_tested(test))) for test in found.tests)
+    yield from (Prose(_tested(test)) for test in found.tests)
     if found.likeness is not None and not found.answer.suspicions:
         yield "no cause is suspected in the trace"
     yield Unwrapped(Text(f"the study: {found.study}" + (f"; the tests: {found.report}" if found.report else "")))
