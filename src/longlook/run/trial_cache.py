@@ -39,7 +39,9 @@ class TrialCache:
         self._schema, self._setting = codec.canonical(SCHEMA_VERSION), codec.canonical(dict(setting))
         self._store = ContentStore(root) if root else cache_with_store(TRIALS)
         # Trials of a plan share nearly all of these, and a large plan asks for the keys of 100,000 trials.
-        self._stack_digest = cache(stack_digest)
+        self._stacks = cache(lambda names: codec.canonical([stack_digest(name) for name in names]))
+        self._programs = cache(lambda digests: codec.canonical(dict(digests)))
+        self._digest = cache(lambda path, _state: file_digest(Path(path)))
         self._contents: dict[int, tuple[Content, str]] = {}
 
     def key(self, job: Job) -> str:
@@ -49,15 +51,18 @@ class TrialCache:
             "setting": self._setting,
             "trial": codec.canonical(job.trial),
             "attempt": codec.canonical(job.attempt),
-            "programs": codec.canonical({role: program.digest for role, program in job.programs.items()}),
-            "stacks": codec.canonical([self._stack_digest(end.stack) for end in endpoints_of(job.trial)]),
+            "programs": self._programs(tuple((role, program.digest) for role, program in job.programs.items())),
+            "stacks": self._stacks(tuple(end.stack for end in endpoints_of(job.trial))),
             "content": self._content(job.content),
-            "identity": codec.canonical(
-                [file_digest(Path(path)) for path in (job.identity.certificate, job.identity.ca)]
-            ),
+            "identity": codec.canonical([self._file(path) for path in (job.identity.certificate, job.identity.ca)]),
         }
         text = ",".join(f'"{name}":{parts[name]}' for name in sorted(parts))  # as `codec.canonical` of all at once
         return hashlib.sha256(f"{{{text}}}".encode()).hexdigest()
+
+    def _file(self, path: str) -> str:
+        """Return the digest of a file, which is read again if it was written since."""
+        state = Path(path).stat()
+        return self._digest(path, (state.st_ino, state.st_size, state.st_mtime_ns))
 
     def _content(self, content: Content) -> str:
         """Return the canonical text of a content; it may be large, and trials of a cell share the object."""
