@@ -86,8 +86,8 @@ def test_several_connections_fetch_everything_each(
     count = 3 if stack_named(client).several_connections else 2
     content = replace(page, connections=count)
     answer = fetch(client, client_folder, protocol=protocol, port=server.port, content=content, connection=state)
-    early_over_tcp = state == ConnectionState.ZERO_RTT and not find_protocol(protocol).quic
-    if early_over_tcp or state not in states_of(client) or not stack_named(client).several_connections:
+    too_early = state == ConnectionState.ZERO_RTT and protocol not in stack_named(client).early_data_protocols
+    if too_early or state not in states_of(client) or not stack_named(client).several_connections:
         assert answer.exit_code == 127
         return
     assert answer.exit_code == 0, answer.errors

@@ -42,6 +42,13 @@ client = "tquic"
 server_knobs.multipath = "roundrobin"
 client_knobs.multipath = "roundrobin"
 
+[arms.multipath-noq]
+protocol = "h3"
+server = "noq"
+client = "noq"
+server_knobs.multipath = "in-order"
+client_knobs.multipath = "in-order"
+
 [defaults]
 connection = "cold"
 server = "quic-go"
@@ -100,8 +107,9 @@ def test_who_goes_on_over_which_path(tmp_path: Path) -> None:
     assert over_second("both", "tcp") == over_second("both", "stays") == 0
     assert over_second("both", "quic") > 50
     assert over_second("both", "multipath") > 50
-    assert outcome("both", "multipath-quic") == "ok"
-    assert over_second("both", "multipath-quic") > 50
+    for arm in ("multipath-quic", "multipath-noq"):
+        assert outcome("both", arm) == "ok"
+        assert over_second("both", arm) > 50
     assert found["both", "multipath"]["guard"]["multipath_joins"] == 1
     assert [outcome("first ends", arm) for arm in ("quic", "tcp", "multipath")] == ["ok"] * 3
     assert outcome("first ends", "stays") == "timed_out"

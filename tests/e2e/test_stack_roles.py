@@ -55,7 +55,7 @@ metric = "page_load_time"
 """
 
 
-@pytest.mark.parametrize("stack", ["picoquic", "s2n-quic"])
+@pytest.mark.parametrize("stack", ["noq", "picoquic", "s2n-quic"])
 def test_each_role_loads_a_page_and_every_trial_repeats_itself(stack: str, tmp_path: Path) -> None:
     study = tmp_path / "roles.toml"
     study.write_text(STUDY.replace("STACK", stack))

@@ -295,8 +295,8 @@ KEY = {
     "provision/video_encoding.json": set(),
     "provision/content.py": set(),
     "provision/go.py": {"caddy", "masque", "quic-go", "site", "traffic", "visitor"},
-    "provision/rust.py": {"quinn", "quiche", "s2n-quic", "tquic"},
-    "provision/cargo.py": {"quinn", "quiche", "s2n-quic", "tquic"},
+    "provision/rust.py": {"noq", "quinn", "quiche", "s2n-quic", "tquic"},
+    "provision/cargo.py": {"noq", "quinn", "quiche", "s2n-quic", "tquic"},
     "provision/packaged.py": {"apache", "haproxy", "nginx"},
     "provision/decoder.py": {"firefox"},
 }

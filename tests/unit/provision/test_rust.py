@@ -163,7 +163,7 @@ def test_missing_tools_are_named(adapters: Path, tmp_path: Path, monkeypatch: py
 
 
 @pytest.mark.parametrize("file", ["provision/rust.py", "provision/cargo.py", "core/knobs.py", "core/stack.py"])
-@pytest.mark.parametrize("name", ["quiche", "tquic", "quinn", "s2n-quic"])
+@pytest.mark.parametrize("name", ["quiche", "tquic", "quinn", "s2n-quic", "noq"])
 def test_a_change_of_shared_code_changes_the_key_of_a_stacks_trials(package: Path, name: str, file: str) -> None:
     source = registry.source("stacks", name)
     before = digests.source_digest(source)
@@ -173,7 +173,7 @@ def test_a_change_of_shared_code_changes_the_key_of_a_stacks_trials(package: Pat
 
 
 def test_every_version_has_its_manifest_and_lock() -> None:
-    for name in ("quiche", "tquic", "quinn", "s2n-quic"):
+    for name in ("quiche", "tquic", "quinn", "s2n-quic", "noq"):
         versions = {path.name for path in (adapters_dir() / name / "versions").iterdir()}
         assert versions == set(registry.get("stacks", name).version_names)
         for version in versions:

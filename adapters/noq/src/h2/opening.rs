@@ -1,0 +1,1 @@
+../../../quinn/src/h2/opening.rs

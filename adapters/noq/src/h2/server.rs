@@ -1,0 +1,1 @@
+../../../quinn/src/h2/server.rs

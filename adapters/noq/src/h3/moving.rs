@@ -1,0 +1,1 @@
+../../../quinn/src/h3/moving.rs

@@ -1,0 +1,1 @@
+../../quinn/src/tls.rs
