@@ -8,11 +8,11 @@ A comment behind a sentence binds numbers of the text before it, a comment befor
     <!-- table first-request: rows: 0-RTT vs resumed TCP; 0-RTT vs TCP with early data; columns: 20ms | 10KB; – -->
 
 A line of a comment that begins with `from STUDY:` goes on with another study. `TEXT = PLACE` is about the last such
-text before the comment that stands left of the next item's. An item without `=` holds for all items after it. The words
-of a place, between bars, are those of scripts/entry_values.py. A table has a place for each row and for each of its
-last columns; – binds nothing. A text with `equivalent` is about equivalent cells, and one with `open`, `undecided`,
-`inconclusive` or (?) about inconclusive ones. A cell of a table that says neither is decided, unless `silent` stands
-among the items.
+text before the comment that stands left of the next item's. An item without `=` holds for all items after it.
+`longlook.instruments.atlas.claims.places` has the words of a place, which stand between bars. A table has a place for
+each row and for each of its last columns; – binds nothing. A text with `equivalent` is about equivalent cells, and one
+with `open`, `undecided`, `inconclusive` or (?) about inconclusive ones. A cell of a table that says neither is decided,
+unless `silent` stands among the items.
 
 The number behind a command that runs a study whole is the number of the entry's trials, without a comment.
 """
@@ -21,12 +21,16 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
-from longlook.core import Verdict, codec
-from scripts.entry_values import ENTRIES, MINUS, Place, PlaceError, entry_named, place_of, shown, tokens
+from longlook.core import Verdict, codec, nearest
+from longlook.instruments.atlas.claims.entries import read_entry
+from longlook.instruments.atlas.claims.entry import Entry
+from longlook.instruments.atlas.claims.places import MINUS, Place, PlaceError, place_of, shown, tokens
 
 ROOT = Path(__file__).parents[1]
+ENTRIES = ROOT / "docs" / "data" / "entries"
 _COMMENT = re.compile(r"<!--\s+(?=(?:from|table) )(?P<inside>.*?)-->", re.S)
 _CLAUSE = re.compile(r"(?P<kind>from|table) (?P<study>[\w-]+):(?P<body>.*?)(?=\n *(?:from|table) |-->)", re.S)
 _COMMAND = re.compile(r"^ {4,}longlook run (?P<study>[\w-]+) +# (?P<trials>\d[\d,]*)(?= trials|;|$)", re.M)
@@ -39,6 +43,16 @@ _HIDDEN = re.compile(r"<!--.*?-->|^(?:    |<img ).*?$|^#.*?$|`[^`\n]*`|\]\([^)\n
 _DIGITS = r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?"
 _RESULT = re.compile(rf"(?<![\w.,{MINUS}+:/–-])(?:[+{MINUS}]{_DIGITS}|{_DIGITS}[ \u00a0](?:%|ms|s|times|points)(?!\w))")
 """A number that looks like a result, with its unit if it has no sign."""
+
+
+@cache
+def entry_named(study: str) -> Entry:
+    """Return the entry of a study; PlaceError if there is none."""
+    path = ENTRIES / f"{study}.json"
+    if not path.is_file():
+        known = [file.stem for file in ENTRIES.glob("*.json")]
+        raise PlaceError(f"no entry of a study {study!r}{nearest(study, known)}")
+    return read_entry(path)
 
 
 @dataclass(frozen=True)

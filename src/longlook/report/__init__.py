@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from longlook.report.causes.text import sentence as sentence
     from longlook.report.causes.text import share_text as share_text
     from longlook.report.charts import colours as colours
+    from longlook.report.charts.card import for_both_schemes as for_both_schemes
+    from longlook.report.charts.card import share_card as share_card
     from longlook.report.charts.colours import BASELINE as BASELINE
     from longlook.report.charts.colours import CONTENDER as CONTENDER
     from longlook.report.charts.colours import INK as INK
@@ -83,6 +85,8 @@ if TYPE_CHECKING:
     from longlook.report.machines.wording import spoken as spoken
     from longlook.report.page import write_report as write_report
     from longlook.report.provenance import repeats as repeats
+    from longlook.report.publication.bibliography import AUTHORS as AUTHORS
+    from longlook.report.publication.bibliography import bibliography as bibliography
     from longlook.report.publication.style import PublicationRequest as PublicationRequest
     from longlook.report.publication.style import publication_request as publication_request
     from longlook.report.publication.write import Publication as Publication
@@ -108,6 +112,7 @@ else:
             "causes.searched": "loss_lines losses_sentence screening_sentence seen",
             "causes.section": "anchor",
             "causes.text": "answers_markdown details in_rounds judged_text line sentence share_text",
+            "charts.card": "for_both_schemes share_card",
             "charts.colours": "BASELINE CONTENDER INK INK_SOFT RESULT_COLOURS RULE gradient",
             "charts.export": "ENDINGS export_figure picture",
             "charts.theme": "PAGE_FONT page_specification specification unit_axis",
@@ -130,6 +135,7 @@ else:
             "machines.drawing": "draw",
             "machines.wording": "counted p_value percent spoken",
             "page": "write_report",
+            "publication.bibliography": "AUTHORS bibliography",
             "publication.style": "PublicationRequest publication_request",
             "publication.write": "Publication publish",
             "section": "slug",

@@ -6,11 +6,11 @@ from decimal import ROUND_HALF_EVEN, Decimal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scripts import bound_numbers, entry_values
-from scripts.entry_values import MINUS, PlaceError, place_of, rounded, shown
+from scripts import bound_numbers
 
 from longlook.core import ArmLevel, Effect, Estimate, Verdict
 from longlook.instruments.atlas.claims.entry import Entry
+from longlook.instruments.atlas.claims.places import MINUS, PlaceError, place_of, rounded, shown
 
 STUDY = "kakhki2017-fig7"
 EFFECTS = {"5KB": (31.449999, 30.1, 32.55), "10KB": (-12.25, -14.5, -9.96), "100KB": (0.04, -0.5, 0.6)}
@@ -28,7 +28,7 @@ def estimate(rate: str, size: str) -> Estimate:
 @pytest.fixture
 def entry(monkeypatch: pytest.MonkeyPatch) -> Entry:
     """An entry of figure 7 in which each rate has the effects of EFFECTS, and TCP's arm a level."""
-    real = entry_values.entry_named(STUDY)
+    real = bound_numbers.entry_named(STUDY)
     level = ArmLevel("with", {"rate": "10Mbit", "size": "5KB"}, "10Mbit_5KB", "loss", "%", 10, 1.25, 1.0, 1.75)
     made = replace(
         real,
@@ -117,7 +117,7 @@ def test_a_word_that_an_entry_does_not_know_is_an_error_with_the_nearest(entry: 
 
 
 def test_a_word_with_two_meanings_needs_its_factor() -> None:
-    corbel = entry_values.entry_named("corbel2019-emulation")
+    corbel = bound_numbers.entry_named("corbel2019-emulation")
     with pytest.raises(PlaceError, match="connections= and tcp="):
         place_of(corbel, ["1"])
     assert place_of(corbel, ["tcp=1"]).levels == {"tcp": frozenset({"1"})}

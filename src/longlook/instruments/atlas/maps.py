@@ -1,11 +1,12 @@
 """Published figures beside ours: for each contrast two small matrices on the same places and the same colours."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pandas as pd
 
 from longlook.core import ClaimResult, Contrast
+from longlook.instruments.atlas.claims.marks import marks_of
 from longlook.instruments.atlas.content import AtlasStudy
 from longlook.report import (
     STATE_NOTES,
@@ -34,6 +35,7 @@ class Cell:
     ink: str
     tip: str
     mark: str = ""  # the result's symbol
+    marks: str = ""  # in two characters, of direction and size
     result: str = ""  # of the claim about it
     cliff: str = ""
     link: str = ""
@@ -69,9 +71,25 @@ class Map:
 
 def maps_of(item: AtlasStudy, content: ReportContent, anchors: Mapping[tuple[str, str], str]) -> list[Map]:
     """Return the contrasts that were published first, then others that were found, in the study's order."""
-    found = [_map(item, content, contrast, anchors) for contrast in content.study.contrasts]
+    found = [map_of(item, content, contrast, anchors) for contrast in content.study.contrasts]
     shown = sorted((each for each in found if each.published or each.ours), key=lambda each: each.published is None)
     return _joined(shown)
+
+
+def seen_from(figure: Map, way: str) -> Map:
+    """Return a figure for a page of many figures: links begin with the way to its own page, and cells say no more than
+    they show.
+    """
+
+    def plain(cells: Mapping[Position, Cell] | None) -> Mapping[Position, Cell] | None:
+        if cells is None:
+            return None
+        return {
+            place: replace(cell, tip="", link=cell.link and way + cell.link, why=cell.why and way + cell.why)
+            for place, cell in cells.items()
+        }
+
+    return replace(figure, published=plain(figure.published), ours=plain(figure.ours))
 
 
 def _joined(maps: Sequence[Map]) -> list[Map]:
@@ -117,7 +135,8 @@ def without_run(item: AtlasStudy) -> ReportContent:
     return ReportContent(study, pd.DataFrame(), [], claims, {}, metric_facts(study))
 
 
-def _map(item: AtlasStudy, content: ReportContent, contrast: Contrast, anchors: Mapping[tuple[str, str], str]) -> Map:
+def map_of(item: AtlasStudy, content: ReportContent, contrast: Contrast, anchors: Mapping[tuple[str, str], str]) -> Map:
+    """Return the figure of one contrast: its cells, with published cells among them."""
     claims = claims_of(content, contrast)
     grid = make_grid(content, contrast, claims)
     contender, baseline = content.short_label(contrast.contender), content.short_label(contrast.baseline)
@@ -139,7 +158,7 @@ def _published(
 ) -> dict[Position, Cell]:
     squares = published_squares(content, contrast, grid)
     return {
-        (place.row, place.column): _cell(squares[place.row, place.column], claims[place.key].result)
+        (place.row, place.column): replace(_cell(squares[place.row, place.column]), result=claims[place.key].result)
         for place in grid.in_order()
         if place.key in claims
     }
@@ -164,9 +183,8 @@ def _ours(
         key = contrast.name, str(place.cell_id)
         found[place.row, place.column] = _cell(
             square,
-            claim.result if claim else "",
             tip=_with_claim(square, claim, "" if report or place.cell_id is None else item.surveyed.command),
-            mark=wording.RESULT_SYMBOLS[claim.result] if claim else "",
+            claim=claim,
             link=f"{report}#{anchors[key]}" if report and key in anchors else "",
             why=whys.get(key, ""),
         )
@@ -183,14 +201,16 @@ def _with_claim(square: Square, claim: ClaimResult | None, command: str) -> str:
     return "\n".join(lines)
 
 
-def _cell(square: Square, result: str, tip: str = "", mark: str = "", link: str = "", why: str = "") -> Cell:
+def _cell(square: Square, claim: ClaimResult | None = None, tip: str = "", link: str = "", why: str = "") -> Cell:
+    """Return the square; `claim` is compared with ours."""
     return Cell(
         text=_short(square),
         fill=square.fill,
         ink=square.ink,
         tip=tip or "\n".join(square.tip),
-        mark=mark,
-        result=result,
+        mark=wording.RESULT_SYMBOLS[claim.result] if claim else "",
+        marks=marks_of(claim.result, claim.claim.kind).symbols if claim else "",
+        result=claim.result if claim else "",
         cliff=square.cliff,
         link=link,
         why=why,

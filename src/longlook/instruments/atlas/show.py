@@ -21,7 +21,9 @@ from longlook.instruments.atlas.claims.page import ours_text
 from longlook.instruments.atlas.claims.page import summary_rows as rows_by_claim
 from longlook.instruments.atlas.claims.survey import Survey, SurveyedRun, survey_data
 from longlook.instruments.atlas.content import atlas_data, summary_rows
+from longlook.instruments.atlas.page import PAGE
 from longlook.instruments.atlas.run import Built, ToRun
+from longlook.instruments.atlas.site.build import BuiltSite
 from longlook.report import wording
 from longlook.terminal import Renderings
 
@@ -32,6 +34,29 @@ def atlas_shown(built: Built) -> Renderings:
     return Renderings(
         people=lambda: [_claims_by_study(built), statements_table(built.atlas.claims), f"atlas: {built.page}"],
         lines=lambda: [{**line, **atlas_data(built.atlas)}],
+    )
+
+
+def site_shown(built: BuiltSite) -> Renderings:
+    """Return the place and the size of a site; as JSON one line."""
+    page, load = built.largest
+    line = {
+        "event": "site",
+        "out": str(built.out),
+        "day": built.day,
+        "pages": len(built.loads),
+        "files": built.files,
+        "bytes": built.size_bytes,
+        "largest_page": page,
+        "largest_page_bytes": load,
+    }
+    return Renderings(
+        people=lambda: [
+            f"site: {built.out / PAGE}",
+            f"{len(built.loads)} pages as of {built.day}, {built.size_bytes / 1e6:.1f} MB; the largest, {page}, loads "
+            f"{load / 1000:.0f} kB",
+        ],
+        lines=lambda: [line],
     )
 
 

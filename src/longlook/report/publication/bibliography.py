@@ -134,7 +134,7 @@ _RFC = re.compile(r"\bRFC (\d{3,5})\b")
 _DRAFT = re.compile(r"\b(draft-[a-z0-9-]+)\b")
 _BRACES = re.compile(r"[{}\\]")
 """BibTeX counts braces, also behind a backslash."""
-_AUTHORS = "The authors of Longlook"
+AUTHORS = "The authors of Longlook"
 
 
 @dataclass(frozen=True)
@@ -184,7 +184,7 @@ def _entries_of(source: str) -> dict[str, str]:
 def _longlook(version: str, note: str) -> str:
     lines = [
         "@software{longlook,",
-        f"  author  = {{{{{_AUTHORS}}}}},",
+        f"  author  = {{{{{AUTHORS}}}}},",
         "  title   = {Longlook: a laboratory for transport protocols},",
         f"  version = {{{latex.escaped(_BRACES.sub('', version))}}},",
         *([f"  note    = {{{latex.escaped(note)}}},"] if note else []),

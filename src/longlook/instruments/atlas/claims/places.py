@@ -1,4 +1,4 @@
-"""The values of an entry at a place that a document names, and the text of numbers that shows them.
+"""The values of an entry at a place that a document or a finding names, and the text of numbers that shows them.
 
 A place is a list of words: the name or family of a contrast, levels of factors by their labels, an arm, a metric. It
 selects estimates, or with an arm the medians of that arm. `FACTOR=LABEL`, `contrast=NAME`, `arm=NAME` and `metric=NAME`
@@ -12,15 +12,11 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_HALF_EVEN, Decimal
-from functools import cache
-from pathlib import Path
 
 from longlook.core import Better, Estimate, Verdict, nearest
-from longlook.instruments.atlas.claims.entries import read_entry
 from longlook.instruments.atlas.claims.entry import Entry
 from longlook.metrics import find_metric
 
-ENTRIES = Path(__file__).parents[1] / "docs" / "data" / "entries"
 MINUS = "\u2212"
 VERDICTS: Mapping[str, frozenset[Verdict]] = {
     "better": frozenset({Verdict.BETTER}),
@@ -32,9 +28,9 @@ VERDICTS: Mapping[str, frozenset[Verdict]] = {
 SIDES = ("baseline", "contender")
 WANTED = (*SIDES, "p", "least", "most", "intervals", "published", "difference", "ratio")
 """SIDES are the arms' medians (means over all loads if losses are integrated), `p` the adjusted p. `least` and `most`
-choose one of several values by its size; `intervals` are the outermost ends of several; `published` is the source's
-effect of claims there. Of values in pairs `difference` is how far the second is from the first, in points or a unit,
-and `ratio` what it is times the first."""
+choose one of several values by its size. `intervals` are the outermost ends of several. `published` is the source's
+effect of claims there. Values may come in pairs: then `difference` is the distance from the first to the second, in
+points or a unit, and `ratio` is the second divided by the first."""
 
 WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 ALSO = {"none": 0, "zero": 0, "once": 1, "twice": 2}
@@ -45,25 +41,15 @@ _UNIT = r"(?:[ \u00a0](?:%|points|times|ms|s/GB|s|µs|Mbit/s|KB|MB|B|stalls)(?![
 _TOKEN = re.compile(rf"(?P<low>{_NUMBER})(?: to (?P<high>{_NUMBER}))?(?P<unit>{_UNIT})?", re.I)
 _TIMES = {("s", "ms"): 3, ("s", "µs"): 6, ("ms", "s"): -3, ("s/GB", "s"): 0, ("%", "points"): 0}
 _POWERS = _TIMES | {("B", "KB"): -3, ("B", "MB"): -6, ("KB", "MB"): -3}
-"""By the unit of a value and the one that is shown, the power of ten between them."""
+"""By the unit of a value and the unit that is shown, the power of ten between them."""
 
 
 class PlaceError(ValueError):
     """A place that selects nothing, or a text that cannot show its values; the message says which."""
 
 
-@cache
-def entry_named(study: str) -> Entry:
-    """Return the entry of a study; PlaceError if there is none."""
-    path = ENTRIES / f"{study}.json"
-    if not path.is_file():
-        known = [file.stem for file in ENTRIES.glob("*.json")]
-        raise PlaceError(f"no entry of a study {study!r}{nearest(study, known)}")
-    return read_entry(path)
-
-
 def rounded(value: float, decimals: int, *, signed: bool = False) -> str:
-    """Return a value with so many decimals, rounded once from its shortest decimal text, ties to even.
+    """Return a value with this number of decimals, rounded once from its shortest decimal text, ties to even.
 
     Thousands are separated, a minus is U+2212, and `signed` adds a plus. Zero has no sign.
     """
@@ -74,7 +60,7 @@ def rounded(value: float, decimals: int, *, signed: bool = False) -> str:
 
 
 @dataclass(frozen=True)
-class Value:
+class EntryValue:
     """A number of an entry with its interval and its unit; None: unknown. `ratio` is an effect's ratio of the arms,
     None if the effect is a difference.
     """
@@ -86,25 +72,25 @@ class Value:
     is_effect: bool = False
     ratio: float | None = None
 
-    def flipped(self) -> "Value":
+    def flipped(self) -> "EntryValue":
         """Return what is worse by as much."""
         low, high = (None if end is None else -end for end in (self.high, self.low))
         return replace(self, number=None if self.number is None else -self.number, low=low, high=high)
 
 
-def _value(item: Estimate, side: str, *, p: bool) -> Value:
+def _value(item: Estimate, side: str, *, p: bool) -> EntryValue:
     """Return the level of a side of an estimate, or its adjusted p, or its effect in its unit."""
     if side:
-        return Value(item.levels[SIDES.index(side)], unit=item.unit)
+        return EntryValue(item.levels[SIDES.index(side)], unit=item.unit)
     if p:
-        return Value(item.p_adjusted, unit="")
+        return EntryValue(item.p_adjusted, unit="")
     if item.difference is not None:
-        return Value(item.difference.value, item.difference.low, item.difference.high, item.difference.unit, True)
+        return EntryValue(item.difference.value, item.difference.low, item.difference.high, item.difference.unit, True)
     ratio = None
     if item.effect_pct is not None:
         lower = find_metric(item.metric).better is Better.LOWER
         ratio = 1 - item.effect_pct / 100 if lower else 1 + item.effect_pct / 100
-    return Value(item.effect_pct, item.ci_low_pct, item.ci_high_pct, is_effect=True, ratio=ratio)
+    return EntryValue(item.effect_pct, item.ci_low_pct, item.ci_high_pct, is_effect=True, ratio=ratio)
 
 
 def _known(value: float | None) -> float:
@@ -113,20 +99,20 @@ def _known(value: float | None) -> float:
     return value
 
 
-def _difference(first: Value, second: Value) -> Value:
-    return Value(abs(_known(second.number) - _known(first.number)), unit=second.unit)
+def _difference(first: EntryValue, second: EntryValue) -> EntryValue:
+    return EntryValue(abs(_known(second.number) - _known(first.number)), unit=second.unit)
 
 
-def _ratio(first: Value, second: Value) -> Value:
+def _ratio(first: EntryValue, second: EntryValue) -> EntryValue:
     if not _known(first.number):
         raise PlaceError("a ratio to zero")
     ratio = _known(second.number) / _known(first.number)
-    return Value(100 * (ratio - 1), is_effect=True, ratio=ratio)
+    return EntryValue(100 * (ratio - 1), is_effect=True, ratio=ratio)
 
 
 @dataclass(frozen=True)
 class Place:
-    """What a list of words selects of an entry; an empty set or None leaves that open."""
+    """The part of an entry that a list of words selects; an empty set or None leaves that open."""
 
     entry: Entry
     levels: Mapping[str, frozenset[str]] = field(default_factory=dict)
@@ -154,7 +140,7 @@ class Place:
         ]
         return sorted(found, key=lambda item: self.contrasts.index(item.contrast)) if self.contrasts else found
 
-    def values(self) -> list[Value]:
+    def values(self) -> list[EntryValue]:
         """Return the values that the place stands for, in the order of its arms and contrasts, then of the entry."""
         found = self._all()
         if not {"difference", "ratio"} & set(self.wanted):
@@ -164,12 +150,12 @@ class Place:
         combined = _difference if "difference" in self.wanted else _ratio
         return [combined(first, second) for first, second in zip(found[::2], found[1::2], strict=True)]
 
-    def _all(self) -> list[Value]:
+    def _all(self) -> list[EntryValue]:
         if self.arms:
             return [value for arm in self.arms for value in self._medians(arm)]
         if "published" in self.wanted:
             return [
-                Value(claim.effect_pct, is_effect=True)
+                EntryValue(claim.effect_pct, is_effect=True)
                 for claim in self.entry.study.claims
                 if claim.effect_pct is not None
                 and (not self.contrasts or claim.contrast in self.contrasts)
@@ -178,17 +164,17 @@ class Place:
         sides = [word for word in self.wanted if word in SIDES] or [""]
         return [_value(item, side, p="p" in self.wanted) for item in self.estimates() for side in sides]
 
-    def _medians(self, wanted: str) -> list[Value]:
+    def _medians(self, wanted: str) -> list[EntryValue]:
         """Return the medians of an arm, one for each metric and cell."""
         found = {
-            (level.metric, level.cell_id): Value(level.median, level.low, level.high, level.unit)
+            (level.metric, level.cell_id): EntryValue(level.median, level.low, level.high, level.unit)
             for level in self.entry.levels
             if level.arm == wanted and self.metric in (None, level.metric) and self.holds(level.cell, exactly=True)
         }
         for item in self.estimates():
             for arm, level in zip((item.baseline, item.contender), item.levels, strict=True):
                 if arm == wanted:
-                    found.setdefault((item.metric, item.cell_id), Value(level, unit=item.unit))
+                    found.setdefault((item.metric, item.cell_id), EntryValue(level, unit=item.unit))
         return list(found.values())
 
 
@@ -273,7 +259,7 @@ def _names(entry: Entry) -> dict[str, dict[str, list[str]]]:
 
 @dataclass(frozen=True)
 class Token:
-    """A number or a span in a text: where it is, as shown, and the unit that follows it, if not at once then later."""
+    """A number or a span in a text: its place, its digits as shown, and the unit that follows it at once or later."""
 
     start: int
     end: int
@@ -292,7 +278,7 @@ class Token:
 
 
 def tokens(text: str, *, words: bool = True) -> list[Token]:
-    """Return the numbers and spans of a text in their order, also those in words if asked."""
+    """Return the numbers and spans of a text in their order, also numbers in words if asked."""
     found: list[Token] = []
     unit = ""
     for match in reversed(list(_TOKEN.finditer(text))):
@@ -332,7 +318,7 @@ def _values(parts: Sequence[Token], place: Place) -> list[str]:
     values = place.values()
     if not values:
         raise PlaceError("nothing is there")
-    choose: dict[str, Callable[..., Value]] = {"least": min, "most": max}
+    choose: dict[str, Callable[..., EntryValue]] = {"least": min, "most": max}
     for word in choose.keys() & set(place.wanted):
         values = [choose[word](values, key=lambda item: abs(_known(item.number)))]
     singles = [token for token in parts if len(token.numbers) == 1]
@@ -358,7 +344,7 @@ def _values(parts: Sequence[Token], place: Place) -> list[str]:
     return [new[token.start] for token in parts]
 
 
-def _is_flipped(item: Value, single: Token | None, span: Token | None) -> bool:
+def _is_flipped(item: EntryValue, single: Token | None, span: Token | None) -> bool:
     """Return whether a text without signs says that the contender is worse, so that `30 % longer` is −30 %."""
     if not item.is_effect:
         return False
@@ -367,7 +353,7 @@ def _is_flipped(item: Value, single: Token | None, span: Token | None) -> bool:
     return span is not None and not span.is_signed and _known(item.high) < 0
 
 
-def _range(token: Token, values: Sequence[Value], *, whole: bool) -> str:
+def _range(token: Token, values: Sequence[EntryValue], *, whole: bool) -> str:
     """Return the least and the largest of values, or of their intervals; without a sign if all have the same one."""
     if whole:
         ends = [_known(end) for item in values for end in (item.low, item.high)]
@@ -382,7 +368,7 @@ def _span(token: Token, low: float, high: float) -> str:
     return " to ".join(_as_shown(text, end) for text, end in zip(token.numbers, (low, high), strict=True))
 
 
-def _number(item: Value, unit: str) -> float:
+def _number(item: EntryValue, unit: str) -> float:
     """Return a value in the unit that is shown; `times` is the ratio of the larger arm to the other."""
     if unit == "times":
         ratio = _known(item.ratio)
