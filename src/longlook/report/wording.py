@@ -392,8 +392,14 @@ def answer(content: ReportContent) -> list[str]:
 
 
 def _drawn(content: ReportContent) -> dict[str, str]:
-    """Return the laws of the settings that any round drew: the order of requests is none of a page of one object."""
+    """Return the laws of the settings that any round drew: the order of requests is none of a page of one object.
+
+    An entry of the atlas has no samples. The quantities of a path and a load are drawn in any case; of the rest nothing
+    is said then.
+    """
     names, samples = columns(content.study.around), content.samples
+    if samples.empty:
+        return {setting: law for setting, law in content.study.around.items() if setting in laws.QUANTITIES}
     return {
         setting: law
         for setting, law in content.study.around.items()
