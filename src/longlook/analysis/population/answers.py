@@ -1,7 +1,9 @@
 """Distributions over users: levels of both arms, their change, who gains and who loses, with intervals.
 
 A load of the population is a round of a cell, with the cell's share of the users divided by its rounds. A load that
-failed has no time: of a metric that is better if lower it is slower than every other. Intervals are percentiles of a
+failed never ended, and is slower than every other by a metric of WHOLE_LOADS. In means it counts as the time limit,
+beyond which nobody waited (a restricted mean, Royston and Parmar, Stat. Med. 30, 2011). Other metrics leave the round
+of a failed load out. Intervals are percentiles of a
 bootstrap that draws whole rounds, with all cells in them, and users anew (Davison and Hinkley, Bootstrap Methods and
 their Application, 1997, 3.8 and 5.3). A cell with other rounds than the rest draws its own.
 """
@@ -19,6 +21,8 @@ from longlook.analysis.stats.procedures import Floats
 from longlook.analysis.stats.scales import by_ratios
 from longlook.core import Better, Contrast, Effect, Estimate, Metric, Study, find_metric, margin_of
 
+WHOLE_LOADS = frozenset({"page_load_time", "upload_time"})
+"""Metrics of times until a load has ended, which a failed load never has."""
 DRAWS = 1000
 LEAST_ROUNDS = 6
 """Rounds below which an interval over rounds is not given: fewer have too few different draws."""
@@ -78,6 +82,7 @@ class AnswerOfUsers:
     failed: tuple[Effect, Effect]  # loads of each arm that failed, in %
     outside_pct: float
     unmeasured_pct: float
+    counts_failures: bool  # whether a load that failed is one of the loads
     modelled_pct: float  # loads of the contender that were taken to fall back
     reasons: Mapping[str, float]  # in %
     ratios: Mapping[str, tuple[float, float]]
@@ -98,6 +103,12 @@ class _Loads:
     contender: Floats
     per_cell: Floats  # rounds of each cell
     modelled: NDArray[np.bool_]
+    limit: float | None  # the time that stands for a load that failed; None of metrics that are no times
+
+    def limited(self, values: Floats) -> Floats:
+        """Return values in which the limit stands for loads that failed, if there is one."""
+        found: Floats = values if self.limit is None else np.where(np.isfinite(values), values, self.limit)
+        return found
 
 
 def answer(
@@ -110,7 +121,7 @@ def answer(
     metric = find_metric(contrast.metric)
     found = {data.cell_id: data for data in cells.of(contrast)}
     by_cell = [found.get(cell.cell_id) for cell in placing.cells]
-    loads = _loads(placing, by_cell, metric, users.fallback_s)
+    loads = _loads(placing, by_cell, metric, users.fallback_s, study.timeout_s)
     weights = placing.weights
     measured = np.where(loads.per_cell > 0, weights, 0.0)
     if not len(loads.cell) or not measured.sum() > 0:
@@ -134,6 +145,7 @@ def answer(
         failed=(_share("failed baseline", point, spread), _share("failed contender", point, spread)),
         outside_pct=100 * placing.outside,
         unmeasured_pct=100 * (inside - float(measured.sum())) / inside,
+        counts_failures=metric.name in WHOLE_LOADS,
         modelled_pct=_percent_of(loads, measured, loads.modelled),
         reasons={reason: 100 * share for reason, share in placing.reasons.items()},
         ratios=placing.ratios,
@@ -157,10 +169,12 @@ def mean_over_users(placing: Placing, cells: Cells, arm: str, metric: str) -> fl
     return total / weight if weight else None
 
 
-def _loads(placing: Placing, by_cell: Sequence[CellData | None], metric: Metric, fallback_s: float | None) -> _Loads:
+def _loads(
+    placing: Placing, by_cell: Sequence[CellData | None], metric: Metric, fallback_s: float | None, timeout_s: float
+) -> _Loads:
     rows: list[tuple[int, int, float, float, bool]] = []
     per_cell = np.zeros(len(placing.cells))
-    never = np.inf if metric.better is Better.LOWER else -np.inf
+    never = np.inf if metric.name in WHOLE_LOADS else None
     for at, (cell, data) in enumerate(zip(placing.cells, by_cell, strict=True)):
         if data is None:
             continue
@@ -169,11 +183,11 @@ def _loads(placing: Placing, by_cell: Sequence[CellData | None], metric: Metric,
             fails = data.baseline.failed[number], data.contender.failed[number]
             one = never if fails[0] else data.baseline.values.get(number)
             other = never if fails[1] else data.contender.values.get(number)
+            falls_back = fallback_s is not None and fails[1] and not fails[0] and blocked and metric.unit == "s"
+            if falls_back and fallback_s is not None and one is not None:
+                other = one + fallback_s
             if one is None or other is None:
                 continue
-            falls_back = fallback_s is not None and fails[1] and not fails[0] and blocked and metric.unit == "s"
-            if falls_back and fallback_s is not None:
-                other = one + fallback_s
             rows.append((at, number, one, other, falls_back))
             per_cell[at] += 1
     columns = list(zip(*rows, strict=True)) if rows else [(), (), (), (), ()]
@@ -184,6 +198,7 @@ def _loads(placing: Placing, by_cell: Sequence[CellData | None], metric: Metric,
         np.array(columns[3], np.float64),
         per_cell,
         np.array(columns[4], np.bool_),
+        timeout_s if metric.name in WHOLE_LOADS else None,
     )
 
 
@@ -201,26 +216,29 @@ def _figures(loads: _Loads, shares: Floats, drawn: Floats, metric: Metric, margi
     weights = drawn * each[:, loads.cell]
     weights /= weights.sum(axis=1, keepdims=True)
     found: dict[str, Floats] = {}
-    for arm, values in (("baseline", loads.baseline), ("contender", loads.contender)):
-        ended = np.isfinite(values)
+    for arm, values, limited in (
+        ("baseline", loads.baseline, loads.limited(loads.baseline)),
+        ("contender", loads.contender, loads.limited(loads.contender)),
+    ):
+        ended = np.isfinite(limited)
         known = weights * ended
         total = known.sum(axis=1)
-        means = (known[:, ended] @ values[ended]) / np.where(total > 0, total, np.nan)
-        found[f"mean {arm}"] = means
-        found[f"failed {arm}"] = np.clip(100 * (1 - total), 0.0, 100.0)
+        found[f"mean {arm}"] = (known[:, ended] @ limited[ended]) / np.where(total > 0, total, np.nan)
+        found[f"failed {arm}"] = np.clip(100 * (1 - (weights * np.isfinite(values)).sum(axis=1)), 0.0, 100.0)
         order = np.argsort(values if metric.better is Better.LOWER else -values, kind="stable")
         ranked, shares_so_far = values[order], np.cumsum(weights[:, order], axis=1)
         for level, name in zip(QUANTILES, _LEVELS[1:], strict=False):
             at = np.minimum((shares_so_far < level - _ROUNDING).sum(axis=1), len(ranked) - 1)
             found[f"{name} {arm}"] = ranked[at]
     order = np.argsort(loads.baseline if metric.better is Better.LOWER else -loads.baseline, kind="stable")
-    both = np.isfinite(loads.baseline) & np.isfinite(loads.contender)
+    one, other = loads.limited(loads.baseline), loads.limited(loads.contender)
+    both = np.isfinite(one) & np.isfinite(other)
     so_far = np.cumsum(weights[:, order], axis=1)
     for part, name in zip(TAILS, _LEVELS[-len(TAILS) :], strict=True):
         tail = np.clip(so_far - (1 - part), 0.0, weights[:, order]) * both[order]
         total = tail.sum(axis=1)
         total = np.where(total > 0, total, np.nan)
-        for arm, values in (("baseline", loads.baseline), ("contender", loads.contender)):
+        for arm, values in (("baseline", one), ("contender", other)):
             found[f"{name} {arm}"] = (tail @ np.where(both, values, 0.0)[order]) / total
     effects = _effects(loads, drawn, metric)
     found |= _shares_of_users(effects, shares, margin)

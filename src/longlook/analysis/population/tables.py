@@ -257,7 +257,9 @@ def _check_plausible(name: str, quantity: str, of: Column, values: Floats) -> No
     if not low <= median <= high:
         units = ", ".join(_UNITS[quantity])
         hint = f'write {quantity} = "{of.name}:UNIT" with another unit: {units}'
-        raise InputError(f"{name}: half of {of.name} read in {of.unit} is beyond {median:.3g} {unit}", hint)
+        raise InputError(
+            f"{name}: the median of {of.name}, read in {of.unit}, is {median:.3g} {unit}, as of no population", hint
+        )
 
 
 def _truth(text: str, where: str, name: str) -> float:

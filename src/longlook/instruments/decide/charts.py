@@ -4,20 +4,28 @@ from typing import Any
 
 import altair as alt
 
-from longlook.analysis import AnswerOfUsers
+from longlook.analysis import AnswerOfUsers, CellOfUsers
 from longlook.report import BASELINE, CONTENDER, RULE, unit_axis
 
 _HEIGHT_PX = 260
-_MOST_PCT = 200.0
+_MOST_PCT = 100.0
 """The change up to which bars are drawn; a tip has the number."""
+
+
+def _shown(cell: CellOfUsers) -> float:
+    """Return a cell's change; the most that is drawn if only one arm failed in most of its loads."""
+    if cell.effect_pct is not None:
+        return cell.effect_pct
+    before, after = cell.failed_pct
+    return _MOST_PCT if before > after else -_MOST_PCT if after > before else 0.0
 
 
 def change_chart(answer: AnswerOfUsers) -> Any:
     """Return users in the order of their change: a bar for each cell, as wide as its share of them."""
-    cells = [cell for cell in answer.cells if cell.effect_pct is not None]
-    rows, at = [], 0.0
-    for cell in sorted(cells, key=lambda each: each.effect_pct or 0.0):
-        effect = cell.effect_pct or 0.0
+    rows: list[dict[str, Any]] = []
+    at = 0.0
+    for cell in sorted(answer.cells, key=_shown):
+        effect = _shown(cell)
         rows.append(
             {
                 "from": round(at, 4),

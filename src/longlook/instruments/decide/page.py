@@ -17,7 +17,7 @@ from longlook.report import asset, embedded_json, page_specification, template, 
 PAGE, ANSWER = "index.html", "answer.json"
 _SHOWN = ("mean", "p50", "p75", "p95", "p99", "slowest 5 %", "slowest 1 %")
 _NAMES: Mapping[str, str] = {
-    "mean": "mean of loads that ended",
+    "mean": "mean",
     "p50": "half of the loads (p50)",
     "p75": "p75",
     "p95": "p95",
@@ -141,7 +141,8 @@ def _table(answer: AnswerOfUsers) -> dict[str, Any]:
         own = {"name": "mean of the users’ own changes", "baseline": "", "contender": ""}
         rows.append({**own, **_change(answer.typical, answer.margin_pct)})
     measured = 100 - answer.unmeasured_pct
-    about = "" if measured > _NEARLY_ALL_PCT else f" of the {measured:.1f} % of the users who have it"
+    ended = "" if answer.counts_failures else " of loads that ended"
+    about = ended if measured > _NEARLY_ALL_PCT else f" of the {measured:.1f} % of the users who have it"
     return {"caption": f"{find_metric(answer.metric).label}{about}", "rows": rows}
 
 
@@ -153,11 +154,14 @@ def _change(effect: Effect | None, margin: float) -> dict[str, str]:
 
 
 def _sentence(answer: AnswerOfUsers, baseline: str, contender: str) -> str:
-    return (
+    users = (
         f"Better beyond {answer.margin_pct:g} {_unit(answer)}: {share(answer.better)} of the users. "
-        f"Worse: {share(answer.worse)}. Loads that failed: {share(answer.failed[0])} over {baseline}, "
-        f"{share(answer.failed[1])} over {contender}."
+        f"Worse: {share(answer.worse)}."
     )
+    if not answer.counts_failures:
+        return users
+    failed = f"{share(answer.failed[0])} over {baseline}, {share(answer.failed[1])} over {contender}"
+    return f"{users} Loads that failed: {failed}; in means they count as the time limit."
 
 
 def _unit(answer: AnswerOfUsers) -> str:
@@ -205,6 +209,7 @@ def _settings(found: UsersAnswered, labels: Mapping[str, str]) -> list[dict[str,
                 "slow": change(level(answer, "p95").change),
                 "better": share(answer.better),
                 "worse": share(answer.worse),
+                "failed": share(answer.failed[1]),
             }
         )
     return rows

@@ -50,11 +50,11 @@ def _people(
                 for each in answer.levels
                 if each.name in _LEVELS
             ]
-            + [("failed", share(answer.failed[0]), share(answer.failed[1]), "")],
+            + [("failed", share(answer.failed[0]), share(answer.failed[1]), "")] * answer.counts_failures,
             found.arms[answer.contrast],
         )
     if settings is not None:
-        table = Table("setting", "against", "", "users’ mean", "p95", title="What each setting is worth")
+        table = Table("setting", "against", "", "users’ mean", "p95", "failed", title="What each setting is worth")
         for answer in settings.answers:
             baseline, contender = settings.arms[answer.contrast]
             cells = (
@@ -63,6 +63,7 @@ def _people(
                 ", ".join(answer.apart.values()),
                 change(answer.typical),
                 change(level(answer, "p95").change),
+                share(answer.failed[1]),
             )
             table.add_row(*map(Text, cells))
         yield table

@@ -68,7 +68,7 @@ def _by_mean(mean: Effect, worse: str, margin: float) -> tuple[Advice, str]:
     if high < -margin:
         return Advice.NO, "the mean is worse"
     if low < -margin or high > margin:
-        return Advice.OPEN, f"the mean changes by {low:+.1f} to {high:+.1f} %, on both sides of what matters"
+        return Advice.OPEN, f"the mean changes by {_bound(low)} to {_bound(high)} %, on both sides of what matters"
     stays = f"the mean stays within {margin:g} %"
     return (Advice.TRADE, f"{stays}, but {worse} worse") if worse else (Advice.ALIKE, stays)
 
@@ -89,7 +89,7 @@ def paragraph(found: UsersAnswered, advised: Sequence[Advised]) -> list[str]:
     sentences = []
     for each in advised:
         answer = each.answer
-        about = f"{_apart(answer.apart)}: " if answer.apart else ""
+        about = f"For {_apart(answer.apart)}: " if len(advised) > 1 and answer.apart else ""
         sentences.append(f"{about}{_advice_text(each)}")
         sentences.append(_who(answer))
         sentences.append(_how_much(answer))
@@ -136,7 +136,7 @@ def _fallback(found: UsersAnswered) -> Iterator[str]:
             continue
         waited = found.means.get((H3, FALLBACK_TIME, at))
         after = f", after {1e3 * waited:.0f} ms on average" if waited is not None else ""
-        yield f"{without:.1f} % of the objects come over TCP all the same, since QUIC does not get through{after}."
+        yield f"{without:.1f} % of the objects come over TCP all the same: QUIC does not get through in time{after}."
 
 
 def amount(effect: Effect) -> str:
@@ -174,7 +174,7 @@ def share(effect: Effect) -> str:
 
 
 def is_of_loads(answer: AnswerOfUsers) -> bool:
-    """Return whether an answer is about every load, not about the ones that fell back or about what carried them."""
+    """Return whether an answer is about every load: not about fallbacks alone, nor about what carried objects."""
     return answer.metric not in (QUIC_SHARE, FALLBACK_TIME)
 
 

@@ -121,7 +121,7 @@ def test_intervals_hold_rounds_and_samples_of_users() -> None:
     assert any("a bootstrap over rounds needs" in note for note in few.notes)
 
 
-def test_a_load_that_fails_is_slower_than_all_and_no_part_of_the_mean() -> None:
+def test_a_load_that_fails_is_slower_than_all_and_counts_as_the_time_limit_in_means() -> None:
     made = paths(near=NEAR, shut=SHUT)
     shut = pd.concat([rows([1.0] * 8, [], "shut", METRIC), rows([], [None] * 8, "shut", METRIC, outcome="failed")])
     samples = pd.concat([rows([1.0] * 8, [0.5] * 8, "near", METRIC), shut])
@@ -132,7 +132,7 @@ def test_a_load_that_fails_is_slower_than_all_and_no_part_of_the_mean() -> None:
     assert found.worse.value == pytest.approx(10)
     assert np.isinf(levels["p95"].contender.value)
     assert levels["p95"].change is None
-    assert levels["mean"].contender.value == pytest.approx(0.5)
+    assert levels["mean"].contender.value == pytest.approx(0.9 * 0.5 + 0.1 * made.timeout_s)
     modelled = said(replace(users, fallback_s=3.0), made, samples)
     assert modelled.failed[1].value == 0
     assert modelled.modelled_pct == pytest.approx(10)

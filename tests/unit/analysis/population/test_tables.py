@@ -61,8 +61,8 @@ def test_rows_without_a_value_are_counted(tmp_path: Path) -> None:
         ("rtt_ms,rate_mbps\n,10\n,20\n", {}, "column 'rtt_ms' is empty"),
         ("rtt_ms,rate_mbps\n50,10\nfast,20\n", {}, "users.csv:3: rtt_ms = fast: not a number"),
         ("rtt_ms,rate_mbps\n50,10\n-5,20\n", {}, "users.csv:3: rtt_ms = -5 is negative"),
-        ("rtt_ms,rate_mbps\n0.05,10\n0.08,20\n", {}, "half of rtt_ms read in ms is beyond"),
-        ("rtt_ms,rate_mbps\n50,10000000\n", {}, "half of rate_mbps read in Mbit is beyond"),
+        ("rtt_ms,rate_mbps\n0.05,10\n0.08,20\n", {}, "the median of rtt_ms, read in ms, is 6.5e-05 s"),
+        ("rtt_ms,rate_mbps\n50,10000000\n", {}, "the median of rate_mbps, read in Mbit, is 1e+13 bit/s"),
         (
             "rtt_ms,rate_mbps,loss_share\n50,10,0.01\n50,10,2\n",
             {},

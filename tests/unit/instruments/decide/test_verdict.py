@@ -19,8 +19,8 @@ def made(mean: float, slow: float, slowest: float, *, spread: float = 1.0, fails
     levels = (figure("mean", mean, spread), figure("p95", slow, 1), figure("p99", slowest, 1, endless=slowest == -1000))
     none, some = Effect(0.0, 0.0, 0.0, "%"), Effect(fails, fails, fails, "%")
     return AnswerOfUsers(
-        "h3 vs h2", "page_load_time", "s", {}, levels, None, none, none, none, (none, some), 0.0, 0.0, 0.0, {}, {}, (),
-        (), 10, 3.0,
+        "h3 vs h2", "page_load_time", "s", {}, levels, None, none, none, none, (none, some), 0.0, 0.0, True, 0.0, {},
+        {}, (), (), 10, 3.0,
     )  # fmt: skip
 
 
