@@ -19,7 +19,7 @@ from longlook.analysis import (
     place,
     read_users,
 )
-from longlook.core import SAMPLES, Contrast, Estimate, InputError, RunFolder, allowed
+from longlook.core import SAMPLES, Contrast, Estimate, InputError, RunFolder, allowed, files
 from longlook.pipeline.result_files import ESTIMATES
 
 
@@ -100,8 +100,8 @@ def answer_users(folder: RunFolder, users: Users, metrics: Sequence[str] = ()) -
 
 def _tables(folder: RunFolder) -> tuple[pd.DataFrame, list[Estimate]]:
     try:
-        samples = pd.read_parquet(folder.path / SAMPLES)
-        return samples, list(estimates_from_table(pd.read_parquet(folder.path / ESTIMATES)))
+        samples = pd.read_parquet(files.regular(folder.path / SAMPLES))
+        return samples, list(estimates_from_table(pd.read_parquet(files.regular(folder.path / ESTIMATES))))
     except OSError as error:
         again = f"longlook report {folder.path}"
         raise InputError(f"{folder.path} was not measured yet: {error}", again) from error
