@@ -12,6 +12,7 @@ from benches import (
     ledger,
     live_page,
     overhead,
+    population,
     processor,
     proxied,
     reproduce,
@@ -51,6 +52,7 @@ BENCHES: dict[str, results.Bench] = {
     "witness": witness.measure,
     "api": api.measure,
     "executor": executor.measure,
+    "population": population.measure,
     "live_page": lambda: live_page.measure(rounds=6),
 }
 

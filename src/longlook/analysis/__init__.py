@@ -37,6 +37,23 @@ if TYPE_CHECKING:
     from longlook.analysis.outputs import filled_tables as filled_tables
     from longlook.analysis.outputs import mean_work as mean_work
     from longlook.analysis.outputs import share_of_epochs as share_of_epochs
+    from longlook.analysis.population.answers import LEAST_ROUNDS as LEAST_ROUNDS
+    from longlook.analysis.population.answers import AnswerOfUsers as AnswerOfUsers
+    from longlook.analysis.population.answers import CellOfUsers as CellOfUsers
+    from longlook.analysis.population.answers import LevelOfUsers as LevelOfUsers
+    from longlook.analysis.population.answers import answer as answer
+    from longlook.analysis.population.answers import mean_over_users as mean_over_users
+    from longlook.analysis.population.grid import Network as Network
+    from longlook.analysis.population.grid import as_fast_as_links as as_fast_as_links
+    from longlook.analysis.population.grid import networks_for as networks_for
+    from longlook.analysis.population.making import declared_users as declared_users
+    from longlook.analysis.population.making import read_users as read_users
+    from longlook.analysis.population.people import BLOCKED as BLOCKED
+    from longlook.analysis.population.people import Users as Users
+    from longlook.analysis.population.people import whose_udp_passes as whose_udp_passes
+    from longlook.analysis.population.places import Placing as Placing
+    from longlook.analysis.population.places import cells_with_quantities as cells_with_quantities
+    from longlook.analysis.population.places import place as place
     from longlook.analysis.results_digest import ResultsDigest as ResultsDigest
     from longlook.analysis.results_digest import digest_of_results as digest_of_results
     from longlook.analysis.samples import FACTOR_PREFIX as FACTOR_PREFIX
@@ -130,6 +147,11 @@ else:
             "measure": "MeasuredAttempt measure_all measure_trials with_comparisons",
             "measure_cache": "MeasureCache",
             "outputs": "TABLES filled_tables mean_work share_of_epochs",
+            "population.answers": "AnswerOfUsers CellOfUsers LEAST_ROUNDS LevelOfUsers answer mean_over_users",
+            "population.grid": "Network as_fast_as_links networks_for",
+            "population.making": "declared_users read_users",
+            "population.people": "BLOCKED Users whose_udp_passes",
+            "population.places": "Placing cells_with_quantities place",
             "results_digest": "ResultsDigest digest_of_results",
             "samples": "FACTOR_PREFIX RANDOM_LOSSES samples_table",
             "statistics_cache": "Statistics statistics_of",

@@ -20,6 +20,7 @@ from longlook.instruments.compare import command as compare
 from longlook.instruments.compare import exits
 from longlook.instruments.compare import gate_command as gate
 from longlook.instruments.conformance import command as conformance
+from longlook.instruments.decide import command as decide
 from longlook.instruments.infer import command as infer
 from longlook.instruments.link import command as link
 from longlook.instruments.measure import command as measure
@@ -42,6 +43,7 @@ _PANELS: Mapping[str, Mapping[str, "Callable[..., None] | typer.Typer"]] = {
     },
     "Compare versions": {"compare": compare.compare, "gate": gate.gate, "bisect": compare.bisect},
     "Measure a site": {"measure": measure.measure},
+    "Decide": {"decide": decide.decide, "population": decide.population},
     "Write a study": {
         "study": study.study_app,
         "stacks": stacks.stacks_app,

@@ -40,6 +40,9 @@ if TYPE_CHECKING:
     from longlook.pipeline.options import RunOptions as RunOptions
     from longlook.pipeline.partial import PartialRun as PartialRun
     from longlook.pipeline.partial import SoFar as SoFar
+    from longlook.pipeline.populations import UsersAnswered as UsersAnswered
+    from longlook.pipeline.populations import answer_users as answer_users
+    from longlook.pipeline.populations import users_of as users_of
     from longlook.pipeline.preview import LIVE as LIVE
     from longlook.pipeline.preview import Preview as Preview
     from longlook.pipeline.preview import preview_study as preview_study
@@ -68,6 +71,7 @@ else:
             "open_run": "cells_of_run open_adopted run_named",
             "options": "Observer RunOptions",
             "partial": "PartialRun SoFar",
+            "populations": "UsersAnswered answer_users users_of",
             "preview": "LIVE Preview preview_study",
             "provide": "provide_for",
             "result_files": "CLAIMS ESTIMATES RESULTS",

@@ -88,6 +88,11 @@ if TYPE_CHECKING:
     from longlook.study.tcp import OF_KNOB as OF_KNOB
     from longlook.study.tcp import parameters as parameters
     from longlook.study.toml_text import as_toml as as_toml
+    from longlook.study.user_tables import FittedTable as FittedTable
+    from longlook.study.user_tables import NetworkShare as NetworkShare
+    from longlook.study.user_tables import UsersFile as UsersFile
+    from longlook.study.user_tables import UsersTable as UsersTable
+    from longlook.study.user_tables import read_users_file as read_users_file
     from longlook.study.virtual_time import VIRTUAL as VIRTUAL
     from longlook.study.virtual_time import check_live as check_live
     from longlook.study.virtual_time import check_paints as check_paints
@@ -128,6 +133,7 @@ else:
             "sites": "check_sites",
             "tcp": "OF_KNOB parameters",
             "toml_text": "as_toml",
+            "user_tables": "FittedTable NetworkShare UsersFile UsersTable read_users_file",
             "virtual_time": "VIRTUAL check_live check_paints check_remote check_virtual default_around default_losses",
         },
         "catalogue laws tcp",
