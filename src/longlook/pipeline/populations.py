@@ -99,9 +99,11 @@ def answer_users(folder: RunFolder, users: Users, metrics: Sequence[str] = ()) -
 
 
 def _tables(folder: RunFolder) -> tuple[pd.DataFrame, list[Estimate]]:
+    again = f"longlook report {folder.path}"
     try:
         samples = pd.read_parquet(files.regular(folder.path / SAMPLES))
         return samples, list(estimates_from_table(pd.read_parquet(files.regular(folder.path / ESTIMATES))))
     except OSError as error:
-        again = f"longlook report {folder.path}"
         raise InputError(f"{folder.path} was not measured yet: {error}", again) from error
+    except (ValueError, KeyError, TypeError) as error:  # ValueError of pyarrow, too
+        raise InputError(f"the tables of {folder.path} are damaged: {error}", again) from error

@@ -153,7 +153,7 @@ def answer(
         curve=_curve(loads, measured / measured.sum(), metric),
         rounds=rounds,
         margin_pct=margin,
-        notes=tuple(_notes(users, loads, rounds)),
+        notes=tuple(_notes(users, loads, rounds, is_integrated=any(item.is_integrated for item in estimates.values()))),
     )
 
 
@@ -400,7 +400,7 @@ def _curve(loads: _Loads, shares: Floats, metric: Metric) -> tuple[tuple[float, 
     return tuple(zip(levels.tolist(), columns[0].tolist(), columns[1].tolist(), strict=True))
 
 
-def _notes(users: Users, loads: _Loads, rounds: int) -> list[str]:
+def _notes(users: Users, loads: _Loads, rounds: int, *, is_integrated: bool) -> list[str]:
     notes = []
     if rounds < LEAST_ROUNDS:
         notes.append(f"No intervals: a cell has {rounds} rounds, and a bootstrap over rounds needs {LEAST_ROUNDS}.")
@@ -412,5 +412,10 @@ def _notes(users: Users, loads: _Loads, rounds: int) -> list[str]:
         notes.append(
             f"Clients of the contender have no fallback: their loads on paths without UDP count as the baseline’s, "
             f"{users.fallback_s:g} s later. That is a model and was not measured."
+        )
+    if is_integrated:
+        notes.append(
+            "Losses are integrated: the value of a round is a mean over all loads, so that percentiles and slowest "
+            "parts are of such means, and unlucky loads are slower. Run the study with --losses sampled for these."
         )
     return notes

@@ -1,5 +1,6 @@
 """Distributions over users, worked out by hand; assignment to cells; and the copula."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,8 +15,9 @@ from longlook.analysis.population.people import Users, kish, whose_udp_passes
 from longlook.analysis.population.places import Placing, cells_with_quantities, place
 from longlook.analysis.stats.cells import Cells
 from longlook.analysis.stats.copula import draw
-from longlook.core import Factor, InputError, Level, Study
+from longlook.core import Estimate, Factor, InputError, Level, Study
 from longlook.study import cell_id
+from tests.data.gates import estimate
 from tests.data.samples import rows, study
 
 METRIC = "page_load_time"
@@ -45,11 +47,13 @@ def people(rtt_s: list[float], rate_bps: list[float], **more: object) -> Users:
     return replace(Users("people", "made up", np.full(count, 1 / count), quantities), **more)  # type: ignore[arg-type]
 
 
-def said(users: Users, made: Study, samples: pd.DataFrame) -> AnswerOfUsers:
+def said(
+    users: Users, made: Study, samples: pd.DataFrame, estimates: Mapping[str, Estimate] | None = None
+) -> AnswerOfUsers:
     (placing,) = placed(users, made)
     (contrast,) = made.contrasts
     samples = samples.assign(cell=samples["factor.rate"])  # the ids that the study's cells have
-    found = answer(users, placing, Cells(samples, made, [METRIC]), contrast, made, {})
+    found = answer(users, placing, Cells(samples, made, [METRIC]), contrast, made, estimates or {})
     assert found is not None
     return found
 
@@ -119,6 +123,16 @@ def test_intervals_hold_rounds_and_samples_of_users() -> None:
     few = said(users, made, samples[samples["round"] < 3])
     assert few.better.low is None
     assert any("a bootstrap over rounds needs" in note for note in few.notes)
+
+
+def test_percentiles_of_integrated_losses_are_said_to_be_of_means() -> None:
+    made, samples = paths(near=NEAR, far=FAR), rows([1.0] * 8, [0.5] * 8, "near", METRIC)
+    users = people([0.02] * 10, [50e6] * 10)
+    drawn, integrated = (
+        said(users, made, samples, {"near": estimate(50.0, unseen_pct=unseen)}) for unseen in (None, 0.1)
+    )
+    assert not any("Losses are integrated" in note for note in drawn.notes)
+    assert any("percentiles and slowest parts are of such means" in note for note in integrated.notes)
 
 
 def test_a_load_that_fails_is_slower_than_all_and_counts_as_the_time_limit_in_means() -> None:
