@@ -1,6 +1,6 @@
 """Two marks of a claim, for its direction and for its size: a result says both in one word, which readers overlook.
 
-Pure. `marks_of` reads them from the result (docs/guide/site.md has the table).
+Pure. `marks_of` reads them from the result (docs/guide/atlas-site.md has the table).
 """
 
 from collections import Counter

@@ -1,8 +1,8 @@
 """The findings of the site's first page: sentences of a file, with numbers that come from entries.
 
-`findings.toml` is the file that is shipped; docs/guide/site.md has its keys. Each number of a sentence is a macro,
-bound to a place of an entry, with conditions that the entry must keep. A macro whose place is gone, or whose condition
-does not hold, is a problem of the file, and no site is built.
+`findings.toml` is the file that is shipped; docs/guide/atlas-site.md has its keys. Each number of a sentence is a
+macro, bound to a place of an entry, with conditions that the entry must keep. A macro whose place is gone, or whose
+condition does not hold, is a problem of the file, and no site is built.
 """
 
 import re
@@ -21,7 +21,7 @@ from longlook.study import SchemaVersion, Table, Text, parse_table
 
 SHIPPED = "findings.toml"
 HINT = (
-    "docs/guide/site.md has the keys. Correct the sentence, or name a file with findings of these entries: "
+    "docs/guide/atlas-site.md has the keys. Correct the sentence, or name a file with findings of these entries: "
     "--findings FILE (one with `findings = []` has none)"
 )
 _MACRO = re.compile(r"\{(?P<text>[^{}=]+?)\s*=\s*(?P<place>[^{}]*)\}")
