@@ -208,7 +208,7 @@ def compare(
 ) -> None:
     """Compare two stacks, versions or commands; exit 1 if the contender is worse by more than the gate, 4 if that is
     undecided (docs/guide/compare.md)."""
-    from longlook.instruments.compare.commands import are_commands
+    from longlook.instruments.compare.spec import are_commands
 
     forms.check()
     if are_commands(baseline, contender):

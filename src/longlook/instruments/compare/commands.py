@@ -7,7 +7,6 @@ repeated if the link itself was disturbed, and a round in which a command fails 
 
 import json
 import random
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -20,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from longlook.analysis import Floats, compare_arrays, fails_more
-from longlook.core import OF_TIMES, Analysis, Better, InputError, MachineError, Metric, Quantity, Scalar, registry
+from longlook.core import OF_TIMES, Analysis, Better, MachineError, Metric, Quantity, Scalar
 from longlook.instruments.compare.gate import GateAnswer
 from longlook.report import wording
 
@@ -108,29 +107,6 @@ class CommandCase:
     high_pct: float | None
     verdict: str
     reason: str
-
-
-def are_commands(baseline: str, contender: str) -> bool:
-    """Return whether two sides are commands: they have arguments, or name programs that are no stacks.
-
-    InputError if one side is a command and the other is not.
-    """
-    found = [_is_command(side) for side in (baseline, contender)]
-    if any(found) and not all(found):
-        stack = (baseline, contender)[found.index(False)]
-        raise InputError(
-            f"{stack!r} is no command, and the other side is one",
-            "compare two stacks, such as quic-go and quiche, or two commands, such as 'curl …' and 'wget …'",
-        )
-    return all(found)
-
-
-def _is_command(side: str) -> bool:
-    name, at, _ = side.partition("@")
-    if at and name in registry.stacks():
-        return False  # the path of a build may have spaces
-    known = side.partition(":")[0] in registry.stacks()
-    return len(side.split()) > 1 or (not known and shutil.which(side) is not None)
 
 
 def run_commands(spec: CommandSpec, ran: Callable[[CommandRun], None]) -> list[CommandCase]:

@@ -1,6 +1,7 @@
 """A comparison of two stacks as a study without a file: what `longlook compare` runs."""
 
 import re
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -107,6 +108,29 @@ def parse_configs(texts: Iterable[str]) -> tuple[SideConfig, ...]:
             raise InputError(f"--server-config {text}: a side has two of them", "name one file a side")
         found.append(config)
     return tuple(found)
+
+
+def are_commands(baseline: str, contender: str) -> bool:
+    """Return whether two sides are commands: they have arguments, or name programs that are no stacks.
+
+    InputError if one side is a command and the other is not.
+    """
+    found = [_is_command(side) for side in (baseline, contender)]
+    if any(found) and not all(found):
+        stack = (baseline, contender)[found.index(False)]
+        raise InputError(
+            f"{stack!r} is no command, and the other side is one",
+            "compare two stacks, such as quic-go and quiche, or two commands, such as 'curl …' and 'wget …'",
+        )
+    return all(found)
+
+
+def _is_command(side: str) -> bool:
+    name, at, _ = side.partition("@")
+    if at and name in registry.stacks():
+        return False  # the path of a build may have spaces
+    known = side.partition(":")[0] in registry.stacks()
+    return len(side.split()) > 1 or (not known and shutil.which(side) is not None)
 
 
 def kind_of_load(sides: Iterable[ComparedSide], role: str, peer: str) -> str:

@@ -13,7 +13,6 @@ from longlook.instruments.compare.commands import (
     CommandRun,
     CommandSpec,
     RunEnd,
-    are_commands,
     as_run,
     judged,
     link_command,
@@ -21,6 +20,7 @@ from longlook.instruments.compare.commands import (
 )
 from longlook.instruments.compare.commands_show import gravest, write_rounds
 from longlook.instruments.compare.gate import GateAnswer
+from longlook.instruments.compare.spec import are_commands
 
 NETWORK = "10mbit,36ms"
 SPEC = CommandSpec("a x", "b x", {NETWORK: {"network.rate": "10mbit", "network.rtt": "36ms"}}, gate_pct=5.0)
