@@ -12,6 +12,8 @@ from longlook.pipeline import UsersAnswered
 
 NEVER = "never"
 _SLOW = ("p95", "p99")
+_LEFT_OUT_PCT = 2.0
+"""The share of users without an answer above which the paragraph says so, beside the list of what is not known."""
 _MORE_FAIL_PCT = 1.0
 """More failed loads of the contender, in % of all, that decide against it."""
 
@@ -44,9 +46,9 @@ def advise(answer: AnswerOfUsers) -> Advised:
     """Return the advice.
 
     The mean must be better by more than the margin of equivalence, with its whole interval if there is one. If so and
-    neither p95 nor p99 is worse by more than that, it is a yes; if one of them is worse, a trade. If the mean is worse
-    by more than the margin, or if one load of a hundred more fails, it is a no. If its interval is inside of the
-    margin, there is no difference that matters.
+    neither p95 nor p99 is shown to be worse by more than that, it is a yes; if one of them is worse, a trade. If the
+    mean is worse by more than the margin, or if one load of a hundred more fails, it is a no. If its interval is inside
+    of the margin, there is no difference that matters.
     """
     margin = answer.margin_pct
     fails = answer.failed[1].value - answer.failed[0].value
@@ -62,7 +64,7 @@ def advise(answer: AnswerOfUsers) -> Advised:
 def _by_mean(mean: Effect, worse: str, margin: float) -> tuple[Advice, str]:
     low, high = (mean.value if bound is None else bound for bound in (mean.low, mean.high))
     if low > margin and not worse:
-        return Advice.YES, "the mean is better, and neither p95 nor p99 is worse"
+        return Advice.YES, "the mean is better, and neither p95 nor p99 is shown to be worse"
     if low > margin:
         return Advice.TRADE, f"the mean is better, but {worse} worse"
     if high < -margin:
@@ -91,6 +93,9 @@ def paragraph(found: UsersAnswered, advised: Sequence[Advised]) -> list[str]:
         answer = each.answer
         about = f"For {_apart(answer.apart)}: " if len(advised) > 1 and answer.apart else ""
         sentences.append(f"{about}{_advice_text(each)}")
+        answered_pct = (100 - answer.outside_pct) * (100 - answer.unmeasured_pct) / 100
+        if 100 - answered_pct > _LEFT_OUT_PCT:
+            sentences.append(f"That is for {answered_pct:.0f} % of the users; nothing was found of the others.")
         sentences.append(_who(answer))
         sentences.append(_how_much(answer))
     sentences += list(_fallback(found))

@@ -1,12 +1,16 @@
 """The advice by its rule, and how numbers are said."""
 
 import math
+from dataclasses import replace
+from pathlib import Path
 
+import numpy as np
 import pytest
 
-from longlook.analysis import AnswerOfUsers, LevelOfUsers
+from longlook.analysis import AnswerOfUsers, LevelOfUsers, Users
 from longlook.core import Effect
-from longlook.instruments.decide.verdict import Advice, advise, amount, change, share
+from longlook.instruments.decide.verdict import Advice, advise, amount, change, paragraph, share
+from longlook.pipeline import UsersAnswered
 
 
 def figure(name: str, pct: float, spread: float, *, endless: bool = False) -> LevelOfUsers:
@@ -39,6 +43,14 @@ def made(mean: float, slow: float, slowest: float, *, spread: float = 1.0, fails
 )
 def test_advice_is_by_its_rule(answer: AnswerOfUsers, advice: Advice) -> None:
     assert advise(answer).advice is advice
+
+
+def test_an_answer_for_a_part_of_the_users_says_for_which_part() -> None:
+    whole, part = made(20, 10, 10), replace(made(20, 10, 10), outside_pct=50.0, unmeasured_pct=10.0)
+    users = Users("people", "made up", np.ones(1), {})
+    for answer, found in ((whole, []), (part, ["That is for 45 % of the users; nothing was found of the others."])):
+        said = paragraph(UsersAnswered(users, Path("run"), [], [answer], {}, {}, []), [advise(answer)])
+        assert [text for text in said if text.startswith("That is for")] == found
 
 
 def test_numbers_are_said_with_their_units_and_signs() -> None:
