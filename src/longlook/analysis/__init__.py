@@ -105,6 +105,7 @@ if TYPE_CHECKING:
     from longlook.analysis.stats.stopping import beyond_doubt as beyond_doubt
     from longlook.analysis.stats.stopping import deciding_apart as deciding_apart
     from longlook.analysis.stats.stopping import failures_side as failures_side
+    from longlook.analysis.stats.stopping import interval_side as interval_side
     from longlook.analysis.stats.stopping import looks as looks
     from longlook.analysis.stats.stopping import margin_in_unit as margin_in_unit
     from longlook.analysis.stats.stopping import metric_side as metric_side
@@ -168,7 +169,8 @@ else:
             "stats.rare_losses": "Apart",
             "stats.scales": "Scale by_ratios compared",
             "stats.stopping": (
-                "AllowedSide beyond_doubt deciding_apart failures_side looks margin_in_unit metric_side undecided"
+                "AllowedSide beyond_doubt deciding_apart failures_side interval_side looks margin_in_unit metric_side "
+                "undecided"
             ),
             "stats.strata": "MORE NONE ONE Packet",
             "stats.tails": "RoundsWon TailEffect spread_table",

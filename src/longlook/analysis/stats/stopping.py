@@ -74,9 +74,14 @@ def metric_side(item: Estimate, gate_pct: float, analysis: Analysis) -> AllowedS
     allowed = gate_pct if found.unit == PERCENT else found.margin or 0.0
     if (most := most_unseen(item, (1 + analysis.confidence) / 2)) is not None:
         return AllowedSide.WITHIN if most <= allowed else AllowedSide.ACROSS
-    if found.high is not None and found.high < -allowed:
+    return interval_side(found.low, found.high, allowed)
+
+
+def interval_side(low: float | None, high: float | None, allowed: float) -> AllowedSide:
+    """Return on which side of −`allowed` a whole interval lies; a bound that is None is unknown."""
+    if high is not None and high < -allowed:
         return AllowedSide.BEYOND
-    return AllowedSide.WITHIN if found.low is not None and found.low >= -allowed else AllowedSide.ACROSS
+    return AllowedSide.WITHIN if low is not None and low >= -allowed else AllowedSide.ACROSS
 
 
 def failures_side(item: Estimate, analysis: Analysis) -> AllowedSide:

@@ -269,7 +269,7 @@ def _compare_commands(
     finally:
         commands_show.write_rounds(runs, rounds_file)
     printer.show(commands_show.commands_shown(spec, cases, rounds_file))
-    if (answer := commands_show.gravest(cases)) is not GateAnswer.PASSED:
+    if (answer := commands_show.answer_of(cases)) is not GateAnswer.PASSED:
         raise typer.Exit(answer.exit_code)
 
 

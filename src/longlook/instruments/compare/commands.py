@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from longlook.analysis import Floats, compare_arrays, fails_more
-from longlook.core import OF_TIMES, Analysis, Better, MachineError, Metric, Quantity, Scalar
-from longlook.instruments.compare.gate import GateAnswer
+from longlook.analysis import Floats, compare_arrays, fails_more, interval_side
+from longlook.core import OF_TIMES, Analysis, Better, Effect, MachineError, Metric, Quantity, Scalar
+from longlook.instruments.compare.gate import ANSWERS, GateAnswer, gravest, interval_said
 from longlook.report import wording
 
 SIDES = ("baseline", "contender")
@@ -35,6 +35,7 @@ HOPELESS = 5
 
 _TIMED_OUT = 124  # of timeout(1)
 _SAID = 200  # characters of what a command said
+_PIECE_BYTES = 1 << 16
 TIME = Metric(
     name="elapsed_time",
     label="elapsed time",
@@ -143,14 +144,26 @@ def _run(spec: CommandSpec, network: str, number: int, side: str, link_seed: int
     run = CommandRun(network, number, side, RunEnd.INVALID, 0.0, 0, 0, 0)
     for _ in range(TRIES):
         summary_file.unlink(missing_ok=True)
-        process = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+        code, said = _last_words(argv)
         if not summary_file.is_file():
-            said = process.stderr.decode(errors="replace").strip().splitlines() or ["it said nothing"]
-            raise MachineError(f"longlook link ended with {process.returncode}: {said[-1]}", "longlook doctor")
-        run = as_run(network, number, side, json.loads(summary_file.read_text()), process.stderr, spec.timeout_s)
+            lines = said.decode(errors="replace").strip().splitlines() or ["it said nothing"]
+            raise MachineError(f"longlook link ended with {code}: {lines[-1]}", "longlook doctor")
+        run = as_run(network, number, side, json.loads(summary_file.read_text()), said, spec.timeout_s)
         if run.end is not RunEnd.INVALID:
             break
     return run
+
+
+def _last_words(argv: Sequence[str]) -> tuple[int, bytes]:
+    """Run a program and return its exit code and the end of its standard error: a command may print gigabytes."""
+    said = b""
+    with subprocess.Popen(
+        argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, bufsize=0
+    ) as process:
+        if process.stderr is not None:
+            while piece := process.stderr.read(_PIECE_BYTES):
+                said = (said + piece)[-_PIECE_BYTES:]
+    return process.returncode, said
 
 
 def link_command(spec: CommandSpec, network: str, link_seed: int, summary_file: Path, command: str) -> list[str]:
@@ -189,20 +202,19 @@ def as_run(
 def judged(spec: CommandSpec, network: str, runs: Sequence[CommandRun]) -> CommandCase:
     """Return the answer on one network. A round counts if both commands ended well in it."""
     rounds = _by_round(runs, network)
-    pairs = _pairs(runs, network)
+    pairs = list(filter(_is_comparable, rounds))
     failed = {side: sum(pair[side].end is RunEnd.FAILED for pair in rounds) for side in SIDES}
     alone = {side: sum(_fails_alone(pair, side) for pair in rounds) for side in SIDES}
     invalid = sum(any(run.end is RunEnd.INVALID for run in pair.values()) for pair in rounds)
     times = {side: np.array([pair[side].elapsed_s for pair in pairs]) for side in SIDES}
-    analysis = Analysis(confidence=spec.confidence)
-    found = compare_arrays(times["baseline"], times["contender"], TIME, analysis, is_paired=True)
+    found = compare_arrays(
+        times["baseline"], times["contender"], TIME, Analysis(confidence=spec.confidence), is_paired=True
+    )
     effect = found.effect
     low, high = (None, None) if effect is None else (effect.low, effect.high)
-    answer, reason = _answer(spec, len(pairs), alone, low, high)
-    if answer is GateAnswer.UNMEASURED:
-        reason = f"{len(pairs)} rounds with both commands, {FEWEST} needed"
-        first = next((run for run in runs if run.end is not RunEnd.OK), None)
-        reason += f"; round {first.round}, {first.side}: {first.reason}" if first else ""
+    reasons = [_by_failures(spec, alone), _by_time(spec, rounds, effect)]
+    answer = gravest(each for each, _ in reasons)
+    reason = "; ".join(text for each, text in reasons if each is answer and text)
     return CommandCase(
         network,
         answer,
@@ -229,7 +241,11 @@ def _by_round(runs: Sequence[CommandRun], network: str) -> list[dict[str, Comman
 
 def _pairs(runs: Sequence[CommandRun], network: str) -> list[dict[str, CommandRun]]:
     """Return the rounds that can be compared."""
-    return [pair for pair in _by_round(runs, network) if all(pair[side].end is RunEnd.OK for side in SIDES)]
+    return list(filter(_is_comparable, _by_round(runs, network)))
+
+
+def _is_comparable(pair: Mapping[str, CommandRun]) -> bool:
+    return all(pair[side].end is RunEnd.OK for side in SIDES)
 
 
 def _fails_alone(pair: Mapping[str, CommandRun], side: str) -> bool:
@@ -237,30 +253,33 @@ def _fails_alone(pair: Mapping[str, CommandRun], side: str) -> bool:
     return pair[side].end is RunEnd.FAILED and pair[other].end is RunEnd.OK
 
 
-def _answer(
-    spec: CommandSpec, rounds: int, alone: Mapping[str, int], low: float | None, high: float | None
-) -> tuple[GateAnswer, str]:
-    """Return whether the contender passes the gate, and why; + % means that it is faster.
-
-    `alone` is the number of rounds in which one side alone failed. The sign test of these is exact.
-    """
-    level = (1 - spec.confidence) / 2
+def _by_failures(spec: CommandSpec, alone: Mapping[str, int]) -> tuple[GateAnswer, str]:
+    """Return whether the contender fails more often, by the rounds in which one side alone failed, and why."""
     ours, theirs = alone["contender"], alone["baseline"]
-    if ours > theirs:
-        p = fails_more(ours, theirs)
-        counts = f"the contender alone failed in {ours} rounds, the baseline alone in {theirs} (p {p:.2g})"
-        return (
-            (GateAnswer.WORSE, counts) if p < level else (GateAnswer.UNDECIDED, f"{counts}: more rounds would decide")
-        )
-    if rounds < FEWEST or low is None or high is None:
-        return GateAnswer.UNMEASURED, ""
-    span = f"{wording.percent(spec.confidence)} interval {wording.interval_with(low, high, '%')}"
-    span = span.replace(wording.NBSP, " ")
-    if high < -spec.gate_pct:
-        return GateAnswer.WORSE, f"{span}, the whole interval beyond the gate of {spec.gate_pct:g} %"
-    if low > -spec.gate_pct:
-        return GateAnswer.PASSED, f"{span}, the whole interval within the gate of {spec.gate_pct:g} %"
-    return GateAnswer.UNDECIDED, f"{span}, across the gate of {spec.gate_pct:g} %: more rounds would decide"
+    if ours <= theirs:
+        return GateAnswer.PASSED, ""
+    p = fails_more(ours, theirs)
+    counts = f"the contender alone failed in {ours} rounds, the baseline alone in {theirs} (p {wording.p_value(p)})"
+    counts = counts.replace(wording.NBSP, " ")
+    if p < (1 - spec.confidence) / 2:
+        return GateAnswer.WORSE, f"worse: {counts}"
+    return GateAnswer.UNDECIDED, f"{counts}: more rounds would decide"
+
+
+def _by_time(
+    spec: CommandSpec, rounds: Sequence[Mapping[str, CommandRun]], effect: Effect | None
+) -> tuple[GateAnswer, str]:
+    """Return whether the contender's time passes the gate, and why; + % means that it is faster."""
+    count = sum(map(_is_comparable, rounds))
+    if count < FEWEST or effect is None:
+        first = next((run for pair in rounds for run in pair.values() if run.end is not RunEnd.OK), None)
+        why = f"; round {first.round}, {first.side}: {first.reason}" if first else ""
+        return GateAnswer.UNMEASURED, f"{count} rounds with both commands, {FEWEST} needed{why}"
+    answer = ANSWERS[interval_side(effect.low, effect.high, spec.gate_pct)]
+    span = wording.interval_with(effect.low, effect.high, "%")
+    size = f"{wording.signed(effect.value, '%')} ({wording.percent(spec.confidence)} interval {span}, {count} rounds)"
+    gate = f"the gate of {spec.gate_pct:g} %"
+    return answer, interval_said(answer, size.replace(wording.NBSP, " "), gate, "more rounds")
 
 
 def _median(values: Floats) -> float | None:

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from longlook.core import CsvWriter, codec
 from longlook.instruments.compare.commands import SIDES, CommandCase, CommandRun, CommandSpec, RunEnd
-from longlook.instruments.compare.gate import GateAnswer
+from longlook.instruments.compare.gate import GateAnswer, gravest
 from longlook.instruments.compare.show import MARKS
 from longlook.report import wording
 from longlook.terminal import Prose, Renderings
@@ -36,16 +36,20 @@ def commands_shown(spec: CommandSpec, cases: Sequence[CommandCase], rounds_file:
             f"every round: {rounds_file}",
         ],
         lines=lambda: [
-            {"event": "gate", "gate_pct": spec.gate_pct, "answer": str(gravest(cases)), "rounds_file": str(rounds_file)}
+            {
+                "event": "gate",
+                "gate_pct": spec.gate_pct,
+                "answer": str(answer_of(cases)),
+                "rounds_file": str(rounds_file),
+            }
             | {"cases": codec.encode(list(cases))}
         ],
     )
 
 
-def gravest(cases: Sequence[CommandCase]) -> GateAnswer:
+def answer_of(cases: Sequence[CommandCase]) -> GateAnswer:
     """Return the gravest answer of all networks."""
-    found = {case.answer for case in cases}
-    return next(answer for answer in GateAnswer if answer in found)
+    return gravest(case.answer for case in cases)
 
 
 def _table(cases: Sequence[CommandCase]) -> Table:

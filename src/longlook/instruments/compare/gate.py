@@ -4,7 +4,7 @@ Two things are judged on each network: by how much each metric is worse, and whe
 the baseline. An interval decides the first, an exact paired test the second; docs/guide/compare.md has the rules.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -36,7 +36,7 @@ class GateAnswer(StrEnum):
         return {GateAnswer.PASSED: exits.GOOD, GateAnswer.WORSE: exits.BAD}.get(self, exits.SKIP)
 
 
-_ANSWERS = {
+ANSWERS = {
     AllowedSide.BEYOND: GateAnswer.WORSE,
     AllowedSide.WITHIN: GateAnswer.PASSED,
     AllowedSide.ACROSS: GateAnswer.UNDECIDED,
@@ -74,13 +74,18 @@ class GateVerdict:
     @property
     def answer(self) -> GateAnswer:
         """Return the gravest answer of all cases."""
-        found = {case.answer for case in self.cases}
-        return next((answer for answer in GateAnswer if answer in found), GateAnswer.UNMEASURED)
+        return gravest(case.answer for case in self.cases)
 
     @property
     def passed(self) -> bool:
         """Whether every case was shown to be within the gate."""
         return self.answer is GateAnswer.PASSED
+
+
+def gravest(answers: Iterable[GateAnswer]) -> GateAnswer:
+    """Return the gravest of answers; UNMEASURED without any."""
+    found = set(answers)
+    return next((answer for answer in GateAnswer if answer in found), GateAnswer.UNMEASURED)
 
 
 def judge_gate(estimates: Sequence[Estimate], gate_pct: float, analysis: Analysis) -> GateVerdict:
@@ -108,20 +113,27 @@ def _metric(item: Estimate, gate_pct: float, analysis: Analysis) -> GateCase:
     interval = f"{wording.percent(analysis.confidence)} interval"
     span = wording.interval_in_unit(item)
     size = f"{wording.effect_of(item)} ({interval} {span}, {item.n_pairs} rounds)".replace(wording.NBSP, " ")
-    answer = _ANSWERS[metric_side(item, gate_pct, analysis)]
+    answer = ANSWERS[metric_side(item, gate_pct, analysis)]
     if found.low is None and found.unit != "%" and item.n_pairs > 1:
         return GateCase(item, item.metric, answer, item.p_adjusted, _none_seen(item, found, answer, analysis))
     gate, more = f"the gate of {gate_pct:g} %", "more rounds, or a wider gate,"
     if found.unit != "%":
         gate, more = f"the metric's margin of {found.margin or 0:g} {found.unit}", "more rounds"
-    reason = {
+    reason = interval_said(answer, size, gate, more)
+    if answer is GateAnswer.UNDECIDED and item.random_losses is not None:
+        reason += f"; {rare_losses.sentence(item.random_losses)}"
+    return GateCase(item, item.metric, answer, item.p_adjusted, reason)
+
+
+def interval_said(answer: GateAnswer, size: str, gate: str, more: str) -> str:
+    """Return the reason of an answer that an interval decides. `size` is the effect with its interval, `gate` is what
+    may not be exceeded, `more` is what would decide an undecided case.
+    """
+    return {
         GateAnswer.WORSE: f"worse: {size}, the whole interval beyond {gate}",
         GateAnswer.PASSED: f"{size}, the whole interval within {gate}",
         GateAnswer.UNDECIDED: f"{size}, across {gate}: {more} would decide",
     }[answer]
-    if answer is GateAnswer.UNDECIDED and item.random_losses is not None:
-        reason += f"; {rare_losses.sentence(item.random_losses)}"
-    return GateCase(item, item.metric, answer, item.p_adjusted, reason)
 
 
 def _none_seen(item: Estimate, found: Effect, answer: GateAnswer, analysis: Analysis) -> str:
@@ -144,7 +156,7 @@ def _failures(item: Estimate, analysis: Analysis) -> GateCase:
         f"of {item.n_judged} {rounds} the contender failed in {item.n_contender_failed}, "
         f"the baseline in {item.n_baseline_failed}"
     )
-    answer = _ANSWERS[failures_side(item, analysis)]
+    answer = ANSWERS[failures_side(item, analysis)]
     if answer is not GateAnswer.WORSE and item.n_judged < analysis.min_rounds:
         answer = GateAnswer.UNMEASURED
     p = wording.p_value(item.p_failures).replace(wording.NBSP, " ")

@@ -1,6 +1,8 @@
 """Two commands behind one link: the rounds that count, the answer, and what is refused before anything runs."""
 
 import math
+import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,12 +15,13 @@ from longlook.instruments.compare.commands import (
     CommandRun,
     CommandSpec,
     RunEnd,
+    _last_words,
     as_run,
     judged,
     link_command,
     run_commands,
 )
-from longlook.instruments.compare.commands_show import gravest, write_rounds
+from longlook.instruments.compare.commands_show import answer_of, write_rounds
 from longlook.instruments.compare.gate import GateAnswer
 from longlook.instruments.compare.spec import are_commands
 
@@ -68,13 +71,29 @@ def test_a_command_that_alone_fails_cannot_pass() -> None:
     assert judged(SPEC, NETWORK, rounds(1.0, baseline=RunEnd.FAILED)).answer is GateAnswer.PASSED
 
 
+def test_a_contender_that_is_slower_is_worse_even_if_it_failed_too() -> None:
+    case = judged(SPEC, NETWORK, rounds(1.2, contender=RunEnd.FAILED))
+    assert case.answer is GateAnswer.WORSE and case.reason.startswith("worse: −20 %"), case.reason
+
+
+def test_the_failure_that_is_named_is_of_the_same_network() -> None:
+    elsewhere = replace(rounds(1.0)[0], network="slow", end=RunEnd.FAILED, reason="exit code 9")
+    assert "exit code 9" not in judged(SPEC, NETWORK, [elsewhere, *rounds(1.0, FEWEST - 1)]).reason
+
+
+def test_of_what_a_command_prints_the_end_is_kept() -> None:
+    code = "import sys; sys.stderr.write('x' * 3_000_000 + 'the end'); print('y' * 1_000_000); sys.exit(3)"
+    exit_code, said = _last_words([sys.executable, "-c", code])
+    assert exit_code == 3 and said.endswith(b"xthe end") and len(said) <= 1 << 16
+
+
 def test_too_few_rounds_pass_nothing_and_the_first_failure_is_said() -> None:
     few = judged(SPEC, NETWORK, rounds(1.0, FEWEST - 1))
     assert few.answer is GateAnswer.UNMEASURED and f"{FEWEST} needed" in few.reason
     none = [as_run(NETWORK, 1, side, SUMMARY | WAYS | {"exit_code": 7}, b"curl: (7) no route\n", 9.0) for side in SIDES]
     case = judged(SPEC, NETWORK, none)
     assert case.reason.endswith("round 1, baseline: exit code 7: curl: (7) no route")
-    assert gravest([few, case]) is GateAnswer.UNMEASURED
+    assert answer_of([few, case]) is GateAnswer.UNMEASURED
 
 
 @pytest.mark.parametrize(
