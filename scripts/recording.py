@@ -129,7 +129,7 @@ def drawing(frames: Sequence[Frame], lasts_s: float) -> str:
         for line in filter(None, frame.lines):
             known.setdefault(line, f"l{len(known)}")
     steps = "".join(
-        f"{frame.at_s / lasts_s * 100:.3f}%{{transform:translateX({-number * width:.1f}px)}}"
+        f"{frame.at_s / lasts_s * 100 if number else 0:.3f}%{{transform:translateX({-number * width:.1f}px)}}"
         for number, frame in enumerate(frames)
     )
     last = -(len(frames) - 1) * width

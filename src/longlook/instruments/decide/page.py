@@ -10,7 +10,16 @@ from longlook.analysis import AnswerOfUsers, CellOfUsers
 from longlook.core import Effect, RunFolder, find_metric, write_json, write_text
 from longlook.instruments.decide.charts import change_chart, times_chart
 from longlook.instruments.decide.spec import PAGE_LOAD_TIME
-from longlook.instruments.decide.verdict import amount, change, heading, is_of_loads, level, not_known, share
+from longlook.instruments.decide.verdict import (
+    amount,
+    change,
+    change_parts,
+    heading,
+    is_of_loads,
+    level,
+    not_known,
+    share,
+)
 from longlook.pipeline import UsersAnswered
 from longlook.report import asset, embedded_json, page_specification, template, vega
 
@@ -97,16 +106,16 @@ def _labels(run: Path) -> dict[str, str]:
 def _blocks(found: UsersAnswered, labels: Mapping[str, str]) -> list[dict[str, Any]]:
     """Return a block for each contrast and combination: its first metric with charts, a table of each other one."""
     first = next((each.metric for each in found.answers if each.metric in _FULL), found.answers[0].metric)
+    several = len({found.arms[each.contrast] for each in found.answers}) > 1
     blocks = []
     for number, answer in enumerate(each for each in found.answers if each.metric == first):
-        baseline, contender = (labels[arm] for arm in found.arms[answer.contrast])
         pair = found.arms[answer.contrast]
+        baseline, contender = (labels[arm] for arm in pair)
         others = [
             each
             for each in found.answers
             if each.metric != first and each.apart == answer.apart and found.arms[each.contrast] == pair
         ]
-        several = len({found.arms[each.contrast] for each in found.answers}) > 1
         name = heading(answer) + (f": {contender} against {baseline}" if several else "")
         blocks.append(
             {
@@ -148,9 +157,8 @@ def _table(answer: AnswerOfUsers) -> dict[str, Any]:
 
 def _change(effect: Effect | None, margin: float) -> dict[str, str]:
     """Return a change, its interval below it, and its class of colour."""
-    text = change(effect)
-    value, _, interval = text.partition(" (")
-    return {"change": value, "interval": interval.removesuffix(")"), "state": _state(effect, margin)}
+    value, interval = change_parts(effect)
+    return {"change": value, "interval": interval, "state": _state(effect, margin)}
 
 
 def _sentence(answer: AnswerOfUsers, baseline: str, contender: str) -> str:

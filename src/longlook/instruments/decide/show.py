@@ -13,7 +13,7 @@ from longlook.instruments.decide.page import PageText, answer_data
 from longlook.instruments.decide.spec import DecideSpec
 from longlook.instruments.decide.verdict import amount, change, heading, is_of_loads, level, not_known, share
 from longlook.pipeline import Preview, UsersAnswered
-from longlook.terminal import Renderings
+from longlook.terminal import Prose, Renderings, Unwrapped
 
 _LEVELS = ("mean", "p50", "p95", "p99", "slowest 1 %")
 
@@ -38,8 +38,8 @@ def preview_shown(spec: DecideSpec, previews: Mapping[str, Preview]) -> Renderin
 
 def _people(
     text: PageText, found: UsersAnswered, settings: UsersAnswered | None, page: Path
-) -> Iterator[RenderableType]:
-    yield from text.sentences
+) -> Iterator[RenderableType | Unwrapped | Prose]:
+    yield from map(Prose, text.sentences)
     for answer in found.answers:
         if not is_of_loads(answer) and len(found.answers) > 1:
             continue
@@ -68,7 +68,7 @@ def _people(
             table.add_row(*map(Text, cells))
         yield table
     yield "Not known:"
-    yield from (f"- {sentence}" for sentence in (*not_known(found), *text.unknown))
+    yield from (Prose(f"- {sentence}") for sentence in (*not_known(found), *text.unknown))
     yield f"page: {page}"
 
 

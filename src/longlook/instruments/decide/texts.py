@@ -6,6 +6,7 @@ from longlook.instruments.decide.run import CPU_STUDY, MAIN, SETTINGS, Decided
 from longlook.instruments.decide.verdict import Advised, advise, heading, level, main_answers, paragraph, share
 from longlook.instruments.decide.verdict import amount as said
 from longlook.pipeline import UsersAnswered
+from longlook.terminal import quoted
 
 _WHOLE = (
     "Neither the time of an application behind the server, nor pages that other hosts serve, nor caches of browsers."
@@ -20,7 +21,7 @@ def decision_text(decided: Decided) -> PageText:
     unknown = [
         _WHOLE,
         "The server’s CPU seconds for a gigabyte, which virtual time does not measure: "
-        f"longlook run {cpu} measures them in real time.",
+        f"longlook run {quoted(cpu)} measures them in real time.",
     ]
     if not spec.paints:
         unknown.append("The largest visible object: the client shows nothing; --client chromium measures it.")

@@ -155,15 +155,20 @@ def amount(effect: Effect) -> str:
     return f"{effect.value:.3g} {effect.unit}".strip()
 
 
-def change(effect: Effect | None, *, with_interval: bool = True) -> str:
+def change(effect: Effect | None) -> str:
     """Return a change with its sign, and its interval if it has one."""
+    value, interval = change_parts(effect)
+    return f"{value} ({interval})" if interval else value
+
+
+def change_parts(effect: Effect | None) -> tuple[str, str]:
+    """Return a change with its sign, and its interval, which is empty if there is none."""
     if effect is None:
-        return "–"
-    unit = "%" if effect.unit == "%" else f" {effect.unit}"
-    text = f"{effect.value:+.1f} {unit}".replace("  ", " ").replace("-", "−")
-    if not with_interval or effect.low is None or effect.high is None:
-        return text
-    return f"{text} ({_bound(effect.low)} to {_bound(effect.high)})"
+        return "–", ""
+    value = f"{effect.value:+.1f} {effect.unit}".replace("-", "−")
+    if effect.low is None or effect.high is None:
+        return value, ""
+    return value, f"{_bound(effect.low)} to {_bound(effect.high)}"
 
 
 def _bound(value: float) -> str:

@@ -63,8 +63,9 @@ def site_content(site: AtlasSite) -> dict[str, bytes]:
         if has_card:
             content[page.card] = pictures.card(page.title, page.description, figure)
 
-    shown = [pictures.heatmap(site.found[each.study], each.contrasts[0]) for each in site.findings[:1]]
-    add(pages.first(), next(iter(shown), None))
+    finding = next(iter(site.findings), None)
+    figure = None if finding is None else pictures.heatmap(site.found[finding.study], finding.contrasts[0])
+    add(pages.first(), figure)
     for listed in (*pages.lists(), pages.alphabet(), pages.about()):
         add(listed, has_card=False)  # links to these show the first page's card
     for paper in site.atlas.papers:

@@ -3,6 +3,7 @@
 The report and the claims page have the same charts.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from longlook.core import Contrast
@@ -29,8 +30,7 @@ def shared_contrast(found: Found | None) -> Contrast | None:
     """Return the contrast that a study's card shows: the first that was published, else the first with values."""
     if found is None:
         return None
-    estimates = [item.contrast for item in found.entry.estimates]
-    counts = {contrast.name: estimates.count(contrast.name) for contrast in found.study.contrasts}
+    counts = Counter(item.contrast for item in found.entry.estimates)
     claimed = {claim.contrast for claim in found.study.claims}
     drawn = [item for item in found.study.contrasts if 0 < counts[item.name] <= _MOST_PLACES]
     return next((item for item in drawn if item.name in claimed), drawn[0] if drawn else None)
